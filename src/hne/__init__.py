@@ -1,0 +1,35 @@
+"""Hierarchic Neighbors Embedding: manifold learning for data that is sparse or hangs together by threads.
+
+Names are imported when they are first used, so that `import hne` and `hne --help` answer at once.
+"""
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+logging.getLogger("hne").addHandler(logging.NullHandler())
+
+if TYPE_CHECKING:
+    from hne._embed import embed
+    from hne._estimator import HNE, HierarchicNeighborsEmbedding
+
+_HOMES = {
+    "HNE": "hne._estimator",
+    "HierarchicNeighborsEmbedding": "hne._estimator",
+    "embed": "hne._embed",
+}
+
+__all__ = ["HNE", "HierarchicNeighborsEmbedding", "__version__", "embed"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    msg = f"module 'hne' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,17 @@
+"""Bottom eigenvectors of G by LAPACK, for matrices small enough to be written out."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+from hne._types import Alignment, FloatArray
+
+
+def dense_eigenvectors(alignment: Alignment, count: int) -> FloatArray:
+    """Orthonormal basis (n, count) of the bottom eigenvectors of G, the constant one left out."""
+    G = alignment.matrix().toarray()
+    # Lift the constant vector from eigenvalue 0 to the top: then it cannot mix with the wanted ones.
+    top = np.abs(G).sum(axis=0).max()
+    lifted = G + top / alignment.n_samples
+    _, vectors = eigh(lifted, subset_by_index=[0, count - 1], overwrite_a=True, check_finite=False)
+    basis: FloatArray = vectors
+    return basis

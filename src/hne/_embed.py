@@ -1,0 +1,83 @@
+"""embed(): the walk from X to Y, one arrow a line."""
+
+import logging
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numpy.typing import ArrayLike
+
+from hne._alignment import alignment
+from hne._eigen import bottom_eigenpairs
+from hne._neighbors import knn_graph
+from hne._pieces import connected_pieces
+from hne._reconstruction import reconstruction_errors
+from hne._types import Embedding, FloatArray, Pieces, Settings
+from hne._validation import check_samples, check_settings, unit_scale
+from hne._weights import layer_weights
+from hne.exceptions import DisconnectedGraphWarning
+
+logger = logging.getLogger("hne")
+Record = TypeVar("Record")
+
+
+def embed(X: ArrayLike, **parameters: Any) -> Embedding:
+    """Embed the samples of X and keep what every stage made.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples, one a row.
+    **parameters
+        Those of :class:`hne.HierarchicNeighborsEmbedding`, with the same defaults.
+
+    Returns
+    -------
+    Embedding
+        Frozen record: `Y`, and the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors`
+        it came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne import embed
+    >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
+    >>> result = embed(line, n_neighbors=2, n_components=1)
+    >>> result.Y.shape, result.graph.distances[0]
+    ((20, 1), array([ 5., 10.]))
+    """
+    settings = check_settings(parameters)
+    return walk(check_samples(X, settings), settings)
+
+
+def walk(X: FloatArray, settings: Settings) -> Embedding:
+    """Go from checked samples to their embedding."""
+    unit = unit_scale(X)
+    X = X if unit == 1.0 else X * unit
+    graph = _timed("neighbors", knn_graph, X, settings.n_neighbors)
+    pieces = _timed("pieces", connected_pieces, graph)
+    weights = _timed("weights", layer_weights, X, graph, settings)
+    pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings)
+    errors = reconstruction_errors(X, weights.J) / unit
+    _warn_of_pieces(pieces, settings)
+    return Embedding(settings, graph, pieces, weights, pairs, errors)
+
+
+def _timed(stage: str, function: Callable[..., Record], *arguments: Any) -> Record:
+    start = time.perf_counter()
+    record = function(*arguments)
+    logger.info("%s: %.3f s", stage, time.perf_counter() - start)
+    return record
+
+
+def _warn_of_pieces(pieces: Pieces, settings: Settings) -> None:
+    if pieces.count == 1:
+        return
+    sizes = ", ".join(str(size) for size in pieces.sizes[:5]) + (", ..." if pieces.count > 5 else "")
+    msg = (
+        f"the neighbor graph has {pieces.count} pieces of {sizes} samples: the embedding separates the pieces "
+        f"and shows little of what is inside each. Raise n_neighbors (now {settings.n_neighbors}), or embed "
+        "each piece on its own (see piece_labels_)."
+    )
+    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=4)

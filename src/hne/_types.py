@@ -1,0 +1,147 @@
+"""The letters of the method and the frozen records that pass between the stages.
+
+    X    (n, D)  samples, one a row            k  neighbors of a sample      d  output dimensions
+    W, J (n, n)  inner and joint weights       A = I - W,   B = I - J
+    G    (n, n)  gamma A'A + B'B               Y  (n, d)  the embedding
+
+Records hold arrays and sparse matrices; nobody changes them after they are made.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+# SciPy ships no type stubs; the alias says which kind of object is meant.
+SparseMatrix: TypeAlias = Any
+
+VARIANTS = ("ihne", "rhne", "bhne")
+EIGEN_SOLVERS = ("auto", "dense", "direct")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The parameters of one embedding, checked; `HierarchicNeighborsEmbedding` explains each."""
+
+    n_neighbors: int = 6
+    n_components: int = 2
+    variant: str = "bhne"
+    reg: float = 1e-4
+    outer_reg: float | None = None
+    gamma: float = 1.0
+    n_rounds: int = 1
+    include_self: bool = True
+    eigen_solver: str = "auto"
+    tol: float = 1e-10
+    random_state: Any = 0
+
+    @property
+    def effective_outer_reg(self) -> float:
+        """`outer_reg`, or `reg` where none is given."""
+        return self.reg if self.outer_reg is None else self.outer_reg
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Row i lists the k nearest samples to sample i, nearest first and never i itself."""
+
+    indices: IndexArray  # (n, k)
+    distances: FloatArray  # (n, k), ascending along a row
+    method: str  # how it was found: "tree" or "brute"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return self.indices.shape[0]
+
+    @property
+    def n_neighbors(self) -> int:
+        """Number of neighbors a sample, k."""
+        return self.indices.shape[1]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The connected pieces of a neighbor graph, the largest first."""
+
+    labels: IndexArray  # (n,), 0 for the largest piece
+    sizes: IndexArray  # (count,), descending
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Both layers of weights as CSR matrices; every row of either sums to one."""
+
+    W: SparseMatrix  # (m, n), inner: k entries a row
+    J: SparseMatrix  # (m, n), joint: the outer samples of a row
+    kernel: str  # which twin computed them: "numpy" or "numba"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A = I - W and B = I - J; G = gamma A'A + B'B is symmetric, PSD, and G @ 1 == 0."""
+
+    A: SparseMatrix
+    B: SparseMatrix
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return int(self.A.shape[0])
+
+    def matrix(self) -> SparseMatrix:
+        """G itself, CSC with sorted indices."""
+        G = (self.gamma * (self.A.T @ self.A) + self.B.T @ self.B).tocsc()
+        G.sort_indices()
+        return G
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G; its largest entry is the scale of G."""
+        squares: FloatArray = self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
+        return squares
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""
+        return np.vstack([np.sqrt(self.gamma) * (self.A @ Y), self.B @ Y])
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y without forming G, which keeps digits that the product A'A has lost."""
+        product: FloatArray = self.gamma * (self.A.T @ (self.A @ Y)) + self.B.T @ (self.B @ Y)
+        return product
+
+
+@dataclass(frozen=True)
+class EigenPairs:
+    """The bottom eigenpairs of G after the constant one, ascending, with what is left of G y - lambda y."""
+
+    values: FloatArray  # (d,), as gamma |A y|^2 + |B y|^2
+    vectors: FloatArray  # (n, d), orthonormal columns, orthogonal to the constant vector
+    residuals: FloatArray  # (d,), lengths of G y - lambda y
+    solver: str  # the one that ran
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Everything that one walk from X to Y made."""
+
+    settings: Settings
+    graph: NeighborGraph
+    pieces: Pieces
+    weights: Weights
+    eigenpairs: EigenPairs
+    reconstruction_errors: FloatArray  # (n,), |x - rebuilt x| through the joint weights
+
+    @property
+    def Y(self) -> FloatArray:
+        """The coordinates, (n, d)."""
+        return self.eigenpairs.vectors

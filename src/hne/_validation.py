@@ -1,0 +1,192 @@
+"""Every check of parameters and of X, and every message about them.
+
+Checks run at the doors (`embed`, the estimator, the command line) and nowhere below. A `check_*` function
+returns the checked value or raises an error of `hne.exceptions`.
+"""
+
+import math
+import numbers
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from hne._types import EIGEN_SOLVERS, VARIANTS, FloatArray, Settings
+from hne.exceptions import InputError, InputTypeError
+
+# Below this the ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights.
+SMALLEST_REG = 1e-12
+# Squares of coordinates within 2**+-EXPONENT_RANGE, summed over any number of features, stay normal numbers.
+EXPONENT_RANGE = 300
+
+
+def check_settings(parameters: dict[str, Any]) -> Settings:
+    """Return the parameters as checked Settings."""
+    known = [field.name for field in fields(Settings)]
+    for name in parameters:
+        if name not in known:
+            msg = f"{name} is not a parameter of hne. Parameters are: {', '.join(known)}."
+            raise InputTypeError(msg)
+    settings = Settings(**parameters)
+    check_integer("n_neighbors", settings.n_neighbors, 1, "Try n_neighbors=6")
+    check_integer("n_components", settings.n_components, 1, "Try n_components=2")
+    check_integer("n_rounds", settings.n_rounds, 0, "The paper uses n_rounds=1")
+    check_choice("variant", settings.variant, VARIANTS)
+    check_choice("eigen_solver", settings.eigen_solver, EIGEN_SOLVERS)
+    _check_reg("reg", settings.reg)
+    if settings.outer_reg is not None:
+        _check_reg("outer_reg", settings.outer_reg)
+    check_number("gamma", settings.gamma)
+    if not (0 < settings.gamma < math.inf):
+        msg = f"gamma must be positive and finite, got {settings.gamma!r}. The paper uses gamma=1.0."
+        raise InputError(msg)
+    check_number("tol", settings.tol)
+    if not (0 <= settings.tol < 1):
+        msg = f"tol must be at least 0 and below 1, got {settings.tol!r}. Try tol=1e-10."
+        raise InputError(msg)
+    if not isinstance(settings.include_self, bool | np.bool_):
+        msg = f"include_self must be True or False, got {settings.include_self!r}. The paper uses True."
+        raise InputTypeError(msg)
+    return settings
+
+
+def check_integer(name: str, value: object, smallest: int, remedy: str) -> int:
+    """Return the value if it is a whole number of at least `smallest`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
+        msg = f"{name} must be an integer, got {value!r} of type {type(value).__name__}. {remedy}."
+        raise InputTypeError(msg)
+    if value < smallest:
+        msg = f"{name} must be at least {smallest}, got {value}. {remedy}."
+        raise InputError(msg)
+    return int(value)
+
+
+def check_number(name: str, value: object) -> float:
+    """Return the value if it is a real number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        msg = f"{name} must be a number, got {value!r} of type {type(value).__name__}. Pass a float."
+        raise InputTypeError(msg)
+    return float(value)
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return the value if it is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        words = ", ".join(repr(choice) for choice in choices)
+        msg = f"{name} must be one of {words}, got {value!r}. Choose one of them, in lower case."
+        error = InputError if isinstance(value, str) else InputTypeError
+        raise error(msg)
+    return value
+
+
+def _check_reg(name: str, value: object) -> None:
+    check_number(name, value)
+    if not (SMALLEST_REG <= value < math.inf):  # type: ignore[operator]
+        msg = f"{name} must be at least {SMALLEST_REG:g} and finite, got {value!r}. Try values from 1e-6 to 1e-2."
+        raise InputError(msg)
+
+
+def check_samples(X: ArrayLike, settings: Settings) -> FloatArray:
+    """Return X as a float64 matrix with enough distinct samples for the settings."""
+    samples = check_matrix(X)
+    n, n_features = samples.shape
+    k, d = settings.n_neighbors, settings.n_components
+    if n <= k:
+        msg = (
+            f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. "
+            "Lower n_neighbors or pass more samples."
+        )
+        raise InputError(msg)
+    if d >= n:
+        msg = (
+            f"n_components={d} needs at least {d + 1} samples, got n_samples={n}. "
+            "Lower n_components or pass more samples."
+        )
+        raise InputError(msg)
+    if d > n_features:
+        msg = (
+            f"n_components={d} needs at least {d} features, got n_features={n_features}. "
+            "Lower n_components or pass more features."
+        )
+        raise InputError(msg)
+    if (samples == samples[0]).all():
+        msg = f"X must have different samples, got {n} samples that are all equal. Check how X was read."
+        raise InputError(msg)
+    return samples
+
+
+def check_matrix(X: ArrayLike) -> FloatArray:
+    """Return X as a finite float64 matrix of samples x features."""
+    if issparse(X):
+        msg = "X must be a dense array, got a sparse matrix. Pass X.toarray()."
+        raise InputTypeError(msg)
+    matrix = _as_float(X)
+    if matrix.ndim != 2:
+        msg = (
+            f"X must have two dimensions (samples, features), got {matrix.ndim} with shape {matrix.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images."
+        )
+        raise InputError(msg)
+    if matrix.shape[1] == 0:
+        # The words in the middle are those that scikit-learn's common tests look for.
+        msg = (
+            f"X must have features, got 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required. "
+            "Check how X was read."
+        )
+        raise InputError(msg)
+    _check_finite(matrix)
+    return matrix
+
+
+def _as_float(X: ArrayLike) -> FloatArray:
+    """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
+    kind = getattr(X, "dtype", None)
+    kind = np.asarray(X).dtype if kind is None and not hasattr(X, "columns") else kind
+    if isinstance(kind, np.dtype) and kind.kind == "c":
+        msg = f"X must be real, got {kind} (Complex data not supported). Pass X.real and X.imag as features."
+        raise InputError(msg)
+    try:
+        matrix: FloatArray = check_array(
+            X,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+        )
+    except (TypeError, ValueError) as error:
+        msg = f"X must hold numbers only, got {_described(X)} ({error}). Drop or encode what is not a number."
+        raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
+    return matrix
+
+
+def _described(X: ArrayLike) -> str:
+    kind = getattr(X, "dtype", None)
+    return f"{type(X).__name__}" + (f" of {kind}" if kind is not None else "")
+
+
+def _check_finite(matrix: FloatArray) -> None:
+    finite = np.isfinite(matrix)
+    if finite.all():
+        return
+    row, column = np.argwhere(~finite)[0]
+    msg = (
+        f"X must be finite, got {matrix[row, column]} in row {row}, column {column} "
+        f"({np.isnan(matrix).sum()} NaN and {np.isinf(matrix).sum()} inf in all). Drop or impute such values."
+    )
+    raise InputError(msg)
+
+
+def unit_scale(X: FloatArray) -> float:
+    """Power of two that brings extreme X to about one; 1.0 for all ordinary data.
+
+    The method does not depend on units, and scaling by a power of two changes no digit.
+    """
+    _, exponent = math.frexp(max(abs(float(X.max())), abs(float(X.min()))))
+    if abs(exponent) <= EXPONENT_RANGE:
+        return 1.0
+    return math.ldexp(1.0, -max(exponent, -1000))

@@ -1,0 +1,288 @@
+"""Both layers' weights for a block of targets, compiled by numba: the twin of `_batch`, row by row.
+
+Importing this module costs the import of numba and, on the first call of a fresh installation, seconds of
+compiling (kept in numba's cache afterwards), so it is imported only where the work is worth it. Functions run
+without Python's global lock and keep no state: threads may share them. No `fastmath`: it would reorder sums.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hne._types import FloatArray, IndexArray
+from hne._weights import _batch
+
+NOISE = _batch.NOISE
+SMALLEST_EXPONENT = _batch.SMALLEST_EXPONENT
+# Above this many features BLAS, called through NumPy, beats the plain loop (measured at k = 8).
+LOOP_MAX_FEATURES = 32
+
+compiled = njit(nogil=True, cache=True)
+
+
+@compiled
+def local_sets(own, lists, left_out):
+    """See `_batch.local_sets`."""
+    b, k = own.shape
+    ids = np.full((b, k + k * k), -1, dtype=np.intp)
+    inner_slots = np.empty((b, k), dtype=np.intp)
+    outer_slots = np.empty((b, k, k), dtype=np.intp)
+    samples = np.empty(k + k * k, dtype=np.intp)
+    longest = 0
+    for row in range(b):
+        count = 0
+        for l in range(k):
+            samples[count] = own[row, l]
+            count += 1
+        for l in range(k):
+            for j in range(k):
+                sample = lists[own[row, l], j]
+                if sample != left_out[row]:
+                    samples[count] = sample
+                    count += 1
+        ascending = np.sort(samples[:count])
+        size = 0
+        for position in range(count):
+            if position == 0 or ascending[position] != ascending[position - 1]:
+                ids[row, size] = ascending[position]
+                size += 1
+        distinct = ids[row, :size]
+        for l in range(k):
+            inner_slots[row, l] = np.searchsorted(distinct, own[row, l])
+            for j in range(k):
+                sample = lists[own[row, l], j]
+                absent = sample == left_out[row]
+                outer_slots[row, l, j] = -1 if absent else np.searchsorted(distinct, sample)
+        longest = max(longest, size)
+    return ids[:, :longest].copy(), inner_slots, outer_slots
+
+
+def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArray:
+    """See `_batch.local_gram`."""
+    if X.shape[1] > LOOP_MAX_FEATURES:
+        return _batch.local_gram(X, targets, ids)
+    gram: FloatArray = _local_gram(X, targets, ids)
+    return gram
+
+
+@compiled
+def _local_gram(X, targets, ids):
+    b, m = ids.shape
+    D = X.shape[1]
+    K = np.zeros((b, m, m))
+    difference = np.empty((m, D))
+    for row in range(b):
+        size = 0
+        reach = 0.0
+        while size < m and ids[row, size] >= 0:
+            for axis in range(D):
+                step = X[ids[row, size], axis] - targets[row, axis]
+                difference[size, axis] = step
+                reach = max(reach, abs(step))
+            size += 1
+        unit = math.ldexp(1.0, -max(math.frexp(reach)[1], SMALLEST_EXPONENT))
+        for first in range(size):
+            for axis in range(D):
+                difference[first, axis] *= unit
+            for second in range(first + 1):
+                total = 0.0
+                for axis in range(D):
+                    total += difference[first, axis] * difference[second, axis]
+                K[row, first, second] = total
+                K[row, second, first] = total
+    return K
+
+
+@compiled
+def inner_weights(K, inner_slots, reg):
+    """See `_batch.inner_weights`."""
+    b, k = inner_slots.shape
+    w = np.empty((b, k))
+    C = np.empty((k, k))
+    for row in range(b):
+        slots = inner_slots[row]
+        for first in range(k):
+            for second in range(first + 1):
+                C[first, second] = K[row, slots[first], slots[second]]
+        _affine(C, k, reg, 0.0, w[row])
+    return w
+
+
+@compiled
+def ihne(K, w, inner_slots, outer_slots, outer_reg):
+    """See `_batch.ihne`."""
+    b, k = w.shape
+    joint = np.zeros((b, K.shape[1]))
+    C = np.empty((k, k))
+    v = np.empty(k)
+    slots = np.empty(k, dtype=np.intp)
+    for row in range(b):
+        for l in range(k):
+            size = _present(outer_slots[row, l], slots)
+            if size == 0:
+                joint[row, inner_slots[row, l]] += w[row, l]
+                continue
+            for first in range(size):
+                for second in range(first + 1):
+                    C[first, second] = K[row, slots[first], slots[second]]
+            _affine(C, size, outer_reg, 0.0, v)
+            for j in range(size):
+                joint[row, slots[j]] += w[row, l] * v[j]
+    return joint
+
+
+@compiled
+def rhne(K, w, inner_slots, outer_slots, outer_reg):
+    """See `_batch.rhne`."""
+    b, k = w.shape
+    m = K.shape[1]
+    joint = np.zeros((b, m))
+    C = np.empty((m, m))
+    counts = np.empty(m)
+    slots = np.empty(m, dtype=np.intp)
+    u = np.empty(m)
+    for row in range(b):
+        counts[:] = 0.0
+        for l in range(k):
+            for j in range(k):
+                if outer_slots[row, l, j] >= 0:
+                    counts[outer_slots[row, l, j]] += 1.0
+        size = 0
+        trace = 0.0
+        for slot in range(m):
+            if counts[slot] > 0:
+                slots[size] = slot
+                size += 1
+                trace += counts[slot] * K[row, slot, slot]
+        if size == 0:
+            for l in range(k):
+                joint[row, inner_slots[row, l]] += w[row, l]
+            continue
+        ridge = outer_reg * trace if outer_reg * trace > 0 else 1.0
+        for first in range(size):
+            for second in range(first + 1):
+                C[first, second] = K[row, slots[first], slots[second]]
+            C[first, first] += ridge / counts[slots[first]]
+        _solve_ones(C, size, 0.0, u)
+        for j in range(size):
+            joint[row, slots[j]] = u[j]
+    return joint
+
+
+@compiled
+def bhne(K, w, inner_slots, outer_slots, outer_reg, n_rounds):
+    """See `_batch.bhne`."""
+    b, k = w.shape
+    m = K.shape[1]
+    joint = np.zeros((b, m))
+    z = np.empty((k, m))
+    renewed = np.empty((k, m))
+    scratch = np.empty((2, m))
+    C = np.empty((k, k))
+    v = np.empty(k)
+    slots = np.empty(k, dtype=np.intp)
+    for row in range(b):
+        z[:] = 0.0
+        for l in range(k):
+            z[l, inner_slots[row, l]] = 1.0
+        renewed[:] = z
+        for l in range(k):
+            size = _present(outer_slots[row, l], slots)
+            _rebuild_rest(K[row], w[row], z, l, slots[:size], outer_reg, C, v, scratch, renewed[l])
+        for _ in range(n_rounds):
+            for l in range(k):
+                size = _present(outer_slots[row, l], slots)
+                _rebuild_rest(K[row], w[row], renewed, l, slots[:size], outer_reg, C, v, scratch, renewed[l])
+        for l in range(k):
+            for slot in range(m):
+                joint[row, slot] += w[row, l] * renewed[l, slot]
+    return joint
+
+
+@compiled
+def _rebuild_rest(K, w, z, l, slots, outer_reg, C, v, scratch, contribution):
+    """Write the renewed contribution of neighborhood l; see `_batch._rebuild_rest`. Empty: leave it."""
+    size, m = len(slots), len(K)
+    if size == 0:
+        return
+    rest, pull = scratch[0], scratch[1]
+    rest[:] = 0.0
+    for other in range(len(w)):
+        if other != l:
+            for slot in range(m):
+                rest[slot] += w[other] * z[other, slot]
+    height = 0.0
+    for slot in range(m):
+        total = 0.0
+        for source in range(m):
+            total += K[slot, source] * rest[source]
+        pull[slot] = total
+        height += rest[slot] * total
+    terms = 0.0
+    for first in range(size):
+        for second in range(first + 1):
+            slope = pull[slots[first]] + pull[slots[second]]
+            C[first, second] = w[l] * w[l] * K[slots[first], slots[second]] + w[l] * slope + height
+        terms += w[l] * w[l] * K[slots[first], slots[first]] + height
+    _affine(C, size, outer_reg, NOISE * terms, v)
+    contribution[:] = 0.0
+    for j in range(size):
+        contribution[slots[j]] = v[j]
+
+
+@compiled
+def _present(outer_slots, slots):
+    """Copy the slots of the samples that are there, and count them."""
+    size = 0
+    for slot in outer_slots:
+        if slot >= 0:
+            slots[size] = slot
+            size += 1
+    return size
+
+
+@compiled
+def _affine(C, size, reg, floor, v):
+    """See `_batch._affine`; C is given by its lower triangle and overwritten."""
+    trace = 0.0
+    for a in range(size):
+        trace += C[a, a]
+    ridge = max(reg * trace, floor)
+    if not ridge > 0:
+        ridge = 1.0
+    for a in range(size):
+        C[a, a] += ridge
+    _solve_ones(C, size, ridge, v)
+
+
+@compiled
+def _solve_ones(C, size, smallest_pivot, v):
+    """Solve C v = 1 by Cholesky's factorization in place, then make sum(v) = 1.
+
+    No pivot of a positive semidefinite matrix plus a ridge is below the ridge: one that is comes of rounding.
+    """
+    for a in range(size):
+        for b in range(a):
+            total = C[a, b]
+            for c in range(b):
+                total -= C[a, c] * C[b, c]
+            C[a, b] = total / C[b, b]
+        total = C[a, a]
+        for c in range(a):
+            total -= C[a, c] * C[a, c]
+        C[a, a] = math.sqrt(max(total, smallest_pivot))
+    for a in range(size):
+        total = 1.0
+        for c in range(a):
+            total -= C[a, c] * v[c]
+        v[a] = total / C[a, a]
+    total_weight = 0.0
+    for a in range(size - 1, -1, -1):
+        total = v[a]
+        for c in range(a + 1, size):
+            total -= C[c, a] * v[c]
+        v[a] = total / C[a, a]
+        total_weight += v[a]
+    for a in range(size):
+        v[a] /= total_weight

@@ -1,0 +1,121 @@
+"""The walk over blocks of targets: local sets, local Gram matrices, inner weights, joint weights.
+
+Rows are independent of each other, so the result has the same bits for any block size and any number of
+threads. Two kernels compute a block: NumPy batches, and their numba twin for work worth its start.
+"""
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import TypeVar
+
+import numpy as np
+from joblib import cpu_count
+from scipy.sparse import csr_array
+
+from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
+
+logger = logging.getLogger("hne")
+Result = TypeVar("Result")
+
+KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
+# Work is counted in entries of outer lists, n k^2 (BHNE visits them once more a round).
+NUMBA_MIN_WORK = 1_000_000
+BLOCK_BYTES = 2**24
+MAX_BLOCK = 1024
+
+
+def layer_weights(
+    X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None
+) -> Weights:
+    """Weights with which both layers of neighbors rebuild every sample of X."""
+    own_rows = np.arange(graph.n_samples)
+    left_out = np.full_like(own_rows, -1) if settings.include_self else own_rows
+    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel)
+
+
+def target_weights(
+    X: FloatArray,
+    targets: FloatArray,
+    own: IndexArray,
+    graph: NeighborGraph,
+    left_out: IndexArray,
+    settings: Settings,
+    kernel: str | None = None,
+) -> Weights:
+    """Weights with which both layers of neighbors rebuild each target from the samples of X.
+
+    Parameters
+    ----------
+    X : (n, D) samples, and `graph` their neighbors.
+    targets : (t, D) points to rebuild.
+    own : (t, k) neighbors of the targets among the samples.
+    left_out : (t,) sample that a target's outer layer does without, -1 for none.
+    kernel : "numpy" or "numba", None to choose by the amount of work.
+    """
+    kernel = kernel or choose_kernel(graph, settings)
+    module = importlib.import_module(KERNELS[kernel])
+    block = block_size(graph.n_neighbors, X.shape[1])
+
+    def rows_of(start: int) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
+        rows = slice(start, start + block)
+        return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
+
+    starts = range(0, len(targets), block)
+    parts = list(_each(rows_of, starts, threaded=kernel == "numba"))
+    inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    n, (t, k) = len(X), own.shape
+    # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
+    W = csr_array((inner.ravel(), own.flatten(), np.arange(0, t * k + 1, k)), shape=(t, n))
+    J = csr_array((values, columns, np.concatenate([[0], np.cumsum(counts)])), shape=(t, n))
+    W.sort_indices()
+    return Weights(W=W, J=J, kernel=kernel)
+
+
+def choose_kernel(graph: NeighborGraph, settings: Settings) -> str:
+    """Name the kernel that finishes first, the start of numba included."""
+    rounds = 2 + settings.n_rounds if settings.variant == "bhne" else 1
+    work = graph.n_samples * graph.n_neighbors**2 * rounds
+    return "numba" if work >= NUMBA_MIN_WORK else "numpy"
+
+
+def block_size(n_neighbors: int, n_features: int) -> int:
+    """Rows a block so that its differences and its Gram matrices stay small, whatever k and D."""
+    slots = n_neighbors * (n_neighbors + 1)
+    return int(np.clip(BLOCK_BYTES // (8 * slots * (n_features + slots)), 1, MAX_BLOCK))
+
+
+def _block_weights(
+    kernels: ModuleType,
+    X: FloatArray,
+    targets: FloatArray,
+    own: IndexArray,
+    lists: IndexArray,
+    left_out: IndexArray,
+    settings: Settings,
+) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
+    """Inner weights (b, k) of a block, and its joint weights: values, columns, number a row."""
+    ids, inner_slots, outer_slots = kernels.local_sets(own, lists, left_out)
+    K = kernels.local_gram(X, targets, ids)
+    w = kernels.inner_weights(K, inner_slots, settings.reg)
+    rounds = (settings.n_rounds,) if settings.variant == "bhne" else ()
+    outer = getattr(kernels, settings.variant)
+    joint = outer(K, w, inner_slots, outer_slots, settings.effective_outer_reg, *rounds)
+    # Slots of the inner layer alone and slots behind the last sample hold an exact zero.
+    used = joint != 0
+    return w, joint[used], ids[used], used.sum(axis=1)
+
+
+def _each(task: Callable[[int], Result], starts: range, *, threaded: bool) -> Iterator[Result]:
+    """Results of the task in the order of `starts`."""
+    if not threaded:
+        yield from map(task, starts)
+        return
+    pool = ThreadPoolExecutor(min(cpu_count(), len(starts)))
+    try:
+        yield from pool.map(task, starts)
+    finally:
+        # An interrupt drops the blocks that have not begun instead of waiting for them.
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,50 @@
+"""Every error and warning that hne raises on purpose.
+
+    HNEError
+    ├── InputTypeError      (TypeError)      the wrong kind of thing: text, a sparse matrix, a float k
+    ├── InputError          (ValueError)     the right kind with a wrong value: NaN, k >= n, reg = 0
+    ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
+    └── MissingExtraError   (ImportError)    an optional dependency is not installed
+    HNEWarning              (UserWarning)
+    └── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+
+Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
+"""
+
+__all__ = [
+    "DisconnectedGraphWarning",
+    "EigenSolverError",
+    "HNEError",
+    "HNEWarning",
+    "InputError",
+    "InputTypeError",
+    "MissingExtraError",
+]
+
+
+class HNEError(Exception):
+    """Base of every error of this package."""
+
+
+class InputTypeError(HNEError, TypeError):
+    """A parameter or the data is of the wrong kind."""
+
+
+class InputError(HNEError, ValueError):
+    """A parameter or the data has a value that the method cannot work with."""
+
+
+class EigenSolverError(HNEError, RuntimeError):
+    """The eigensolver did not reach eigenpairs of the alignment matrix."""
+
+
+class MissingExtraError(HNEError, ImportError):
+    """A feature needs an optional dependency that is not installed."""
+
+
+class HNEWarning(UserWarning):
+    """Base of every warning of this package."""
+
+
+class DisconnectedGraphWarning(HNEWarning):
+    """The neighbor graph has several pieces, so the embedding separates them and little else."""
