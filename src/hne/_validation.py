@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from hne._types import EIGEN_SOLVERS, VARIANTS, FloatArray, Settings
 from hne.exceptions import InputError, InputTypeError
@@ -21,6 +21,8 @@ from hne.exceptions import InputError, InputTypeError
 SMALLEST_REG = 1e-12
 # Squares of coordinates within 2**+-EXPONENT_RANGE, summed over any number of features, stay normal numbers.
 EXPONENT_RANGE = 300
+# Squares of differences up to 2**FARTHEST_EXPONENT do not overflow.
+FARTHEST_EXPONENT = 500
 
 
 def check_settings(parameters: dict[str, Any]) -> Settings:
@@ -47,6 +49,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
     if not (0 <= settings.tol < 1):
         msg = f"tol must be at least 0 and below 1, got {settings.tol!r}. Try tol=1e-10."
         raise InputError(msg)
+    _check_random_state(settings.random_state)
     if not isinstance(settings.include_self, bool | np.bool_):
         msg = f"include_self must be True or False, got {settings.include_self!r}. The paper uses True."
         raise InputTypeError(msg)
@@ -87,6 +90,14 @@ def _check_reg(name: str, value: object) -> None:
     if not (SMALLEST_REG <= value < math.inf):  # type: ignore[operator]
         msg = f"{name} must be at least {SMALLEST_REG:g} and finite, got {value!r}. Try values from 1e-6 to 1e-2."
         raise InputError(msg)
+
+
+def _check_random_state(value: object) -> None:
+    try:
+        check_random_state(value)
+    except ValueError as error:
+        msg = f"random_state must be an integer, None or a RandomState, got {value!r}. Try random_state=0."
+        raise InputError(msg) from error
 
 
 def check_samples(X: ArrayLike, settings: Settings) -> FloatArray:
@@ -179,6 +190,22 @@ def _check_finite(matrix: FloatArray) -> None:
         f"({np.isnan(matrix).sum()} NaN and {np.isinf(matrix).sum()} inf in all). Drop or impute such values."
     )
     raise InputError(msg)
+
+
+def check_new_samples(X: ArrayLike, unit: float) -> FloatArray:
+    """Return new samples times `unit`, the scale that the fitted ones are worked on in."""
+    matrix = check_matrix(X)
+    with np.errstate(over="ignore"):
+        scaled = matrix if unit == 1.0 else matrix * unit
+    too_far = np.abs(scaled).max(axis=1, initial=0.0) > 2.0**FARTHEST_EXPONENT
+    if too_far.any():
+        row = int(np.flatnonzero(too_far)[0])
+        msg = (
+            f"X must be within {2.0**FARTHEST_EXPONENT / unit:.0e} of the origin to be placed among the fitted "
+            f"samples, got {np.abs(matrix[row]).max():.1e} in row {row}. Check the units of X."
+        )
+        raise InputError(msg)
+    return scaled
 
 
 def unit_scale(X: FloatArray) -> float:

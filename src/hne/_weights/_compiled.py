@@ -176,59 +176,64 @@ def bhne(K, w, inner_slots, outer_slots, outer_reg, n_rounds):
     b, k = w.shape
     m = K.shape[1]
     joint = np.zeros((b, m))
+    start = np.empty((k, m))
     z = np.empty((k, m))
-    renewed = np.empty((k, m))
     scratch = np.empty((2, m))
     C = np.empty((k, k))
     v = np.empty(k)
     slots = np.empty(k, dtype=np.intp)
     for row in range(b):
-        z[:] = 0.0
+        count = max(inner_slots[row].max(), outer_slots[row].max()) + 1
+        start[:, :count] = 0.0
         for l in range(k):
-            z[l, inner_slots[row, l]] = 1.0
-        renewed[:] = z
-        for l in range(k):
+            start[l, inner_slots[row, l]] = 1.0
+        z[:, :count] = start[:, :count]
+        for turn in range(k + n_rounds * k):
+            l = turn % k
             size = _present(outer_slots[row, l], slots)
-            _rebuild_rest(K[row], w[row], z, l, slots[:size], outer_reg, C, v, scratch, renewed[l])
-        for _ in range(n_rounds):
-            for l in range(k):
-                size = _present(outer_slots[row, l], slots)
-                _rebuild_rest(K[row], w[row], renewed, l, slots[:size], outer_reg, C, v, scratch, renewed[l])
+            if size > 0:
+                _rest(K[row], w[row], start if turn < k else z, l, count, scratch)
+                _rebuild_rest(K[row], w[row, l], slots[:size], outer_reg, scratch, count, C, v)
+                z[l, :count] = 0.0
+                for j in range(size):
+                    z[l, slots[j]] = v[j]
         for l in range(k):
-            for slot in range(m):
-                joint[row, slot] += w[row, l] * renewed[l, slot]
+            for slot in range(count):
+                joint[row, slot] += w[row, l] * z[l, slot]
     return joint
 
 
 @compiled
-def _rebuild_rest(K, w, z, l, slots, outer_reg, C, v, scratch, contribution):
-    """Write the renewed contribution of neighborhood l; see `_batch._rebuild_rest`. Empty: leave it."""
-    size, m = len(slots), len(K)
-    if size == 0:
-        return
+def _rest(K, w, z, l, count, scratch):
+    """Write what the others leave for neighborhood l: coefficients into scratch[0], K times them into [1]."""
     rest, pull = scratch[0], scratch[1]
-    rest[:] = 0.0
+    rest[:count] = 0.0
+    pull[:count] = 0.0
     for other in range(len(w)):
         if other != l:
-            for slot in range(m):
+            for slot in range(count):
                 rest[slot] += w[other] * z[other, slot]
+    for source in range(count):
+        if rest[source] != 0.0:
+            for slot in range(count):
+                pull[slot] += rest[source] * K[source, slot]
+
+
+@compiled
+def _rebuild_rest(K, weight, slots, outer_reg, scratch, count, C, v):
+    """See `_batch._rebuild_rest`; here for one neighborhood, its weights written to v."""
+    rest, pull = scratch[0], scratch[1]
+    size = len(slots)
     height = 0.0
-    for slot in range(m):
-        total = 0.0
-        for source in range(m):
-            total += K[slot, source] * rest[source]
-        pull[slot] = total
-        height += rest[slot] * total
+    for slot in range(count):
+        height += rest[slot] * pull[slot]
     terms = 0.0
     for first in range(size):
         for second in range(first + 1):
             slope = pull[slots[first]] + pull[slots[second]]
-            C[first, second] = w[l] * w[l] * K[slots[first], slots[second]] + w[l] * slope + height
-        terms += w[l] * w[l] * K[slots[first], slots[first]] + height
+            C[first, second] = weight * (weight * K[slots[first], slots[second]] + slope) + height
+        terms += weight * weight * K[slots[first], slots[first]] + height
     _affine(C, size, outer_reg, NOISE * terms, v)
-    contribution[:] = 0.0
-    for j in range(size):
-        contribution[slots[j]] = v[j]
 
 
 @compiled

@@ -21,8 +21,9 @@ logger = logging.getLogger("hne")
 Result = TypeVar("Result")
 
 KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
-# Work is counted in entries of outer lists, n k^2 (BHNE visits them once more a round).
-NUMBA_MIN_WORK = 1_000_000
+# Work is counted in entries of outer lists, n k^2 (BHNE visits them about three times), near 0.5 us each in
+# NumPy: this is where batches take 2 s, and numba 0.5 s from its cache and 0.5 s to compute.
+NUMBA_MIN_WORK = 4_000_000
 BLOCK_BYTES = 2**24
 MAX_BLOCK = 1024
 
