@@ -29,7 +29,7 @@ def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, random_state: 
     n_samples : int, default=1000
         Number of samples. 300 is sparse: neighbors along the strip are hardly nearer than the next turn.
     even : bool, default=False
-        Spread the samples evenly over the strip by a low-discrepancy sequence. Otherwise the angle t is
+        Spread the samples evenly over the strip, by Sobol's low-discrepancy sequence, scrambled. Otherwise the angle t is
         uniform, which crowds the inner turn.
     random_state : int, default=0
         Seed.
@@ -48,7 +48,9 @@ def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, random_state: 
     check_integer("n_samples", n_samples, 1, "Try n_samples=1000")
     check_integer("random_state", random_state, 0, "Try random_state=0")
     if even:
-        u, v = qmc.Halton(d=2, rng=np.random.default_rng(random_state)).random(n_samples).T
+        # Sobol's sequence comes in powers of two; any beginning of one is spread evenly as well.
+        sequence = qmc.Sobol(d=2, rng=np.random.default_rng(random_state))
+        u, v = sequence.random_base2((n_samples - 1).bit_length())[:n_samples].T
         ends = spiral_length(np.array([ROLL_START, ROLL_END]))
         t = spiral_angle(ends[0] + u * (ends[1] - ends[0]))
     else:
