@@ -119,7 +119,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
         """Embed the samples of X.
 
         Parameters
@@ -154,7 +154,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
 
-    def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:
+    def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002
         """Embed the samples of X and return their coordinates.
 
         Parameters

@@ -27,7 +27,8 @@ TREE_SPARE, BRUTE_SPARE = 2, 9
 ROUNDING = 1e-12
 BLOCK_BYTES = 2**25
 
-# Search: (rows of targets, number of candidates) -> Proposal: their indices, and a distance that no other sample undercuts
+# A search takes rows of targets and a number of candidates; it proposes their indices, and a distance that no
+# other sample undercuts.
 Proposal = tuple[IndexArray, FloatArray]
 Search = Callable[[IndexArray, int], Proposal]
 

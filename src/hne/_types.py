@@ -56,12 +56,12 @@ class NeighborGraph:
     @property
     def n_samples(self) -> int:
         """Number of samples, n."""
-        return self.indices.shape[0]
+        return len(self.indices)
 
     @property
     def n_neighbors(self) -> int:
         """Number of neighbors a sample, k."""
-        return self.indices.shape[1]
+        return int(self.indices.shape[1])
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def embedding_panel(
 
     if links is not None:
         starts = np.repeat(np.arange(len(links)), links.shape[1])
-        segments = np.stack([Y[starts], Y[links.ravel()]], axis=1)
+        segments = list(np.stack([Y[starts], Y[links.ravel()]], axis=1))
         axes.add_collection(LineCollection(segments, colors=LINK_COLOR, linewidths=0.5, alpha=0.5, zorder=1))
     axes.scatter(*Y.T, c=colors, s=18, linewidths=0.3, edgecolors="white", zorder=2)
     axes.set_title(title, fontsize=11, loc="left")

@@ -24,9 +24,7 @@ def direct_eigenvectors(alignment: Alignment, count: int, tol: float, random_sta
     shifted = (G + RELATIVE_SHIFT * G.diagonal().max() * eye_array(n)).tocsc()
     # G is positive definite after the shift: no pivoting is needed, and a symmetric ordering factors it six
     # times faster than the default, which is made for unsymmetric matrices.
-    factor = splu(
-        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def solve(vector: FloatArray) -> FloatArray:
         solution = factor.solve(_centered(vector.ravel()))
@@ -47,4 +45,5 @@ def direct_eigenvectors(alignment: Alignment, count: int, tol: float, random_sta
 
 
 def _centered(vector: FloatArray) -> FloatArray:
-    return vector - vector.mean()
+    centered: FloatArray = vector - vector.mean()
+    return centered

@@ -1,7 +1,8 @@
 """Both layers' weights for a block of targets, in NumPy batches: no compiler to wait for.
 
-The twin of `_compiled`, with the same functions. Letters of a block: b targets, k neighbors, m slots. A slot
+The twin of `_compiled`, with the same functions. Letters: b targets, k neighbors, m slots. A slot
 is a place in a target's list of distinct samples within two hops; -1 in a slot array marks an absent sample.
+Targets of one call have equally many slots, so that no row's bits depend on the rows beside it.
 K holds the local Gram matrices of the differences `sample - target`, and after it nothing costs D any more.
 """
 
@@ -16,9 +17,7 @@ NOISE = 1e-13
 SMALLEST_EXPONENT = -1000
 
 
-def local_sets(
-    own: IndexArray, lists: IndexArray, left_out: IndexArray
-) -> tuple[IndexArray, IndexArray, IndexArray]:
+def local_sets(own: IndexArray, lists: IndexArray, left_out: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
     """List the distinct samples within two hops of each target, and where each layer finds its own.
 
     Parameters
@@ -56,7 +55,6 @@ def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArra
     Weights do not change with the unit; it keeps the squares of huge and tiny differences in range.
     """
     difference = X[ids] - targets[:, None, :]
-    difference[ids < 0] = 0.0
     reach = np.abs(difference).max(axis=(1, 2))
     _, exponent = np.frexp(reach)
     unit = np.ldexp(1.0, -np.maximum(exponent, SMALLEST_EXPONENT))
@@ -86,7 +84,7 @@ def rhne(
     Repeats of a sample get equal weights, so with c its count the k^2 problem is one over distinct samples:
     (K + rho diag(1/c)) u = 1 for the summed weight u of each, with rho = r * sum(c * diag(K)).
     """
-    b, m = K.shape[:2]
+    m = K.shape[1]
     counts = _scatter((outer_slots >= 0).astype(float), outer_slots, m).sum(axis=1)
     active = counts > 0
     ridge = outer_reg * np.einsum("bm,bmm->b", counts, K)
@@ -146,9 +144,7 @@ def _rebuild_rest(
     return _affine(C, outer_slots >= 0, outer_reg, terms)
 
 
-def _affine(
-    C: FloatArray, present: BoolArray, reg: float, terms: FloatArray | None = None
-) -> FloatArray:
+def _affine(C: FloatArray, present: BoolArray, reg: float, terms: FloatArray | None = None) -> FloatArray:
     """Solve (C + r trace(C) I) v = 1 over the present samples, sum(v) = 1; v = 0 where none is present.
 
     `terms` is the diagonal of the terms that C was summed up from, where they may have canceled.
@@ -181,9 +177,7 @@ def _scatter(values: FloatArray, slots: IndexArray, m: int) -> FloatArray:
     return spread[:, :, :m]
 
 
-def _contributions(
-    v: FloatArray, inner_slots: IndexArray, outer_slots: IndexArray, m: int
-) -> FloatArray:
+def _contributions(v: FloatArray, inner_slots: IndexArray, outer_slots: IndexArray, m: int) -> FloatArray:
     """What stands for each neighbor, as coefficients over the slots (b, l, m): its list, or else itself."""
     z = _scatter(v, outer_slots, m)
     target, neighbor = np.nonzero((outer_slots < 0).all(axis=2))

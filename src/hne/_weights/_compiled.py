@@ -70,19 +70,17 @@ def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArra
 def _local_gram(X, targets, ids):
     b, m = ids.shape
     D = X.shape[1]
-    K = np.zeros((b, m, m))
+    K = np.empty((b, m, m))
     difference = np.empty((m, D))
     for row in range(b):
-        size = 0
         reach = 0.0
-        while size < m and ids[row, size] >= 0:
+        for slot in range(m):
             for axis in range(D):
-                step = X[ids[row, size], axis] - targets[row, axis]
-                difference[size, axis] = step
+                step = X[ids[row, slot], axis] - targets[row, axis]
+                difference[slot, axis] = step
                 reach = max(reach, abs(step))
-            size += 1
         unit = math.ldexp(1.0, -max(math.frexp(reach)[1], SMALLEST_EXPONENT))
-        for first in range(size):
+        for first in range(m):
             for axis in range(D):
                 difference[first, axis] *= unit
             for second in range(first + 1):
@@ -183,49 +181,49 @@ def bhne(K, w, inner_slots, outer_slots, outer_reg, n_rounds):
     v = np.empty(k)
     slots = np.empty(k, dtype=np.intp)
     for row in range(b):
-        count = max(inner_slots[row].max(), outer_slots[row].max()) + 1
-        start[:, :count] = 0.0
+        start[:] = 0.0
         for l in range(k):
             start[l, inner_slots[row, l]] = 1.0
-        z[:, :count] = start[:, :count]
+        z[:] = start
         for turn in range(k + n_rounds * k):
             l = turn % k
             size = _present(outer_slots[row, l], slots)
             if size > 0:
-                _rest(K[row], w[row], start if turn < k else z, l, count, scratch)
-                _rebuild_rest(K[row], w[row, l], slots[:size], outer_reg, scratch, count, C, v)
-                z[l, :count] = 0.0
+                _rest(K[row], w[row], start if turn < k else z, l, scratch)
+                _rebuild_rest(K[row], w[row, l], slots[:size], outer_reg, scratch, C, v)
+                z[l] = 0.0
                 for j in range(size):
                     z[l, slots[j]] = v[j]
         for l in range(k):
-            for slot in range(count):
+            for slot in range(m):
                 joint[row, slot] += w[row, l] * z[l, slot]
     return joint
 
 
 @compiled
-def _rest(K, w, z, l, count, scratch):
+def _rest(K, w, z, l, scratch):
     """Write what the others leave for neighborhood l: coefficients into scratch[0], K times them into [1]."""
     rest, pull = scratch[0], scratch[1]
-    rest[:count] = 0.0
-    pull[:count] = 0.0
+    m = len(K)
+    rest[:] = 0.0
+    pull[:] = 0.0
     for other in range(len(w)):
         if other != l:
-            for slot in range(count):
+            for slot in range(m):
                 rest[slot] += w[other] * z[other, slot]
-    for source in range(count):
+    for source in range(m):
         if rest[source] != 0.0:
-            for slot in range(count):
+            for slot in range(m):
                 pull[slot] += rest[source] * K[source, slot]
 
 
 @compiled
-def _rebuild_rest(K, weight, slots, outer_reg, scratch, count, C, v):
+def _rebuild_rest(K, weight, slots, outer_reg, scratch, C, v):
     """See `_batch._rebuild_rest`; here for one neighborhood, its weights written to v."""
     rest, pull = scratch[0], scratch[1]
     size = len(slots)
     height = 0.0
-    for slot in range(count):
+    for slot in range(len(K)):
         height += rest[slot] * pull[slot]
     terms = 0.0
     for first in range(size):

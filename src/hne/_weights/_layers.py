@@ -25,12 +25,10 @@ KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
 # NumPy: this is where batches take 2 s, and numba 0.5 s from its cache and 0.5 s to compute.
 NUMBA_MIN_WORK = 4_000_000
 BLOCK_BYTES = 2**24
-MAX_BLOCK = 1024
+MAX_BLOCK = 2048
 
 
-def layer_weights(
-    X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None
-) -> Weights:
+def layer_weights(X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
     own_rows = np.arange(graph.n_samples)
     left_out = np.full_like(own_rows, -1) if settings.include_self else own_rows
@@ -58,7 +56,7 @@ def target_weights(
     """
     kernel = kernel or choose_kernel(graph, settings)
     module = importlib.import_module(KERNELS[kernel])
-    block = block_size(graph.n_neighbors, X.shape[1])
+    block = block_rows(graph.n_neighbors)
 
     def rows_of(start: int) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
         rows = slice(start, start + block)
@@ -82,10 +80,27 @@ def choose_kernel(graph: NeighborGraph, settings: Settings) -> str:
     return "numba" if work >= NUMBA_MIN_WORK else "numpy"
 
 
-def block_size(n_neighbors: int, n_features: int) -> int:
-    """Rows a block so that its differences and its Gram matrices stay small, whatever k and D."""
-    slots = n_neighbors * (n_neighbors + 1)
-    return int(np.clip(BLOCK_BYTES // (8 * slots * (n_features + slots)), 1, MAX_BLOCK))
+def block_rows(n_neighbors: int) -> int:
+    """Targets a block, so that its lists of samples within two hops stay small, whatever k."""
+    bytes_a_row = 5 * 8 * n_neighbors * (n_neighbors + 1)
+    return int(np.clip(BLOCK_BYTES // bytes_a_row, 1, MAX_BLOCK))
+
+
+def batch_rows(n_slots: int, n_features: int) -> int:
+    """Targets a batch, so that its differences and its Gram matrices stay small, whatever m and D."""
+    return int(np.clip(BLOCK_BYTES // (8 * n_slots * (n_features + n_slots)), 1, MAX_BLOCK))
+
+
+def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArray]]:
+    """Rows with equally many slots, a bounded number at a time.
+
+    Padding rows to a common length instead would let them decide about each other's bits.
+    """
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        step = batch_rows(int(size), n_features)
+        for start in range(0, len(rows), step):
+            yield int(size), rows[start : start + step]
 
 
 def _block_weights(
@@ -99,11 +114,14 @@ def _block_weights(
 ) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
     """Inner weights (b, k) of a block, and its joint weights: values, columns, number a row."""
     ids, inner_slots, outer_slots = kernels.local_sets(own, lists, left_out)
-    K = kernels.local_gram(X, targets, ids)
-    w = kernels.inner_weights(K, inner_slots, settings.reg)
     rounds = (settings.n_rounds,) if settings.variant == "bhne" else ()
     outer = getattr(kernels, settings.variant)
-    joint = outer(K, w, inner_slots, outer_slots, settings.effective_outer_reg, *rounds)
+    w, joint = np.zeros(own.shape), np.zeros(ids.shape)
+    for size, rows in _batches((ids >= 0).sum(axis=1), X.shape[1]):
+        K = kernels.local_gram(X, targets[rows], ids[rows, :size])
+        inner, outside = inner_slots[rows], outer_slots[rows]
+        w[rows] = kernels.inner_weights(K, inner, settings.reg)
+        joint[rows, :size] = outer(K, w[rows], inner, outside, settings.effective_outer_reg, *rounds)
     # Slots of the inner layer alone and slots behind the last sample hold an exact zero.
     used = joint != 0
     return w, joint[used], ids[used], used.sum(axis=1)

@@ -29,8 +29,8 @@ def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, random_state: 
     n_samples : int, default=1000
         Number of samples. 300 is sparse: neighbors along the strip are hardly nearer than the next turn.
     even : bool, default=False
-        Spread the samples evenly over the strip, by Sobol's low-discrepancy sequence, scrambled. Otherwise the angle t is
-        uniform, which crowds the inner turn.
+        Spread the samples evenly over the strip, by Sobol's low-discrepancy sequence, scrambled. Otherwise
+        the angle t is uniform, which crowds the inner turn.
     random_state : int, default=0
         Seed.
 

@@ -1,0 +1,40 @@
+# Every target sets up what it needs: a virtual environment of its own, nothing installed by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
+
+.PHONY: demo test test-slow lint format bench clean
+
+demo: $(READY)  ## unroll a Swiss roll: a table, demo.png and demo.csv
+	$(BIN)/hne demo
+
+test: $(READY)  ## the whole fast suite, documentation examples included
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-slow: $(READY)  ## what takes longer
+	$(BIN)/pytest -m slow
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## let the linter mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## measure, and rewrite benchmarks/README.md
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and all caches
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Debian keeps venv in a package of its own.
+$(READY): pyproject.toml
+	$(PYTHON) -c "import ensurepip" 2>/dev/null || { $(APT) update && $(APT) install -y python3-venv; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@

@@ -1,0 +1,55 @@
+"""Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from hne.datasets import make_swiss_roll
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+settings.register_profile(
+    "hne", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("hne")
+
+
+def frozen(array):
+    """The array made read-only: whoever writes to an argument fails at once."""
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+@st.composite
+def lattice_clouds(draw, min_samples=5, max_samples=25, max_features=4):
+    """Points on a lattice of eighths: near-ties and repeats, but nothing 1e-35 apart."""
+    n = draw(st.integers(min_samples, max_samples))
+    n_features = draw(st.integers(2, max_features))
+    flat = draw(st.lists(st.integers(-24, 24), min_size=n * n_features, max_size=n * n_features))
+    return frozen(np.array(flat, dtype=float).reshape(n, n_features) / 8)
+
+
+@pytest.fixture
+def roll():
+    """A small Swiss roll that every variant unrolls."""
+    dataset = make_swiss_roll(400, even=True, random_state=3)
+    frozen_x = frozen(dataset.X)
+    return type(dataset)(frozen_x, dataset.chart, dataset.name, dataset.citation)
+
+
+@pytest.fixture
+def cloud():
+    """Sixty points in general position in three dimensions."""
+    return frozen(np.random.default_rng(7).normal(size=(60, 3)))
+
+
+def shared_file(*parts):
+    """Path of a file beside the project that is not part of it; the test is skipped where it is absent."""
+    path = SHARED.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"needs {'/'.join(parts)} in a folder 'shared' beside the project")
+    return path
