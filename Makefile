@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 
+# One process a core, and one thread a process.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 .PHONY: demo test test-slow lint format bench clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png and demo.csv
 	$(BIN)/hne demo
 
 test: $(READY)  ## the whole fast suite, documentation examples included
-	$(BIN)/pytest -n auto -m "not slow"
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow

@@ -154,11 +154,6 @@ def check_matrix(X: ArrayLike) -> FloatArray:
 
 def _as_float(X: ArrayLike) -> FloatArray:
     """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
-    kind = getattr(X, "dtype", None)
-    kind = np.asarray(X).dtype if kind is None and not hasattr(X, "columns") else kind
-    if isinstance(kind, np.dtype) and kind.kind == "c":
-        msg = f"X must be real, got {kind} (Complex data not supported). Pass X.real and X.imag as features."
-        raise InputError(msg)
     try:
         matrix: FloatArray = check_array(
             X,
@@ -170,14 +165,14 @@ def _as_float(X: ArrayLike) -> FloatArray:
             ensure_min_features=0,
         )
     except (TypeError, ValueError) as error:
-        msg = f"X must hold numbers only, got {_described(X)} ({error}). Drop or encode what is not a number."
+        kind = getattr(X, "dtype", None)
+        got = type(X).__name__ + (f" of {kind}" if kind is not None else "")
+        if "complex" in str(error).lower():
+            msg = f"X must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
+            raise InputError(msg) from None
+        msg = f"X must hold numbers only, got {got} ({error}). Drop or encode what is not a number."
         raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
     return matrix
-
-
-def _described(X: ArrayLike) -> str:
-    kind = getattr(X, "dtype", None)
-    return f"{type(X).__name__}" + (f" of {kind}" if kind is not None else "")
 
 
 def _check_finite(matrix: FloatArray) -> None:

@@ -28,16 +28,33 @@ def bottom_eigenpairs(alignment: Alignment, settings: Settings) -> EigenPairs:
     """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their residuals."""
     count = settings.n_components
     solver = choose_solver(alignment.n_samples, count, settings.eigen_solver)
-    if solver == "dense":
-        basis = dense_eigenvectors(alignment, count)
-    else:
-        basis = direct_eigenvectors(alignment, count, settings.tol, settings.random_state)
+    basis = _basis(solver, alignment, settings)
     values, vectors = rayleigh_ritz(alignment, basis)
     vectors = fix_signs(vectors)
     residuals = np.linalg.norm(alignment.apply(vectors) - vectors * values, axis=0)
     _check_residuals(residuals, alignment, solver)
     logger.info("eigen: %s, eigenvalues %s, residuals %s", solver, values, residuals)
     return EigenPairs(values=values, vectors=vectors, residuals=residuals, solver=solver)
+
+
+def _basis(solver: str, alignment: Alignment, settings: Settings) -> FloatArray:
+    count, n = settings.n_components, alignment.n_samples
+    try:
+        if solver == "dense":
+            basis = dense_eigenvectors(alignment, count)
+        else:
+            basis = direct_eigenvectors(alignment, count, settings.tol, settings.random_state)
+        if np.isfinite(basis).all():
+            return basis
+        reason = "it gave NaN"
+    except (RuntimeError, MemoryError, np.linalg.LinAlgError) as error:  # ARPACK's errors are RuntimeErrors
+        reason = str(error) or type(error).__name__
+    others = "eigen_solver='dense'" if solver == "direct" else "eigen_solver='direct'"
+    msg = (
+        f"no result of the {solver} solver for {count} eigenpairs of the {n} x {n} alignment matrix ({reason}). "
+        f"Try {others}, or a larger reg (now {settings.reg:g})."
+    )
+    raise EigenSolverError(msg)
 
 
 def choose_solver(n_samples: int, count: int, asked: str) -> str:

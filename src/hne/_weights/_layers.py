@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 from joblib import cpu_count
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
 
@@ -63,7 +64,10 @@ def target_weights(
         return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
 
     starts = range(0, len(targets), block)
-    parts = list(_each(rows_of, starts, threaded=kernel == "numba"))
+    # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
+    # busy machine ten times as long as the work takes.
+    with threadpool_limits(1, user_api="blas"):
+        parts = list(_each(rows_of, starts, threaded=kernel == "numba"))
     inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     n, (t, k) = len(X), own.shape
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.

@@ -1,0 +1,35 @@
+"""What the method promises, on data with a known truth."""
+
+import numpy as np
+import pytest
+from sklearn.manifold import LocallyLinearEmbedding
+
+from hne import embed
+from hne.datasets import make_swiss_roll
+from hne.metrics import affine_errors
+
+VARIANTS = ("ihne", "rhne", "bhne")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_a_dense_roll_is_unrolled_in_both_coordinates(variant, seed):
+    roll = make_swiss_roll(10_000, random_state=seed)
+    Y = embed(roll.X, n_neighbors=8, reg=1e-5, variant=variant).Y
+    assert affine_errors(Y, roll.chart).max() < 0.01
+
+
+def test_a_sparse_roll_is_unrolled_where_lle_fails():
+    errors = {method: [] for method in ("lle", *VARIANTS)}
+    for seed in range(10):
+        roll = make_swiss_roll(300, even=True, random_state=seed)
+        lle = LocallyLinearEmbedding(n_neighbors=5, reg=1e-4, eigen_solver="dense").fit_transform(roll.X)
+        errors["lle"].append(affine_errors(lle, roll.chart))
+        for variant in VARIANTS:
+            Y = embed(roll.X, n_neighbors=5, reg=1e-4, variant=variant).Y
+            errors[variant].append(affine_errors(Y, roll.chart))
+    mean = {method: np.median(np.mean(found, axis=1)) for method, found in errors.items()}
+    worst = {method: np.median(np.max(found, axis=1)) for method, found in errors.items()}
+    assert min(mean["lle"], worst["lle"]) > 0.25
+    for variant in VARIANTS:
+        assert max(mean[variant], worst[variant]) < 0.08

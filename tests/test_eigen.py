@@ -1,0 +1,103 @@
+"""EigenPairs: ascending, orthonormal, apart from the constant vector, the same from every solver."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.linalg import subspace_angles
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from hne._eigen import _direct, _solve, bottom_eigenpairs
+from hne._types import Settings
+from hne.exceptions import EigenSolverError, InputError
+from tests import reference
+from tests.conftest import lattice_clouds
+from tests.test_alignment import aligned
+
+
+@given(X=lattice_clouds(min_samples=8))
+def test_pairs_are_orthonormal_ascending_and_solve_the_problem(X):
+    record = aligned(X)
+    pairs = bottom_eigenpairs(record, Settings(n_components=3))
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(pairs.vectors.sum(axis=0), 0.0, atol=1e-10)
+    assert (np.diff(pairs.values) >= 0).all()
+    assert (pairs.values >= 0).all()
+    assert (pairs.residuals <= 1e-12 * record.diagonal().max()).all()
+
+
+@pytest.mark.parametrize("variant", ["ihne", "rhne", "bhne"])
+@pytest.mark.parametrize("solver", ["dense", "direct"])
+def test_each_solver_finds_the_oracles_plane_and_eigenvalues(roll, variant, solver):
+    X = roll.X[:150]
+    W, J = reference.weights(X, reference.neighbors(X, 6), variant, 1e-4, 1e-4)
+    values, Y = reference.embedding(W, J, 2)
+    record = aligned(X, 6, variant=variant)
+    pairs = bottom_eigenpairs(record, Settings(eigen_solver=solver))
+    assert pairs.solver == solver
+    assert subspace_angles(pairs.vectors, Y).max() < 1e-6
+    np.testing.assert_allclose(pairs.values, values, rtol=1e-5)
+
+
+def test_eigenvalues_are_squared_lengths_with_all_their_digits(roll):
+    record = aligned(roll.X, 6)
+    pairs = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
+    lengths = np.linalg.norm(record.stacked(pairs.vectors), axis=0)
+    np.testing.assert_allclose(pairs.values, lengths**2, rtol=1e-12)
+
+
+def test_the_start_vector_does_not_decide_the_answer(roll):
+    record = aligned(roll.X, 6)
+    one, other = (bottom_eigenpairs(record, Settings(eigen_solver="direct", random_state=s)) for s in (0, 1))
+    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-6)
+    again = bottom_eigenpairs(record, Settings(eigen_solver="direct", random_state=0))
+    np.testing.assert_array_equal(one.vectors, again.vectors)
+
+
+def test_as_many_vectors_as_there_are(cloud):
+    record = aligned(cloud[:12])
+    pairs = bottom_eigenpairs(record, Settings(n_components=11))
+    assert pairs.vectors.shape == (12, 11)
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(11), atol=1e-12)
+
+
+def test_auto_goes_by_size_and_never_to_a_solver_without_room():
+    assert _solve.choose_solver(500, 2, "auto") == "dense"
+    assert _solve.choose_solver(501, 2, "auto") == "direct"
+    assert _solve.choose_solver(501, 500, "auto") == "dense"
+    with pytest.raises(InputError, match=r"eigen_solver='direct' needs n_components <= n_samples - 3, got n_comp"):
+        _solve.choose_solver(12, 10, "direct")
+
+
+def test_signs_follow_the_largest_entry_and_the_first_of_near_ties():
+    vectors = np.array([[-3.0, 1.0, -1.0], [1.0, -2.0, 1.0 + 1e-9]])
+    np.testing.assert_array_equal(np.sign(_solve.fix_signs(vectors)), [[1, -1, 1], [-1, 1, -1]])
+
+
+def test_no_convergence_is_an_error_that_says_what_to_try(roll, monkeypatch):
+    def give_up(*_, **__):
+        raise ArpackNoConvergence("No convergence (%s)", np.zeros(0), np.zeros((0, 0)))
+
+    monkeypatch.setattr(_direct, "eigsh", give_up)
+    message = r"no result of the direct solver for 2 eigenpairs of the 400 x 400 .* Try eigen_solver='dense', or a"
+    with pytest.raises(EigenSolverError, match=message):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
+def test_a_factorization_without_memory_is_an_error_of_ours(roll, monkeypatch):
+    def exhaust(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(_direct, "splu", exhaust)
+    with pytest.raises(EigenSolverError, match=r"alignment matrix \(MemoryError\)"):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
+@pytest.mark.parametrize(
+    ("bad_entry", "message"), [(0.0, "the direct solver left residuals of"), (np.nan, "it gave NaN")]
+)
+def test_a_wrong_basis_never_leaves_the_room(roll, monkeypatch, bad_entry, message):
+    basis = np.random.default_rng(0).normal(size=(400, 2))
+    basis[3] = bad_entry
+    monkeypatch.setattr(_solve, "direct_eigenvectors", lambda *_: basis)
+    with pytest.raises(EigenSolverError, match=message):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))

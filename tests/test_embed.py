@@ -1,0 +1,122 @@
+"""embed(): the walk as a whole."""
+
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.linalg import subspace_angles
+
+from hne import embed
+from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
+from hne.metrics import affine_errors
+from tests import reference
+from tests.conftest import frozen, lattice_clouds
+
+VARIANTS = ("ihne", "rhne", "bhne")
+
+
+def angle(Y, other):
+    return subspace_angles(Y, other).max()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_walk_is_the_oracles(cloud, variant):
+    result = embed(cloud, variant=variant, reg=1e-3, outer_reg=1e-2, gamma=0.5)
+    lists = reference.neighbors(cloud, 6)
+    W, J = reference.weights(cloud, lists, variant, 1e-3, 1e-2)
+    np.testing.assert_array_equal(result.graph.indices, lists)
+    np.testing.assert_allclose(result.weights.J.toarray(), J, atol=1e-9)
+    values, Y = reference.embedding(W, J, 2, gamma=0.5)
+    np.testing.assert_allclose(result.eigenpairs.values, values, rtol=1e-8)
+    assert angle(result.Y, Y) < 1e-8
+    np.testing.assert_allclose(result.reconstruction_errors, reference.reconstruction_errors(cloud, J), atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(X=lattice_clouds())
+def test_any_cloud_gives_finite_orthonormal_coordinates_or_a_clear_error(variant, X):
+    try:
+        Y = embed(X, n_neighbors=4, variant=variant).Y
+    except InputError as error:
+        assert "all equal" in str(error)
+        return
+    assert Y.shape == (len(X), 2)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-10)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_permuting_the_samples_permutes_the_embedding(roll, variant):
+    order = np.random.default_rng(2).permutation(len(roll.X))
+    here, there = (embed(X, variant=variant).Y for X in (roll.X, frozen(roll.X[order])))
+    assert angle(there, here[order]) < 1e-6
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("scale", [1e-150, 1e-300, 1e150, 1e300])
+def test_the_unit_of_x_does_not_matter_however_extreme(roll, variant, scale):
+    here, there = (embed(X, variant=variant) for X in (roll.X, frozen(roll.X * scale)))
+    assert angle(here.Y, there.Y) < 1e-5
+    np.testing.assert_allclose(there.reconstruction_errors / scale, here.reconstruction_errors, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("n_features", [3, 30])
+def test_a_shift_of_1e8_does_not_matter(roll, variant, n_features):
+    lift = np.random.default_rng(0).normal(size=(3, n_features))
+    X = roll.X @ lift
+    # The shifted numbers themselves are rounded to 1e-8; the unshifted twin is rounded the same way.
+    shifted = X + 1e8
+    here, there = (embed(frozen(one), variant=variant) for one in (shifted - 1e8, shifted))
+    assert angle(here.Y, there.Y) < 1e-5
+
+
+def test_constant_columns_change_nothing(roll):
+    padded = np.column_stack([roll.X, np.full(400, 3.0), np.zeros(400)])
+    assert angle(embed(roll.X).Y, embed(frozen(padded)).Y) < 1e-6
+
+
+def test_a_flat_sheet_is_returned_up_to_an_affine_map():
+    sheet = np.random.default_rng(3).random((200, 2))
+    Y = embed(frozen(sheet @ [[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]]), n_neighbors=8).Y
+    assert affine_errors(Y, sheet).max() < 1e-3
+
+
+def test_pieces_are_warned_about_with_counts_and_sizes():
+    rng = np.random.default_rng(0)
+    blobs = frozen(np.vstack([rng.normal(size=(15, 3)), rng.normal(size=(20, 3)) + 100]))
+    with pytest.warns(DisconnectedGraphWarning, match=r"has 2 pieces of 20, 15 samples: .* \(now 6\)"):
+        first = embed(blobs)
+    with pytest.warns(DisconnectedGraphWarning, match="2 pieces"):
+        second = embed(blobs)
+    assert np.isfinite(first.Y).all()
+    np.testing.assert_array_equal(first.Y, second.Y)
+
+
+def test_many_pieces_are_named_by_their_largest():
+    far_apart = frozen(np.repeat(np.eye(9) * 100, 2, axis=0))
+    with pytest.warns(DisconnectedGraphWarning, match=r"has 9 pieces of 2, 2, 2, 2, 2, \.\.\. samples"):
+        embed(far_apart, n_neighbors=1)
+
+
+def test_a_disconnected_graph_is_finite_with_the_direct_solver_too():
+    rng = np.random.default_rng(0)
+    blobs = frozen(np.vstack([rng.normal(size=(400, 3)), rng.normal(size=(300, 3)) + 1000]))
+    with pytest.warns(DisconnectedGraphWarning, match="2 pieces of 400, 300"):
+        result = embed(blobs)
+    assert result.eigenpairs.solver == "direct"
+    np.testing.assert_allclose(result.Y.T @ result.Y, np.eye(2), atol=1e-10)
+
+
+def test_stages_are_logged_with_their_times(cloud, caplog):
+    with caplog.at_level(logging.INFO, logger="hne"):
+        embed(cloud)
+    told = " ".join(record.getMessage() for record in caplog.records)
+    for stage in ("neighbors", "pieces", "weights", "eigenpairs"):
+        assert f"{stage}: 0." in told
+
+
+def test_an_unknown_parameter_is_refused_by_name(cloud):
+    with pytest.raises(InputTypeError, match=r"n_neighbours is not a parameter of hne. Parameters are: n_neighbors, "):
+        embed(cloud, n_neighbours=5)

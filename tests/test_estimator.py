@@ -1,0 +1,137 @@
+"""HierarchicNeighborsEmbedding: scikit-learn's contract, and attributes that are what they say."""
+
+import pickle
+import re
+from dataclasses import fields
+from inspect import signature
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from hne import HNE, HierarchicNeighborsEmbedding, embed
+from hne._types import Settings
+from hne.metrics import affine_errors
+
+# The common tests fit two blobs that no neighbor graph connects: warned about, finite, deterministic.
+pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+VARIANTS = ("ihne", "rhne", "bhne")
+
+
+@parametrize_with_checks(
+    [HNE(variant=variant) for variant in VARIANTS]
+    + [HNE(variant=variant, eigen_solver="direct") for variant in VARIANTS]
+    + [HNE(include_self=False), HNE(n_neighbors=3, n_components=1)]
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def test_the_short_name_is_the_same_class():
+    assert HNE is HierarchicNeighborsEmbedding
+
+
+def test_defaults_are_declared_alike_on_the_class_the_settings_and_the_docstring():
+    declared = {name: p.default for name, p in signature(HNE).parameters.items()}
+    assert declared == {field.name: field.default for field in fields(Settings)}
+    told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", HNE.__doc__, flags=re.MULTILINE))
+    assert told.keys() == declared.keys()
+    for name, text in told.items():
+        assert text.strip("\"'") == str(declared[name]) or float(text) == declared[name]
+
+
+def test_every_fitted_attribute_is_documented_and_every_documented_one_fitted(roll):
+    frame = pd.DataFrame(roll.X, columns=["a", "b", "c"])
+    fitted = {name for name in vars(HNE().fit(frame)) if name.endswith("_")}
+    section = HNE.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
+    documented = set(re.findall(r"\b([a-z_]+_)\b(?=[ ,:])", "\n".join(re.findall(r"^    \w.*", section, re.MULTILINE))))
+    assert fitted == documented
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_attributes_are_those_of_the_walk(roll, variant):
+    model = HNE(variant=variant).fit(roll.X)
+    result = embed(roll.X, variant=variant)
+    np.testing.assert_array_equal(model.embedding_, result.Y)
+    np.testing.assert_array_equal(model.eigenvalues_, result.eigenpairs.values)
+    np.testing.assert_array_equal(model.eigen_residuals_, result.eigenpairs.residuals)
+    assert model.eigen_solver_ == "dense"
+    np.testing.assert_allclose(model.inner_weights_.sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.joint_weights_.sum(axis=1), 1.0)
+    assert model.reconstruction_error_ == pytest.approx(model.reconstruction_errors_.mean())
+    assert model.n_pieces_ == 1
+    assert model.piece_labels_.shape == (400,)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_reconstruct_gives_the_samples_back_within_their_errors(roll, scale):
+    X = roll.X * scale
+    model = HNE().fit(X)
+    distance = np.linalg.norm((X - model.reconstruct()) / scale, axis=1)
+    np.testing.assert_allclose(distance, model.reconstruction_errors_ / scale, atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_swiss_roll_comes_out_unrolled(roll, variant):
+    assert affine_errors(HNE(variant=variant).fit_transform(roll.X), roll.chart).max() < 0.15
+
+
+def test_parameters_are_untouched_by_fit(roll):
+    model = HNE(outer_reg=None, random_state=None)
+    before = model.get_params()
+    model.fit(roll.X)
+    assert model.get_params() == before
+
+
+def test_a_fitted_model_follows_its_fit_not_later_parameters(roll):
+    model = HNE(variant="ihne").fit(roll.X)
+    new = roll.X[:5] + 0.1
+    before = model.transform(new)
+    model.set_params(variant="rhne", n_neighbors=3)
+    np.testing.assert_array_equal(model.transform(new), before)
+
+
+def test_transform_before_fit_is_refused(roll):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        HNE().transform(roll.X)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        HNE().reconstruct()
+
+
+def test_pickled_models_place_the_same_bits(roll):
+    model = HNE().fit(roll.X)
+    again = pickle.loads(pickle.dumps(model))
+    new = roll.X[:20] + 0.05
+    np.testing.assert_array_equal(model.transform(new), again.transform(new))
+
+
+def test_two_fits_give_the_same_bits(roll):
+    for solver in ("dense", "direct"):
+        model = HNE(eigen_solver=solver)
+        first, second = model.fit(roll.X).embedding_, clone(model).fit(roll.X).embedding_
+        np.testing.assert_array_equal(first, second)
+
+
+def test_data_frames_give_data_frames_where_asked(roll):
+    frame = pd.DataFrame(roll.X, columns=["a", "b", "c"])
+    model = HNE().set_output(transform="pandas")
+    out = model.fit_transform(frame)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert list(out.columns) == ["hierarchicneighborsembedding0", "hierarchicneighborsembedding1"]
+    pd.testing.assert_frame_equal(model.transform(frame), out)
+
+
+def test_it_works_in_a_pipeline(roll):
+    pipeline = make_pipeline(StandardScaler(), HNE())
+    Y = pipeline.fit_transform(roll.X)
+    np.testing.assert_array_equal(pipeline.transform(roll.X), Y)
+
+
+def test_other_numbers_of_features_are_refused(roll):
+    with pytest.raises(ValueError, match="X has 2 features, but HierarchicNeighborsEmbedding is expecting 3"):
+        HNE().fit(roll.X).transform(roll.X[:, :2])

@@ -1,0 +1,80 @@
+"""place(): fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
+
+import numpy as np
+import pytest
+
+from hne import HNE
+from hne.datasets import make_swiss_roll
+from hne.exceptions import InputError
+from hne.metrics import affine_errors
+from tests import reference
+from tests.conftest import frozen
+
+VARIANTS = ("ihne", "rhne", "bhne")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant):
+    model = HNE(variant=variant).fit(roll.X)
+    np.testing.assert_array_equal(model.transform(roll.X[::-1]), model.embedding_[::-1])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant):
+    gamma, x = 0.7, np.array([0.1, -0.2, 0.3])
+    model = HNE(variant=variant, gamma=gamma, reg=1e-3).fit(cloud)
+    own = np.argsort(np.linalg.norm(cloud - x, axis=1))[:6]
+    lists = reference.neighbors(cloud, 6)
+    w = reference.affine(cloud[own], x, 1e-3)
+    j = reference.ROWS[variant](cloud, reference.outer_lists(lists, own, None), own, x, w, 1e-3)
+    inner, outer = w @ model.embedding_[own], j @ model.embedding_
+    expected = (gamma * inner + outer) / (gamma + 1)
+    np.testing.assert_allclose(model.transform(x[None])[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
+    lift = np.random.default_rng(1).normal(size=(3, n_features))
+    model = HNE(variant=variant).fit(roll.X @ lift)
+    new = frozen(make_swiss_roll(30, random_state=9).X @ lift)
+    together = model.transform(new)
+    np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
+    np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_new_samples_land_where_a_fit_of_all_would_put_them(variant):
+    data = make_swiss_roll(3000, random_state=5)
+    model = HNE(n_neighbors=8, variant=variant, reg=1e-5).fit(data.X[:1500])
+    placed = model.transform(data.X[1500:])
+    fitted = affine_errors(model.embedding_, data.chart[:1500]).max()
+    assert affine_errors(placed, data.chart[1500:]).max() < 1.5 * fitted + 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_new_samples_come_in_the_units_of_the_fitted_ones(roll, scale):
+    model = HNE().fit(roll.X * scale)
+    np.testing.assert_array_equal(model.transform(roll.X[:5] * scale), model.embedding_[:5])
+    near = HNE().fit(roll.X).transform(roll.X[:5] + 0.1)
+    np.testing.assert_allclose(np.abs(model.transform((roll.X[:5] + 0.1) * scale)), np.abs(near), atol=1e-4)
+
+
+def test_samples_beyond_all_reason_are_refused_by_row(roll):
+    model = HNE().fit(roll.X)
+    new = np.array(roll.X[:3])
+    new[2] = 1e200
+    with pytest.raises(InputError, match=r"X must be within 3e\+150 of the origin .* got 1.0e\+200 in row 2\. Check"):
+        model.transform(new)
+
+
+def test_a_sample_far_away_is_placed_somewhere_finite(roll):
+    assert np.isfinite(HNE().fit(roll.X).transform(np.full((1, 3), 1e9))).all()
+
+
+def test_samples_closer_than_their_squares_can_tell_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[0], X[1] = 0.0, [1e-200, 0.0, 0.0]
+    model = HNE().fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)

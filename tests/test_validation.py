@@ -1,0 +1,114 @@
+"""Bad input: one clear error each, with the parameter, the rule, the value and the remedy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from hne import HNE
+from hne._validation import unit_scale
+from hne.exceptions import HNEError, InputError, InputTypeError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+
+
+def with_value(value, row=4, column=2):
+    bad = X.copy()
+    bad[row, column] = value
+    return bad
+
+
+BAD_DATA = {
+    "nan": (with_value(np.nan), InputError, r"X must be finite, got nan in row 4, column 2 \(1 NaN and 0 inf in all\)"),
+    "inf": (with_value(-np.inf), InputError, r"X must be finite, got -inf in row 4, column 2 .* Drop or impute"),
+    "one sample": (X[:1], InputError, r"n_neighbors=6 needs at least 7 samples, got n_samples=1\. Lower n_neighbors"),
+    "no sample": (X[:0], InputError, r"n_neighbors=6 needs at least 7 samples, got n_samples=0"),
+    "one feature": (X[:, :1], InputError, r"n_components=2 needs at least 2 features, got n_features=1\. Lower n_comp"),
+    "no feature": (X[:, :0], InputError, r"X must have features, got 0 feature\(s\) \(shape=\(30, 0\)\)"),
+    "1-D": (X[:, 0], InputError, r"X must have two dimensions .*, got 1 with shape \(30,\)\. Reshape your data"),
+    "3-D": (X[None], InputError, r"X must have two dimensions .*, got 3 with shape \(1, 30, 3\)"),
+    "a number": (3.0, InputError, r"X must have two dimensions .*, got 0 with shape \(\)"),
+    "strings": (np.full((30, 3), "a"), InputError, r"X must hold numbers only, got ndarray of <U1 \(.*'a'.*\)\. Drop or"),
+    "objects": (np.full((30, 3), {}), InputTypeError, r"X must hold numbers only, got ndarray of object .*not 'dict'"),
+    "a text column": (
+        pd.DataFrame({"a": X[:, 0], "b": ["z"] * 30}),
+        InputError,
+        r"X must hold numbers only, got DataFrame .*'z'",
+    ),
+    "ragged": ([[1.0, 2.0], [3.0]], InputError, r"X must hold numbers only, got list"),
+    "complex": (X + 1j, InputError, r"X must be real, got ndarray of complex128 .* Pass X.real and"),
+    "complex list": ([[1j, 2.0]] * 8, InputError, r"X must be real, got list \(Complex data not supported\)"),
+    "sparse": (csr_array(X), InputTypeError, r"X must be a dense array, got a sparse matrix\. Pass X.toarray\(\)"),
+    "all rows equal": (np.ones((30, 3)), InputError, r"X must have different samples, got 30 samples that are all equal"),
+    "rounded away": (1e300 + X, InputError, "all equal"),
+}
+
+BAD_PARAMETERS = {
+    "k >= n": ({"n_neighbors": 30}, InputError, r"n_neighbors=30 needs at least 31 samples, got n_samples=30\. Lower"),
+    "k < 1": ({"n_neighbors": 0}, InputError, r"n_neighbors must be at least 1, got 0\. Try n_neighbors=6"),
+    "k a float": ({"n_neighbors": 6.0}, InputTypeError, r"n_neighbors must be an integer, got 6.0 of type float"),
+    "k a bool": ({"n_neighbors": True}, InputTypeError, r"n_neighbors must be an integer, got True of type bool"),
+    "d >= n": ({"n_components": 30}, InputError, r"n_components=30 needs at least 31 samples, got n_samples=30\. Low"),
+    "d > D": ({"n_components": 4}, InputError, r"n_components=4 needs at least 4 features, got n_features=3"),
+    "d < 1": ({"n_components": -1}, InputError, r"n_components must be at least 1, got -1\. Try n_components=2"),
+    "variant": ({"variant": "hne"}, InputError, r"variant must be one of 'ihne', 'rhne', 'bhne', got 'hne'\. Choose"),
+    "variant kind": ({"variant": None}, InputTypeError, r"variant must be one of .* got None"),
+    "reg zero": ({"reg": 0.0}, InputError, r"reg must be at least 1e-12 and finite, got 0.0\. Try values from 1e-6"),
+    "reg negative": ({"reg": -1e-3}, InputError, r"reg must be at least 1e-12 and finite, got -0.001"),
+    "reg nan": ({"reg": np.nan}, InputError, r"reg must be at least 1e-12 and finite, got nan"),
+    "reg text": ({"reg": "1e-3"}, InputTypeError, r"reg must be a number, got '1e-3' of type str\. Pass a float"),
+    "outer_reg": ({"outer_reg": 0}, InputError, r"outer_reg must be at least 1e-12 and finite, got 0"),
+    "gamma": ({"gamma": 0.0}, InputError, r"gamma must be positive and finite, got 0.0\. The paper uses gamma=1.0"),
+    "n_rounds": ({"n_rounds": -1}, InputError, r"n_rounds must be at least 0, got -1\. The paper uses n_rounds=1"),
+    "include_self": ({"include_self": 1}, InputTypeError, r"include_self must be True or False, got 1\. The paper"),
+    "eigen_solver": ({"eigen_solver": "amg"}, InputError, r"eigen_solver must be one of 'auto', 'dense', 'direct', got"),
+    "tol": ({"tol": 1.0}, InputError, r"tol must be at least 0 and below 1, got 1.0\. Try tol=1e-10"),
+    "random_state": ({"random_state": "x"}, InputError, r"random_state must be an integer, None .*, got 'x'\. Try"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_refused_in_one_sentence(case):
+    data, error, message = BAD_DATA[case]
+    with pytest.raises(error, match=message) as caught:
+        HNE().fit(data)
+    assert isinstance(caught.value, HNEError)
+
+
+@pytest.mark.parametrize("case", BAD_PARAMETERS)
+def test_bad_parameters_are_refused_in_one_sentence(case):
+    parameters, error, message = BAD_PARAMETERS[case]
+    with pytest.raises(error, match=message) as caught:
+        HNE(**parameters).fit(X)
+    assert str(caught.value).rstrip().endswith(".")
+
+
+def test_the_smallest_of_everything_works():
+    line = np.column_stack([np.arange(4.0), np.arange(4.0) ** 2])
+    assert HNE(n_neighbors=3, n_components=2).fit_transform(line).shape == (4, 2)
+    assert HNE(n_neighbors=1, n_components=1).fit_transform(line[:3]).shape == (3, 1)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int64, np.uint8, bool, object])
+def test_numbers_of_any_kind_are_numbers(kind):
+    data = (np.random.default_rng(1).random((40, 9)) > 0.5).astype(kind)
+    same = HNE(n_components=2).fit(data.astype(float)).embedding_
+    np.testing.assert_array_equal(HNE(n_components=2).fit(data).embedding_, same)
+
+
+@pytest.mark.parametrize("lay_out", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.tolist()])
+def test_memory_layout_does_not_matter(lay_out):
+    np.testing.assert_array_equal(HNE().fit(lay_out(X)).embedding_, HNE().fit(X).embedding_)
+
+
+@pytest.mark.parametrize("scale", [1e-308, 1e-150, 1e150, 1e308])
+def test_the_unit_brings_extreme_numbers_into_range(scale):
+    extreme = X / np.abs(X).max() * scale
+    unit = unit_scale(extreme)
+    assert np.log2(unit) == int(np.log2(unit))
+    assert 0.0 < (np.abs(extreme * unit).max() ** 2) < 1e10
+
+
+def test_ordinary_numbers_are_left_alone():
+    assert unit_scale(X) == unit_scale(X * 1e80) == unit_scale(np.zeros((2, 2))) == 1.0
