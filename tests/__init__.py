@@ -1,0 +1,1 @@
+"""One file of tests a module of the package, and `reference`, the oracle."""

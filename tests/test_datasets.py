@@ -49,7 +49,7 @@ def test_any_number_of_samples_can_be_had(n_samples):
 
 
 def test_bad_requests_are_refused():
-    with pytest.raises(InputError, match="n_samples must be at least 1, got 0. Try n_samples=1000"):
+    with pytest.raises(InputError, match=r"n_samples must be at least 1, got 0\. Try n_samples=1000"):
         make_swiss_roll(0)
     with pytest.raises(InputTypeError, match="random_state must be an integer, got None"):
         make_swiss_roll(5, random_state=None)

@@ -37,11 +37,11 @@ def test_the_walk_is_the_oracles(cloud, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(X=lattice_clouds())
 def test_any_cloud_gives_finite_orthonormal_coordinates_or_a_clear_error(variant, X):
-    try:
-        Y = embed(X, n_neighbors=4, variant=variant).Y
-    except InputError as error:
-        assert "all equal" in str(error)
+    if not np.ptp(X, axis=0).any():
+        with pytest.raises(InputError, match="all equal"):
+            embed(X, n_neighbors=4, variant=variant)
         return
+    Y = embed(X, n_neighbors=4, variant=variant).Y
     assert Y.shape == (len(X), 2)
     np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-10)
 

@@ -25,11 +25,11 @@ def test_a_collapsed_embedding_explains_nothing():
 
 
 def test_rows_must_match():
-    with pytest.raises(InputError, match="chart must have as many rows as Y, got 4 and 5. Pass matching rows"):
+    with pytest.raises(InputError, match=r"chart must have as many rows as Y, got 4 and 5\. Pass matching rows"):
         affine_errors(np.ones((5, 2)), np.ones((4, 2)))
 
 
 def test_a_constant_coordinate_cannot_be_explained():
     chart = np.column_stack([np.arange(5.0), np.ones(5)])
-    with pytest.raises(InputError, match="chart must vary in every column, got a constant column 1. Drop it"):
+    with pytest.raises(InputError, match=r"chart must vary in every column, got a constant column 1\. Drop it"):
         affine_errors(np.random.default_rng(0).random((5, 2)), chart)

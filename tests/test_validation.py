@@ -29,7 +29,11 @@ BAD_DATA = {
     "1-D": (X[:, 0], InputError, r"X must have two dimensions .*, got 1 with shape \(30,\)\. Reshape your data"),
     "3-D": (X[None], InputError, r"X must have two dimensions .*, got 3 with shape \(1, 30, 3\)"),
     "a number": (3.0, InputError, r"X must have two dimensions .*, got 0 with shape \(\)"),
-    "strings": (np.full((30, 3), "a"), InputError, r"X must hold numbers only, got ndarray of <U1 \(.*'a'.*\)\. Drop or"),
+    "strings": (
+        np.full((30, 3), "a"),
+        InputError,
+        r"X must hold numbers only, got ndarray of <U1 \(.*'a'.*\)\. Drop or",
+    ),
     "objects": (np.full((30, 3), {}), InputTypeError, r"X must hold numbers only, got ndarray of object .*not 'dict'"),
     "a text column": (
         pd.DataFrame({"a": X[:, 0], "b": ["z"] * 30}),
@@ -40,7 +44,11 @@ BAD_DATA = {
     "complex": (X + 1j, InputError, r"X must be real, got ndarray of complex128 .* Pass X.real and"),
     "complex list": ([[1j, 2.0]] * 8, InputError, r"X must be real, got list \(Complex data not supported\)"),
     "sparse": (csr_array(X), InputTypeError, r"X must be a dense array, got a sparse matrix\. Pass X.toarray\(\)"),
-    "all rows equal": (np.ones((30, 3)), InputError, r"X must have different samples, got 30 samples that are all equal"),
+    "all rows equal": (
+        np.ones((30, 3)),
+        InputError,
+        r"X must have different samples, got 30 samples that are all equal",
+    ),
     "rounded away": (1e300 + X, InputError, "all equal"),
 }
 
@@ -62,7 +70,11 @@ BAD_PARAMETERS = {
     "gamma": ({"gamma": 0.0}, InputError, r"gamma must be positive and finite, got 0.0\. The paper uses gamma=1.0"),
     "n_rounds": ({"n_rounds": -1}, InputError, r"n_rounds must be at least 0, got -1\. The paper uses n_rounds=1"),
     "include_self": ({"include_self": 1}, InputTypeError, r"include_self must be True or False, got 1\. The paper"),
-    "eigen_solver": ({"eigen_solver": "amg"}, InputError, r"eigen_solver must be one of 'auto', 'dense', 'direct', got"),
+    "eigen_solver": (
+        {"eigen_solver": "amg"},
+        InputError,
+        r"eigen_solver must be one of 'auto', 'dense', 'direct', got",
+    ),
     "tol": ({"tol": 1.0}, InputError, r"tol must be at least 0 and below 1, got 1.0\. Try tol=1e-10"),
     "random_state": ({"random_state": "x"}, InputError, r"random_state must be an integer, None .*, got 'x'\. Try"),
 }

@@ -1,0 +1,47 @@
+"""Both layers' weights against scikit-learn's weights of the inner layer alone, in one run."""
+
+import time
+from collections.abc import Callable
+
+from sklearn.manifold._locally_linear import barycenter_weights
+
+from hne._neighbors import knn_graph
+from hne._types import VARIANTS, Settings
+from hne._weights import layer_weights
+from hne.datasets import make_swiss_roll
+
+N_SAMPLES, N_NEIGHBORS, REG, REPEATS = 50_000, 8, 1e-4, 3
+
+
+def fastest(function: Callable[[], object]) -> float:
+    """Seconds of the fastest of a few runs."""
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure() -> str:
+    """Measure and return the section as Markdown."""
+    X = make_swiss_roll(N_SAMPLES, random_state=0).X
+    graph = knn_graph(X, N_NEIGHBORS)
+    rival = fastest(lambda: barycenter_weights(X, X, graph.indices, reg=REG))
+    lines = [
+        "## Weights",
+        "",
+        f"Swiss roll, n = {N_SAMPLES}, D = 3, k = {N_NEIGHBORS}, neighbors given, fastest of {REPEATS} runs, numba",
+        "compiled before. scikit-learn's function gives the inner layer (plain LLE) alone, ours both layers.",
+        "",
+        "| | seconds | of scikit-learn's time |",
+        "|---|---|---|",
+        f"| scikit-learn `barycenter_weights`, inner layer | {rival:.2f} | 1 |",
+    ]
+    for variant in VARIANTS:
+        settings = Settings(n_neighbors=N_NEIGHBORS, variant=variant, reg=REG)
+        for kernel in ("numba", "numpy"):
+            layer_weights(X[:500], knn_graph(X[:500], N_NEIGHBORS), settings, kernel)
+            seconds = fastest(lambda s=settings, k=kernel: layer_weights(X, graph, s, k))  # type: ignore[misc]
+            lines.append(f"| {variant.upper()}, both layers, {kernel} | {seconds:.2f} | {seconds / rival:.3f} |")
+    return "\n".join(lines)

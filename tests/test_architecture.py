@@ -1,0 +1,100 @@
+"""The house: rooms import downward only, imports do nothing heavy, public names are the ones promised."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hne
+
+SOURCE = Path(hne.__file__).parent
+# Lower may not import higher. Stages share a level and never import each other.
+LEVELS = [
+    {"exceptions", "_types"},
+    {"_validation", "_files"},
+    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_reconstruction"},
+    {"_embed", "_extension", "metrics", "datasets"},
+    {"_estimator", "plots"},
+    {"cli"},
+    {"__main__"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+# `hne` itself hands names out lazily and stands outside the levels.
+FACADE = "__init__"
+
+
+def room_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            modules = [node.module] if node.module != "hne" else [f"hne.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        for module in modules:
+            if module.startswith("hne."):
+                yield module.split(".")[1]
+
+
+FILES = [path for path in SOURCE.rglob("*.py") if room_of(path) != FACADE]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rooms_import_downward_only(path):
+    room = room_of(path)
+    for other in set(imported_rooms(path)) - {room}:
+        if other not in LEVEL:  # a public name of the facade, such as `embed`
+            assert other in hne.__all__
+            continue
+        assert LEVEL[other] < LEVEL[room], f"{room} imports {other}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize("module", ["hne", "hne.datasets", "hne.metrics", "hne.plots", "hne.exceptions", "hne.cli"])
+def test_public_names_exist_are_sorted_and_documented(module):
+    public = importlib.import_module(module)
+    assert list(public.__all__) == sorted(public.__all__)
+    for name in public.__all__:
+        if name != "__version__":
+            assert getattr(public, name).__doc__
+    assert set(public.__all__) <= set(dir(public))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'hne' has no attribute 'tsne'"):
+        hne.tsne  # noqa: B018
+
+
+def modules_after(code):
+    """Names of the modules that a fresh interpreter has loaded after running the code."""
+    script = f"{code}\nimport sys; print(' '.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_or_its_command_line_loads_nothing_heavy():
+    loaded = modules_after("import hne, hne.cli; hne.cli._parser()")
+    assert not loaded & {"numpy", "scipy", "sklearn", "numba", "matplotlib"}
+
+
+def test_a_small_fit_never_waits_for_a_compiler():
+    fit = "import numpy as np; from hne import HNE; HNE().fit(np.random.default_rng(0).random((300, 3)))"
+    loaded = modules_after(fit)
+    assert "sklearn" in loaded
+    assert not loaded & {"numba", "llvmlite", "matplotlib"}
+
+
+def test_the_library_never_prints(cloud, capfd):
+    hne.HNE().fit(cloud).transform(cloud)
+    assert capfd.readouterr() == ("", "")

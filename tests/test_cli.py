@@ -1,0 +1,85 @@
+"""The command line: what it prints, what it writes, how it fails."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hne
+from hne import plots
+from hne.cli import _demo, main
+
+
+def test_help_lists_the_commands(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert re.search(r"demo +unroll a sparse Swiss roll", capsys.readouterr().out)
+
+
+def test_the_version_is_the_packages(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"hne {hne.__version__}\n"
+
+
+def test_no_command_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
+    assert main(["demo", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    rows = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in printed.out.splitlines()[2:]}
+    assert list(rows) == ["LLE", "IHNE", "RHNE", "BHNE"]
+    assert rows["LLE"][-1] > 0.25
+    assert max(rows[method][-1] for method in ("IHNE", "RHNE", "BHNE")) < 0.08
+    table = np.genfromtxt(tmp_path / "demo.csv", delimiter=",", names=True)
+    assert table.shape == (300,)
+    assert table.dtype.names[:5] == ("x", "y", "z", "arc_length", "height")
+    assert table.dtype.names[-2:] == ("bhne_1", "bhne_2")
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.png"}
+    assert "wrote" in printed.err
+
+
+def test_demo_into_a_missing_folder_is_one_line_and_status_2(tmp_path, capsys):
+    assert main(["demo", "--output", str(tmp_path / "nowhere")]) == 2
+    err = capsys.readouterr().err
+    assert re.search(
+        r"hne: cannot write '.*nowhere.demo\.csv': no such file or directory\. Choose another place\.\n$", err
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    assert main(["demo", "--output", str(tmp_path)]) == 2
+    assert "pictures need matplotlib, got none installed. Run: pip install 'hne[plot]'." in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_negative_seed_is_refused(tmp_path, capsys):
+    assert main(["demo", "--seed", "-1", "--output", str(tmp_path)]) == 2
+    assert "random_state must be at least 0, got -1" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plots, "space_panel", interrupt)
+    assert main(["demo", "--output", str(tmp_path)]) == 130
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv"}
+
+
+def test_python_dash_m_hne_is_hne():
+    run = subprocess.run([sys.executable, "-m", "hne", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"hne {hne.__version__}\n"
+
+
+def test_the_demo_shows_the_papers_sparse_experiment():
+    assert (_demo.N_SAMPLES, _demo.N_NEIGHBORS) == (300, 5)
