@@ -106,6 +106,6 @@ def _write_picture(path: Path, embeddings: dict[str, "FloatArray"], roll: "Datas
         title = f"{method}, affine error {_errors(Y, roll).mean():.3f}"
         plots.embedding_panel(axes, plots.oriented(Y, roll.chart), colors, links, title)
     with whole_file(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+        figure.savefig(temporary, dpi=110)
     plt.close(figure)
     print(f"wrote {path}", file=sys.stderr)
