@@ -37,7 +37,8 @@ clean:  ## remove the environment and all caches
 
 # Debian keeps venv in a package of its own.
 $(READY): pyproject.toml
-	$(PYTHON) -c "import ensurepip" 2>/dev/null || { $(APT) update && $(APT) install -y python3-venv; }
+	@$(PYTHON) -c "import ensurepip" 2>/dev/null || { $(APT) update && $(APT) install -y python3-venv; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo "installing hne and its tools into $(VENV), about a minute ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
