@@ -31,8 +31,8 @@ format: $(READY)  ## let the linter mend what it can
 bench: $(READY)  ## measure, and rewrite benchmarks/README.md
 	$(BIN)/python benchmarks/run.py
 
-clean:  ## remove the environment and all caches
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean:  ## remove the environment, all caches and the demo's files
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian keeps venv in a package of its own.

@@ -46,25 +46,34 @@ def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
     assert "wrote" in printed.err
 
 
-def test_demo_into_a_missing_folder_is_one_line_and_status_2(tmp_path, capsys):
-    assert main(["demo", "--output", str(tmp_path / "nowhere")]) == 2
-    err = capsys.readouterr().err
-    assert re.search(
-        r"hne: cannot write '.*nowhere.demo\.csv': no such file or directory\. Choose another place\.\n$", err
-    )
-    assert list(tmp_path.iterdir()) == []
+def test_demo_makes_the_folder_it_is_told_to_write_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(_demo, "_write_picture", lambda *_: None)
+    assert main(["demo", "--output", str(tmp_path / "new" / "folder")]) == 0
+    assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["demo.csv"]
 
 
-def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, capsys, monkeypatch):
+def test_demo_into_a_file_is_one_line_and_status_2_before_any_work(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    assert main(["demo", "--output", str(tmp_path / "file")]) == 2
+    printed = capsys.readouterr()
+    assert re.fullmatch(r"hne: cannot write '.*file': file exists\. Choose another place\.\n", printed.err)
+    assert printed.out == ""
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_matplotlib_the_demo_gives_the_table_and_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert main(["demo", "--output", str(tmp_path)]) == 2
-    assert "pictures need matplotlib, got none installed. Run: pip install 'hne[plot]'." in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    printed = capsys.readouterr()
+    assert "BHNE" in printed.out
+    assert printed.err.endswith("hne: pictures need matplotlib, got none installed. Run: pip install matplotlib.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.csv"]
 
 
-def test_a_negative_seed_is_refused(tmp_path, capsys):
-    assert main(["demo", "--seed", "-1", "--output", str(tmp_path)]) == 2
-    assert "random_state must be at least 0, got -1" in capsys.readouterr().err
+def test_a_negative_seed_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["demo", "--seed", "-1"])
+    assert "argument --seed: must be at least 0, got -1" in capsys.readouterr().err
 
 
 def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):

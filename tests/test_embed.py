@@ -86,7 +86,7 @@ def test_a_flat_sheet_is_returned_up_to_an_affine_map():
 def test_pieces_are_warned_about_with_counts_and_sizes():
     rng = np.random.default_rng(0)
     blobs = frozen(np.vstack([rng.normal(size=(15, 3)), rng.normal(size=(20, 3)) + 100]))
-    with pytest.warns(DisconnectedGraphWarning, match=r"has 2 pieces of 20, 15 samples: .* \(now 6\)"):
+    with pytest.warns(DisconnectedGraphWarning, match=r"has 2 pieces \(of 20, 15 samples\): .* \(now 6\)"):
         first = embed(blobs)
     with pytest.warns(DisconnectedGraphWarning, match="2 pieces"):
         second = embed(blobs)
@@ -96,17 +96,23 @@ def test_pieces_are_warned_about_with_counts_and_sizes():
 
 def test_many_pieces_are_named_by_their_largest():
     far_apart = frozen(np.repeat(np.eye(9) * 100, 2, axis=0))
-    with pytest.warns(DisconnectedGraphWarning, match=r"has 9 pieces of 2, 2, 2, 2, 2, \.\.\. samples"):
+    with pytest.warns(
+        DisconnectedGraphWarning, match=r"9 pieces \(of 2, 2, 2, 2, 2, \.\.\. .*18 samples have only exact"
+    ):
         embed(far_apart, n_neighbors=1)
 
 
 def test_a_disconnected_graph_is_finite_with_the_direct_solver_too():
     rng = np.random.default_rng(0)
     blobs = frozen(np.vstack([rng.normal(size=(400, 3)), rng.normal(size=(300, 3)) + 1000]))
-    with pytest.warns(DisconnectedGraphWarning, match="2 pieces of 400, 300"):
+    with pytest.warns(DisconnectedGraphWarning, match=r"2 pieces \(of 400, 300 samples\)"):
         result = embed(blobs)
     assert result.eigenpairs.solver == "direct"
     np.testing.assert_allclose(result.Y.T @ result.Y, np.eye(2), atol=1e-10)
+
+
+def test_the_record_is_a_line_not_a_page(cloud):
+    assert repr(embed(cloud)).startswith("Embedding of 60 samples in 2 dimensions (Settings(n_neighbors=6, ")
 
 
 def test_stages_are_logged_with_their_times(cloud, caplog):
@@ -118,5 +124,7 @@ def test_stages_are_logged_with_their_times(cloud, caplog):
 
 
 def test_an_unknown_parameter_is_refused_by_name(cloud):
-    with pytest.raises(InputTypeError, match=r"n_neighbours is not a parameter of hne. Parameters are: n_neighbors, "):
+    with pytest.raises(
+        InputTypeError, match=r"n_neighbours is not a parameter of embed\(\)\. Parameters are: n_neighbors, "
+    ):
         embed(cloud, n_neighbours=5)

@@ -68,6 +68,17 @@ def test_samples_beyond_all_reason_are_refused_by_row(roll):
         model.transform(new)
 
 
+def test_no_samples_to_place_is_an_error_of_ours(roll):
+    with pytest.raises(InputError, match=r"X must have samples, got 0 sample\(s\) \(shape=\(0, 3\)\)\. Pass at least"):
+        HNE().fit(roll.X).transform(np.empty((0, 3)))
+
+
+def test_of_exact_copies_the_first_ones_place_is_returned(roll):
+    copied = np.vstack([roll.X, roll.X[:3]])
+    model = HNE().fit(copied)
+    np.testing.assert_array_equal(model.transform(copied[-3:]), model.embedding_[:3])
+
+
 def test_a_sample_far_away_is_placed_somewhere_finite(roll):
     assert np.isfinite(HNE().fit(roll.X).transform(np.full((1, 3), 1e9))).all()
 

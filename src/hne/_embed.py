@@ -1,5 +1,7 @@
 """embed(): the walk from X to Y, one arrow a line."""
 
+from __future__ import annotations
+
 import logging
 import time
 import warnings
@@ -13,7 +15,7 @@ from hne._eigen import bottom_eigenpairs
 from hne._neighbors import knn_graph
 from hne._pieces import connected_pieces
 from hne._reconstruction import reconstruction_errors
-from hne._types import Embedding, FloatArray, Pieces, Settings
+from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._validation import check_samples, check_settings, unit_scale
 from hne._weights import layer_weights
 from hne.exceptions import DisconnectedGraphWarning
@@ -60,7 +62,8 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     weights = _timed("weights", layer_weights, X, graph, settings)
     pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings)
     errors = reconstruction_errors(X, weights.J) / unit
-    _warn_of_pieces(pieces, settings)
+    if pieces.count > 1:
+        _warn_of_pieces(pieces, graph)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
 
 
@@ -71,13 +74,13 @@ def _timed(stage: str, function: Callable[..., Record], *arguments: Any) -> Reco
     return record
 
 
-def _warn_of_pieces(pieces: Pieces, settings: Settings) -> None:
-    if pieces.count == 1:
-        return
+def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:
     sizes = ", ".join(str(size) for size in pieces.sizes[:5]) + (", ..." if pieces.count > 5 else "")
+    copies = int((graph.distances[:, -1] == 0).sum())
+    cause = f" {copies} samples have only exact copies of themselves as neighbors: drop copies." if copies else ""
     msg = (
-        f"the neighbor graph has {pieces.count} pieces of {sizes} samples: the embedding separates the pieces "
-        f"and shows little of what is inside each. Raise n_neighbors (now {settings.n_neighbors}), or embed "
+        f"the neighbor graph has {pieces.count} pieces (of {sizes} samples): the embedding separates the pieces "
+        f"and shows little of what is inside each.{cause} Raise n_neighbors (now {graph.n_neighbors}), or embed "
         "each piece on its own (see piece_labels_)."
     )
     warnings.warn(msg, DisconnectedGraphWarning, stacklevel=4)

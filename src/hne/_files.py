@@ -1,8 +1,8 @@
-"""Writing a file so that it is there whole or not at all."""
+"""Writing files so that they are there whole or not at all."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hne.exceptions import InputError
@@ -16,7 +16,20 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        msg = f"cannot write '{path}': {(error.strerror or str(error)).lower()}. Choose another place."
-        raise InputError(msg) from error
+        raise _cannot_write(path, error) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        # A place that could not be written to cannot be cleaned either, and the first error is the one to tell.
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder and those above it, unless they are there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write '{path}': {(error.strerror or str(error)).lower()}. Choose another place.")

@@ -130,7 +130,7 @@ class EigenPairs:
     solver: str  # the one that ran
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Embedding:
     """Everything that one walk from X to Y made."""
 
@@ -145,3 +145,7 @@ class Embedding:
     def Y(self) -> FloatArray:
         """The coordinates, (n, d)."""
         return self.eigenpairs.vectors
+
+    def __repr__(self) -> str:
+        n, d = self.Y.shape
+        return f"Embedding of {n} samples in {d} dimensions ({self.settings})"

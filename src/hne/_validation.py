@@ -30,7 +30,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
     known = [field.name for field in fields(Settings)]
     for name in parameters:
         if name not in known:
-            msg = f"{name} is not a parameter of hne. Parameters are: {', '.join(known)}."
+            msg = f"{name} is not a parameter of embed(). Parameters are: {', '.join(known)}."
             raise InputTypeError(msg)
     settings = Settings(**parameters)
     check_integer("n_neighbors", settings.n_neighbors, 1, "Try n_neighbors=6")
@@ -88,7 +88,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 def _check_reg(name: str, value: object) -> None:
     check_number(name, value)
     if not (SMALLEST_REG <= value < math.inf):  # type: ignore[operator]
-        msg = f"{name} must be at least {SMALLEST_REG:g} and finite, got {value!r}. Try values from 1e-6 to 1e-2."
+        msg = f"{name} must be at least {SMALLEST_REG:g} and finite, got {value!r}. Try {name}=1e-4."
         raise InputError(msg)
 
 
@@ -131,9 +131,6 @@ def check_samples(X: ArrayLike, settings: Settings) -> FloatArray:
 
 def check_matrix(X: ArrayLike) -> FloatArray:
     """Return X as a finite float64 matrix of samples x features."""
-    if issparse(X):
-        msg = "X must be a dense array, got a sparse matrix. Pass X.toarray()."
-        raise InputTypeError(msg)
     matrix = _as_float(X)
     if matrix.ndim != 2:
         msg = (
@@ -148,12 +145,22 @@ def check_matrix(X: ArrayLike) -> FloatArray:
             "Check how X was read."
         )
         raise InputError(msg)
-    _check_finite(matrix)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        names = getattr(X, "columns", None)
+        named = f"{column}" if names is None else f"{names[column]!r}"
+        msg = (
+            f"X must be finite, got {matrix[row, column]} in row {row}, column {named} "
+            f"({np.isnan(matrix).sum()} NaN and {np.isinf(matrix).sum()} inf in all). Drop or impute such values."
+        )
+        raise InputError(msg)
     return matrix
 
 
 def _as_float(X: ArrayLike) -> FloatArray:
     """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
+    _check_kind(X)
     try:
         matrix: FloatArray = check_array(
             X,
@@ -165,31 +172,52 @@ def _as_float(X: ArrayLike) -> FloatArray:
             ensure_min_features=0,
         )
     except (TypeError, ValueError) as error:
-        kind = getattr(X, "dtype", None)
-        got = type(X).__name__ + (f" of {kind}" if kind is not None else "")
+        got = _described(X)
         if "complex" in str(error).lower():
             msg = f"X must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
             raise InputError(msg) from None
-        msg = f"X must hold numbers only, got {got} ({error}). Drop or encode what is not a number."
+        reason = str(error).split(". ")[0].splitlines()[0]
+        msg = f"X must be a table of numbers, got {got} ({reason}). Drop or encode what is not a number."
         raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
     return matrix
 
 
-def _check_finite(matrix: FloatArray) -> None:
-    finite = np.isfinite(matrix)
-    if finite.all():
-        return
-    row, column = np.argwhere(~finite)[0]
-    msg = (
-        f"X must be finite, got {matrix[row, column]} in row {row}, column {column} "
-        f"({np.isnan(matrix).sum()} NaN and {np.isinf(matrix).sum()} inf in all). Drop or impute such values."
-    )
-    raise InputError(msg)
+def _check_kind(X: ArrayLike) -> None:
+    """Refuse what would convert to numbers without being a table of them."""
+    if issparse(X):
+        msg = "X must be a dense array, got a sparse matrix. Pass X.toarray()."
+        raise InputTypeError(msg)
+    if X is None:
+        msg = "X must be a table of numbers, got None. Pass an array of samples x features."
+        raise InputTypeError(msg)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        msg = (
+            f"X must have all its values, got a masked array with {np.sum(X.mask)} masked. "
+            "Fill them (X.filled) or drop their rows."
+        )
+        raise InputTypeError(msg)
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "US":
+        msg = f"X must be a table of numbers, got {_described(X)}. Convert it if it spells numbers: X.astype(float)."
+        raise InputError(msg)
+
+
+def _described(X: ArrayLike) -> str:
+    """Kind of X, and of a data frame the columns that hold no numbers."""
+    kind = getattr(X, "dtype", None)
+    if kind is not None:
+        return f"{type(X).__name__} of {kind}"
+    frame: Any = X
+    kinds = zip(getattr(frame, "columns", ()), getattr(frame, "dtypes", ()), strict=False)
+    others = [repr(name) for name, one in kinds if getattr(one, "kind", "f") not in "biuf"]
+    return type(X).__name__ + (f" with columns {', '.join(others[:5])}" if others else "")
 
 
 def check_new_samples(X: ArrayLike, unit: float) -> FloatArray:
     """Return new samples times `unit`, the scale that the fitted ones are worked on in."""
     matrix = check_matrix(X)
+    if not len(matrix):
+        msg = f"X must have samples, got 0 sample(s) (shape={matrix.shape}). Pass at least one row."
+        raise InputError(msg)
     with np.errstate(over="ignore"):
         scaled = matrix if unit == 1.0 else matrix * unit
     too_far = np.abs(scaled).max(axis=1, initial=0.0) > 2.0**FARTHEST_EXPONENT

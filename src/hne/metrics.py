@@ -1,5 +1,7 @@
 """Quality of an embedding: Y, and what is known of the truth -> numbers between 0 (perfect) and 1."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -22,7 +22,7 @@ def pyplot() -> ModuleType:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        msg = "pictures need matplotlib, got none installed. Run: pip install 'hne[plot]'."
+        msg = "pictures need matplotlib, got none installed. Run: pip install matplotlib."
         raise MissingExtraError(msg) from error
     return plt
 

@@ -23,17 +23,26 @@ def add_to(commands: Any) -> None:
         description="Unroll a Swiss roll of 300 samples with LLE and the three variants of HNE. Prints the "
         "affine errors to the true strip (0 perfect, 1 lost) and writes demo.png and demo.csv.",
     )
-    parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="folder to write to [.]")
-    parser.add_argument("--seed", type=int, default=0, help="another roll of the same kind [0]")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path(), metavar="DIR", help="folder to write to, made if missing [.]"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, help="another roll of the same kind [0]")
     parser.set_defaults(run=run)
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if seed < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {seed}")  # noqa: TRY003, EM102
+    return seed
 
 
 def run(options: argparse.Namespace) -> None:
     """Embed, print the table, write the picture and the coordinates."""
+    from hne._files import make_folder
     from hne.datasets import make_swiss_roll
-    from hne.plots import pyplot
 
-    pyplot()  # without matplotlib, say so before anything is written
+    make_folder(options.output)
     rolls = [make_swiss_roll(N_SAMPLES, even=True, random_state=options.seed + more) for more in range(N_ROLLS)]
     print(f"{rolls[0].name}, k = {N_NEIGHBORS}, reg = {REG:g}", file=sys.stderr)
     embeddings = _embeddings(rolls[0])

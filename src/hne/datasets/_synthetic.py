@@ -1,5 +1,7 @@
 """Synthetic surfaces: samples in space and their true coordinates on the surface."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
