@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.linalg import subspace_angles
-from scipy.sparse.linalg import ArpackNoConvergence
+from scipy.sparse import eye_array
 
-from hne._eigen import _direct, _solve, bottom_eigenpairs
+from hne._assembly import upper_triangle
+from hne._eigen import _direct, _factor, _solve, bottom_eigenpairs
 from hne._types import Settings
 from hne.exceptions import EigenSolverError, InputError
 from tests import reference
@@ -64,7 +65,7 @@ def test_auto_goes_by_size_and_never_to_a_solver_without_room():
     assert _solve.choose_solver(500, 2, "auto") == "dense"
     assert _solve.choose_solver(501, 2, "auto") == "direct"
     assert _solve.choose_solver(501, 500, "auto") == "dense"
-    with pytest.raises(InputError, match=r"eigen_solver='direct' needs n_components <= n_samples - 3, got n_comp"):
+    with pytest.raises(InputError, match=r"eigen_solver='direct' needs n_components < n_samples - 3, got n_comp"):
         _solve.choose_solver(12, 10, "direct")
 
 
@@ -74,11 +75,11 @@ def test_signs_follow_the_largest_entry_and_the_first_of_near_ties():
 
 
 def test_no_convergence_is_an_error_that_says_what_to_try(roll, monkeypatch):
-    def give_up(*_, **__):
-        raise ArpackNoConvergence("No convergence (%s)", np.zeros(0), np.zeros((0, 0)))
-
-    monkeypatch.setattr(_direct, "eigsh", give_up)
-    message = r"no result of the direct solver for 2 eigenpairs of the 400 x 400 .* Try eigen_solver='dense', or a"
+    monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
+    message = (
+        r"no result of the direct solver for 2 eigenpairs of the 400 x 400 alignment matrix \(the plane still moves by "
+        r"1.0e\+00 rad after 1 block solves, tol=1e-07\)\. Try eigen_solver='dense', or a larger reg \(now 0.0001\)\."
+    )
     with pytest.raises(EigenSolverError, match=message):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
 
@@ -87,9 +88,56 @@ def test_a_factorization_without_memory_is_an_error_of_ours(roll, monkeypatch):
     def exhaust(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(_direct, "splu", exhaust)
+    monkeypatch.setattr(_factor, "splu", exhaust)
     with pytest.raises(EigenSolverError, match=r"alignment matrix \(MemoryError\)"):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
+@pytest.mark.parametrize("backend", ["superlu", "pardiso"])
+def test_backends_solve_with_the_matrix_of_the_triangle(roll, backend):
+    if backend == "pardiso":
+        pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
+    upper = upper_triangle(aligned(roll.X, 6))
+    upper.data[upper.indptr[:-1]] += 1e-3
+    whole = upper.toarray() + np.triu(upper.toarray(), 1).T
+    block = np.random.default_rng(0).normal(size=(400, 3))
+    with _factor.factorized(upper, backend) as solve:
+        np.testing.assert_allclose(whole @ solve(block), block, atol=1e-9)
+
+
+def test_pardiso_says_when_a_matrix_is_not_positive_definite():
+    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
+    with pytest.raises(RuntimeError, match="PARDISO"), _factor.factorized(-eye_array(5, format="csr"), "pardiso"):
+        pass
+
+
+def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):
+    large = eye_array(_factor.PARDISO_MIN_SAMPLES, format="csr")
+    assert _factor.choose_backend(eye_array(10, format="csr")) == "superlu"
+    monkeypatch.setattr(_factor, "find_spec", lambda _: object())
+    assert _factor.choose_backend(large) == "pardiso"
+    monkeypatch.setattr(_factor, "find_spec", lambda _: None)
+    assert _factor.choose_backend(large) == "superlu"
+
+
+def test_a_restart_loses_nothing(roll, monkeypatch):
+    record = aligned(roll.X, 6)
+    whole = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
+    monkeypatch.setattr(_direct, "BLOCKS_BEFORE_RESTART", 2)
+    restarted = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
+    np.testing.assert_allclose(restarted.vectors, whole.vectors, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["dense", "direct"])
+def test_the_next_eigenvalue_is_known(roll, solver):
+    record = aligned(roll.X, 6)
+    two = bottom_eigenpairs(record, Settings(eigen_solver=solver))
+    three = bottom_eigenpairs(record, Settings(eigen_solver=solver, n_components=3))
+    assert two.next_value == pytest.approx(three.values[2], rel=1e-3)
+
+
+def test_with_all_eigenvalues_wanted_there_is_no_next(cloud):
+    assert bottom_eigenpairs(aligned(cloud[:12]), Settings(n_components=11)).next_value == np.inf
 
 
 @pytest.mark.parametrize(

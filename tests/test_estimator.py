@@ -117,6 +117,13 @@ def test_two_fits_give_the_same_bits(roll):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_any_number_of_jobs_gives_the_same_plane(roll, variant):
+    one, two = (HNE(variant=variant, n_jobs=n_jobs).fit(roll.X) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.joint_weights_.toarray(), two.joint_weights_.toarray())
+    np.testing.assert_allclose(one.embedding_, two.embedding_, atol=1e-7)
+
+
 def test_data_frames_give_data_frames_where_asked(roll):
     frame = pd.DataFrame(roll.X, columns=["a", "b", "c"])
     model = HNE().set_output(transform="pandas")

@@ -100,7 +100,9 @@ BAD_PARAMETERS = {
         InputError,
         r"eigen_solver must be one of 'auto', 'dense', 'direct', got",
     ),
-    "tol": ({"tol": 1.0}, InputError, r"tol must be at least 0 and below 1, got 1.0\. Try tol=1e-10"),
+    "tol": ({"tol": 1.0}, InputError, r"tol must be at least 0 and below 1, got 1.0\. Try tol=1e-7"),
+    "n_jobs": ({"n_jobs": 0}, InputError, r"n_jobs must be positive, or negative to count .*, got 0\. Try n_jobs=-1"),
+    "n_jobs kind": ({"n_jobs": 2.0}, InputTypeError, r"n_jobs must be an integer, got 2.0 of type float"),
     "random_state": ({"random_state": "x"}, InputError, r"random_state must be an integer, None .*, got 'x'\. Try"),
 }
 

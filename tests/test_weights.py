@@ -82,9 +82,8 @@ def test_permuting_the_samples_permutes_the_weights(cloud, variant, kernel):
 def test_any_block_size_and_number_of_threads_gives_the_same_bits(cloud, variant, kernel, monkeypatch):
     whole = weights_of(cloud, 6, kernel, variant=variant)
     monkeypatch.setattr(_layers, "MAX_BLOCK", 7)
-    for threads in (1, 4):
-        monkeypatch.setattr(_layers, "cpu_count", lambda threads=threads: threads)
-        split = weights_of(cloud, 6, kernel, variant=variant)
+    for n_threads in (1, 4):
+        split = layer_weights(cloud, knn_graph(cloud, 6), Settings(variant=variant), kernel, n_threads)
         np.testing.assert_array_equal(whole.J.toarray(), split.J.toarray())
         np.testing.assert_array_equal(whole.W.toarray(), split.W.toarray())
 

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
 from hne._alignment import alignment
 from hne._eigen import bottom_eigenpairs
 from hne._neighbors import knn_graph
 from hne._pieces import connected_pieces
 from hne._reconstruction import reconstruction_errors
+from hne._threads import thread_count
 from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._validation import check_samples, check_settings, unit_scale
 from hne._weights import layer_weights
@@ -57,10 +59,12 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     """Go from checked samples to their embedding."""
     unit = unit_scale(X)
     X = X if unit == 1.0 else X * unit
-    graph = _timed("neighbors", knn_graph, X, settings.n_neighbors)
-    pieces = _timed("pieces", connected_pieces, graph)
-    weights = _timed("weights", layer_weights, X, graph, settings)
-    pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings)
+    n_threads = thread_count(settings.n_jobs)
+    with threadpool_limits(n_threads):
+        graph = _timed("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
+        pieces = _timed("pieces", connected_pieces, graph)
+        weights = _timed("weights", layer_weights, X, graph, settings, None, n_threads)
+        pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
     errors = reconstruction_errors(X, weights.J) / unit
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)

@@ -51,10 +51,13 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
         whose reconstruction errors are small in part because of it.
     eigen_solver : {"auto", "dense", "direct"}, default="auto"
-        "dense" is LAPACK on the full matrix, "direct" shift-invert Lanczos on a sparse factorization;
+        "dense" is LAPACK on the full matrix, "direct" a shift-invert iteration on a sparse factorization;
         "auto" takes "dense" up to 500 samples.
-    tol : float, default=1e-10
-        Relative accuracy at which the "direct" solver stops; 0 is machine precision.
+    tol : float, default=1e-7
+        Angle in radians by which the embedding plane may still move when the "direct" solver stops.
+    n_jobs : int or None, default=-1
+        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The bits of
+        the result do not depend on it up to the eigensolver, whose BLAS may round differently.
     random_state : int, RandomState or None, default=0
         Start vector of the "direct" solver. The answer does not depend on it beyond rounding; a fixed
         default makes every run give the same bits.
@@ -107,7 +110,8 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         n_rounds: int = 1,
         include_self: bool = True,
         eigen_solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float = 1e-7,
+        n_jobs: int | None = -1,
         random_state: Any = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -120,6 +124,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.include_self = include_self
         self.eigen_solver = eigen_solver
         self.tol = tol
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hne._neighbors import nearest
+from hne._threads import thread_count
 from hne._types import Embedding, FloatArray
 from hne._weights import target_weights
 
@@ -15,9 +16,10 @@ def place(new: FloatArray, X: FloatArray, fitted: Embedding) -> FloatArray:
     more sample would have in the objective, the fitted ones held still. A fitted sample keeps its own.
     """
     settings, Y = fitted.settings, fitted.Y
-    own, distances, _ = nearest(X, new, settings.n_neighbors)
+    n_threads = thread_count(settings.n_jobs)
+    own, distances, _ = nearest(X, new, settings.n_neighbors, n_threads=n_threads)
     nobody = np.full(len(new), -1)
-    weights = target_weights(X, new, own, fitted.graph, nobody, settings, fitted.weights.kernel)
+    weights = target_weights(X, new, own, fitted.graph, nobody, settings, fitted.weights.kernel, n_threads)
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / (settings.gamma + 1.0)
     rows, columns = np.nonzero(distances == 0)
     # Backwards, so that of several equal fitted samples the first has the last word.

@@ -33,14 +33,18 @@ Proposal = tuple[IndexArray, FloatArray]
 Search = Callable[[IndexArray, int], Proposal]
 
 
-def knn_graph(X: FloatArray, n_neighbors: int) -> NeighborGraph:
+def knn_graph(X: FloatArray, n_neighbors: int, n_threads: int = 1) -> NeighborGraph:
     """Find the `n_neighbors` nearest samples of every sample of X, itself left out."""
-    indices, distances, method = nearest(X, X, n_neighbors, leave_out=np.arange(len(X)))
+    indices, distances, method = nearest(X, X, n_neighbors, np.arange(len(X)), n_threads)
     return NeighborGraph(indices, distances, method)
 
 
 def nearest(
-    X: FloatArray, targets: FloatArray, n_neighbors: int, leave_out: IndexArray | None = None
+    X: FloatArray,
+    targets: FloatArray,
+    n_neighbors: int,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
 ) -> tuple[IndexArray, FloatArray, str]:
     """Nearest samples of X to each target, their distances, and the method that proposed them.
 
@@ -48,7 +52,9 @@ def nearest(
     """
     method = "tree" if X.shape[1] <= TREE_MAX_FEATURES else "brute"
     search, spare = (
-        (_tree_search(X, targets), TREE_SPARE) if method == "tree" else (_brute_search(X, targets), BRUTE_SPARE)
+        (_tree_search(X, targets, n_threads), TREE_SPARE)
+        if method == "tree"
+        else (_brute_search(X, targets, n_threads), BRUTE_SPARE)
     )
     indices = np.empty((len(targets), n_neighbors), dtype=np.intp)
     distances = np.empty((len(targets), n_neighbors))
@@ -85,21 +91,21 @@ def _rank(
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
 
-def _tree_search(X: FloatArray, targets: FloatArray) -> Search:
+def _tree_search(X: FloatArray, targets: FloatArray, n_threads: int) -> Search:
     tree = cKDTree(X, balanced_tree=False)
 
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
-        lengths, candidates = tree.query(targets[rows], n_candidates, workers=-1)
+        lengths, candidates = tree.query(targets[rows], n_candidates, workers=n_threads)
         return candidates, lengths[:, -1] * (1 - ROUNDING)
 
     return search
 
 
-def _brute_search(X: FloatArray, targets: FloatArray) -> Search:
+def _brute_search(X: FloatArray, targets: FloatArray, n_threads: int) -> Search:
     # |x|^2 - 2 x.t + |t|^2 loses digits far from the origin; centered, it loses as few as it can.
     center = X.mean(axis=0)
     centered = X - center
-    finder = NearestNeighbors(algorithm="brute").fit(centered)
+    finder = NearestNeighbors(algorithm="brute", n_jobs=n_threads).fit(centered)
     farthest = np.sqrt(np.einsum("ij,ij->i", centered, centered).max())
     rounding = 4 * (X.shape[1] + 8) * np.finfo(float).eps
 

@@ -36,7 +36,8 @@ class Settings:
     n_rounds: int = 1
     include_self: bool = True
     eigen_solver: str = "auto"
-    tol: float = 1e-10
+    tol: float = 1e-7
+    n_jobs: int | None = -1
     random_state: Any = 0
 
     @property
@@ -127,6 +128,7 @@ class EigenPairs:
     values: FloatArray  # (d,), as gamma |A y|^2 + |B y|^2
     vectors: FloatArray  # (n, d), orthonormal columns, orthogonal to the constant vector
     residuals: FloatArray  # (d,), lengths of G y - lambda y
+    next_value: float  # eigenvalue d + 2, what the last one stands out from; inf where there is none
     solver: str  # the one that ran
 
 

@@ -47,21 +47,24 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         raise InputError(msg)
     check_number("tol", settings.tol)
     if not (0 <= settings.tol < 1):
-        msg = f"tol must be at least 0 and below 1, got {settings.tol!r}. Try tol=1e-10."
+        msg = f"tol must be at least 0 and below 1, got {settings.tol!r}. Try tol=1e-7."
         raise InputError(msg)
     _check_random_state(settings.random_state)
+    if settings.n_jobs is not None and check_integer("n_jobs", settings.n_jobs, None, "Try n_jobs=-1") == 0:
+        msg = "n_jobs must be positive, or negative to count from all cores, got 0. Try n_jobs=-1."
+        raise InputError(msg)
     if not isinstance(settings.include_self, bool | np.bool_):
         msg = f"include_self must be True or False, got {settings.include_self!r}. The paper uses True."
         raise InputTypeError(msg)
     return settings
 
 
-def check_integer(name: str, value: object, smallest: int, remedy: str) -> int:
-    """Return the value if it is a whole number of at least `smallest`."""
+def check_integer(name: str, value: object, smallest: int | None, remedy: str) -> int:
+    """Return the value if it is a whole number of at least `smallest` (None allows any)."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
         msg = f"{name} must be an integer, got {value!r} of type {type(value).__name__}. {remedy}."
         raise InputTypeError(msg)
-    if value < smallest:
+    if smallest is not None and value < smallest:
         msg = f"{name} must be at least {smallest}, got {value}. {remedy}."
         raise InputError(msg)
     return int(value)

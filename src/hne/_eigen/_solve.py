@@ -6,11 +6,12 @@ G has lost (the wanted eigenvalues are 1e-10 of its scale and less).
 """
 
 import logging
+import math
 
 import numpy as np
 
 from hne._eigen._dense import dense_eigenvectors
-from hne._eigen._direct import direct_eigenvectors
+from hne._eigen._direct import SPARE_VECTORS, direct_eigenvectors
 from hne._types import Alignment, EigenPairs, FloatArray, Settings
 from hne.exceptions import EigenSolverError, InputError
 
@@ -18,53 +19,51 @@ logger = logging.getLogger("hne")
 
 # Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
 DENSE_MAX_SAMPLES = 500
-# Lanczos needs room beyond the wanted vectors; with fewer samples than this only the dense solver will do.
-LANCZOS_SPARE = 2
 # A backward stable solver leaves residuals near 1e-16 of the scale of G.
 LARGEST_RESIDUAL = 1e-9
 
 
-def bottom_eigenpairs(alignment: Alignment, settings: Settings) -> EigenPairs:
+def bottom_eigenpairs(alignment: Alignment, settings: Settings, n_threads: int = 1) -> EigenPairs:
     """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their residuals."""
     count = settings.n_components
     solver = choose_solver(alignment.n_samples, count, settings.eigen_solver)
-    basis = _basis(solver, alignment, settings)
-    values, vectors = rayleigh_ritz(alignment, basis)
-    vectors = fix_signs(vectors)
+    values, vectors = rayleigh_ritz(alignment, _basis(solver, alignment, settings, n_threads))
+    next_value = float(values[count]) if len(values) > count else math.inf
+    values, vectors = values[:count], fix_signs(vectors[:, :count])
     residuals = np.linalg.norm(alignment.apply(vectors) - vectors * values, axis=0)
     _check_residuals(residuals, alignment, solver)
-    logger.info("eigen: %s, eigenvalues %s, residuals %s", solver, values, residuals)
-    return EigenPairs(values=values, vectors=vectors, residuals=residuals, solver=solver)
+    logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, residuals %s", solver, values, next_value, residuals)
+    return EigenPairs(values=values, vectors=vectors, residuals=residuals, next_value=next_value, solver=solver)
 
 
-def _basis(solver: str, alignment: Alignment, settings: Settings) -> FloatArray:
+def _basis(solver: str, alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:
     count, n = settings.n_components, alignment.n_samples
     try:
         if solver == "dense":
             basis = dense_eigenvectors(alignment, count)
         else:
-            basis = direct_eigenvectors(alignment, count, settings.tol, settings.random_state)
+            basis = direct_eigenvectors(alignment, count, settings.tol, settings.random_state, n_threads)
         if np.isfinite(basis).all():
             return basis
         reason = "it gave NaN"
-    except (RuntimeError, MemoryError, np.linalg.LinAlgError) as error:  # ARPACK's errors are RuntimeErrors
+    except (RuntimeError, MemoryError, np.linalg.LinAlgError) as error:
         reason = str(error) or type(error).__name__
-    others = "eigen_solver='dense'" if solver == "direct" else "eigen_solver='direct'"
+    other = "dense" if solver == "direct" else "direct"
     msg = (
         f"no result of the {solver} solver for {count} eigenpairs of the {n} x {n} alignment matrix ({reason}). "
-        f"Try {others}, or a larger reg (now {settings.reg:g})."
+        f"Try eigen_solver='{other}', or a larger reg (now {settings.reg:g})."
     )
     raise EigenSolverError(msg)
 
 
 def choose_solver(n_samples: int, count: int, asked: str) -> str:
     """Name the solver that will run; "auto" goes by size."""
-    room = count <= n_samples - LANCZOS_SPARE - 1
+    room = count + SPARE_VECTORS < n_samples - 1  # the constant vector is one of n_samples
     if asked == "auto":
         return "direct" if n_samples > DENSE_MAX_SAMPLES and room else "dense"
     if asked == "direct" and not room:
         msg = (
-            f"eigen_solver='direct' needs n_components <= n_samples - {LANCZOS_SPARE + 1}, "
+            f"eigen_solver='direct' needs n_components < n_samples - {SPARE_VECTORS + 1}, "
             f"got n_components={count} and n_samples={n_samples}. Use eigen_solver='dense'."
         )
         raise InputError(msg)

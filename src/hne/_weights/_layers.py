@@ -6,20 +6,17 @@ threads. Two kernels compute a block: NumPy batches, and their numba twin for wo
 
 import importlib
 import logging
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from types import ModuleType
-from typing import TypeVar
 
 import numpy as np
-from joblib import cpu_count
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
+from hne._threads import map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
 
 logger = logging.getLogger("hne")
-Result = TypeVar("Result")
 
 KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
 # Work is counted in entries of outer lists, n k^2 (BHNE visits them about three times), near 0.5 us each in
@@ -29,11 +26,13 @@ BLOCK_BYTES = 2**24
 MAX_BLOCK = 2048
 
 
-def layer_weights(X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None) -> Weights:
+def layer_weights(
+    X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None, n_threads: int = 1
+) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
     own_rows = np.arange(graph.n_samples)
     left_out = np.full_like(own_rows, -1) if settings.include_self else own_rows
-    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel)
+    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
 
 
 def target_weights(
@@ -44,6 +43,7 @@ def target_weights(
     left_out: IndexArray,
     settings: Settings,
     kernel: str | None = None,
+    n_threads: int = 1,
 ) -> Weights:
     """Weights with which both layers of neighbors rebuild each target from the samples of X.
 
@@ -67,7 +67,7 @@ def target_weights(
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
     with threadpool_limits(1, user_api="blas"):
-        parts = list(_each(rows_of, starts, threaded=kernel == "numba"))
+        parts = list(map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1))
     inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     n, (t, k) = len(X), own.shape
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
@@ -129,16 +129,3 @@ def _block_weights(
     # Slots of the inner layer alone and slots behind the last sample hold an exact zero.
     used = joint != 0
     return w, joint[used], ids[used], used.sum(axis=1)
-
-
-def _each(task: Callable[[int], Result], starts: range, *, threaded: bool) -> Iterator[Result]:
-    """Results of the task in the order of `starts`."""
-    if not threaded:
-        yield from map(task, starts)
-        return
-    pool = ThreadPoolExecutor(min(cpu_count(), len(starts)))
-    try:
-        yield from pool.map(task, starts)
-    finally:
-        # An interrupt drops the blocks that have not begun instead of waiting for them.
-        pool.shutdown(cancel_futures=True)

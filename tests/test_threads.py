@@ -1,0 +1,37 @@
+"""Threads: as many as asked for, results in order, an error or interrupt gets through."""
+
+import time
+
+import pytest
+
+from hne._threads import map_blocks, thread_count
+
+
+def test_results_come_in_the_order_of_the_items():
+    def slow_square(number):
+        time.sleep(0.002 * (5 - number))
+        return number**2
+
+    for n_threads in (1, 4):
+        assert list(map_blocks(slow_square, range(5), n_threads)) == [0, 1, 4, 9, 16]
+
+
+def test_an_interrupt_drops_the_blocks_that_have_not_begun():
+    begun = []
+
+    def task(number):
+        begun.append(number)
+        time.sleep(0.01)
+        if number == 0:
+            raise KeyboardInterrupt
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        list(map_blocks(task, range(200), 2))
+    assert len(begun) < 50
+
+
+def test_n_jobs_means_what_it_means_in_scikit_learn():
+    assert thread_count(3) == 3
+    assert thread_count(None) == 1
+    assert thread_count(-1) >= 1
