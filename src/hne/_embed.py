@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from hne._alignment import alignment
 from hne._eigen import bottom_eigenpairs
 from hne._neighbors import knn_graph
 from hne._pieces import connected_pieces
 from hne._reconstruction import reconstruction_errors
-from hne._threads import thread_count
+from hne._threads import library_threads, thread_count
 from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._validation import check_samples, check_settings, unit_scale
 from hne._weights import layer_weights
@@ -60,7 +59,7 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     unit = unit_scale(X)
     X = X if unit == 1.0 else X * unit
     n_threads = thread_count(settings.n_jobs)
-    with threadpool_limits(n_threads):
+    with library_threads(n_threads):
         graph = _timed("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
         pieces = _timed("pieces", connected_pieces, graph)
         weights = _timed("weights", layer_weights, X, graph, settings, None, n_threads)
