@@ -12,7 +12,7 @@ VARIANTS = ("ihne", "rhne", "bhne")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))])
 def test_a_dense_roll_is_unrolled_in_both_coordinates(variant, seed):
     roll = make_swiss_roll(10_000, random_state=seed)
     Y = embed(roll.X, n_neighbors=8, reg=1e-5, variant=variant).Y
@@ -28,8 +28,7 @@ def test_a_sparse_roll_is_unrolled_where_lle_fails():
         for variant in VARIANTS:
             Y = embed(roll.X, n_neighbors=5, reg=1e-4, variant=variant).Y
             errors[variant].append(affine_errors(Y, roll.chart))
-    mean = {method: np.median(np.mean(found, axis=1)) for method, found in errors.items()}
-    worst = {method: np.median(np.max(found, axis=1)) for method, found in errors.items()}
-    assert min(mean["lle"], worst["lle"]) > 0.25
+    # Lenient with LLE (the mean of both coordinates), strict with ours (the worse one).
+    assert np.median(np.mean(errors["lle"], axis=1)) > 0.25
     for variant in VARIANTS:
-        assert max(mean[variant], worst[variant]) < 0.08
+        assert np.median(np.max(errors[variant], axis=1)) < 0.08

@@ -88,7 +88,3 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):
 def test_python_dash_m_hne_is_hne():
     run = subprocess.run([sys.executable, "-m", "hne", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout == f"hne {hne.__version__}\n"
-
-
-def test_the_demo_shows_the_papers_sparse_experiment():
-    assert (_demo.N_SAMPLES, _demo.N_NEIGHBORS) == (300, 5)

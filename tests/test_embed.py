@@ -73,8 +73,9 @@ def test_a_shift_of_1e8_does_not_matter(roll, variant, n_features):
 
 
 def test_constant_columns_change_nothing(roll):
-    padded = np.column_stack([roll.X, np.full(400, 3.0), np.zeros(400)])
-    assert angle(embed(roll.X).Y, embed(frozen(padded)).Y) < 1e-6
+    for constant in (0.0, 3.0, 1e200):
+        padded = np.column_stack([roll.X, np.full(400, constant)])
+        assert angle(embed(roll.X).Y, embed(frozen(padded)).Y) < 1e-6
 
 
 def test_a_flat_sheet_is_returned_up_to_an_affine_map():
@@ -100,6 +101,24 @@ def test_many_pieces_are_named_by_their_largest():
         DisconnectedGraphWarning, match=r"9 pieces \(of 2, 2, 2, 2, 2, \.\.\. .*18 samples have only exact"
     ):
         embed(far_apart, n_neighbors=1)
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("n_pieces", [3, 4, 16, 100])
+def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces):
+    rng = np.random.default_rng(0)
+    X = frozen(rng.normal(size=(700, 3)) + 1000 * (np.arange(700) % n_pieces)[:, None])
+    first, second = (embed(X, n_neighbors=3) for _ in range(2))
+    assert first.eigenpairs.solver == "direct"
+    assert first.pieces.count >= n_pieces
+    np.testing.assert_allclose(first.Y.T @ first.Y, np.eye(2), atol=1e-10)
+    np.testing.assert_array_equal(first.Y, second.Y)
+
+
+def test_clouds_without_a_surface_get_their_eigenvectors_all_the_same():
+    X = frozen(np.random.default_rng(0).normal(size=(900, 20)))
+    direct, dense = (embed(X, eigen_solver=solver) for solver in ("direct", "dense"))
+    assert angle(direct.Y, dense.Y) < 1e-6
 
 
 def test_a_disconnected_graph_is_finite_with_the_direct_solver_too():

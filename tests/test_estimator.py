@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from inspect import signature
 
@@ -13,9 +14,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info
 
 from hne import HNE, HierarchicNeighborsEmbedding, embed
 from hne._types import Settings
+from hne.exceptions import DisconnectedGraphWarning, InputError
 from hne.metrics import affine_errors
 
 # The common tests fit two blobs that no neighbor graph connects: warned about, finite, deterministic.
@@ -94,6 +97,37 @@ def test_a_fitted_model_follows_its_fit_not_later_parameters(roll):
     before = model.transform(new)
     model.set_params(variant="rhne", n_neighbors=3)
     np.testing.assert_array_equal(model.transform(new), before)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(roll):
+    model = HNE().fit(roll.X)
+    before = model.transform(roll.X[:5] + 0.1)
+    with pytest.raises(InputError, match="all equal"):
+        model.fit(np.ones((20, 2)))
+    np.testing.assert_array_equal(model.transform(roll.X[:5] + 0.1), before)
+    never_fitted = HNE()
+    with pytest.raises(InputError, match="all equal"):
+        never_fitted.fit(np.ones((20, 3)))
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        never_fitted.transform(roll.X)
+
+
+def test_fits_at_the_same_time_disturb_neither_each_other_nor_the_process():
+    clouds = [np.random.default_rng(seed).normal(size=(200, 3)) for seed in range(8)]
+    before = [library["num_threads"] for library in threadpool_info()]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda X: HNE().fit(X).joint_weights_.toarray(), clouds))
+    assert [library["num_threads"] for library in threadpool_info()] == before
+    for X, found in zip(clouds, together, strict=True):
+        np.testing.assert_array_equal(found, HNE().fit(X).joint_weights_.toarray())
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    blobs = np.vstack([np.eye(3), np.eye(3) + 100])
+    for fit in (lambda: HNE(2).fit(blobs), lambda: HNE(2).fit_transform(blobs), lambda: embed(blobs, n_neighbors=2)):
+        with pytest.warns(DisconnectedGraphWarning, match="2 pieces") as caught:
+            fit()
+        assert caught[0].filename == __file__
 
 
 def test_transform_before_fit_is_refused(roll):

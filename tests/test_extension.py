@@ -60,12 +60,9 @@ def test_new_samples_come_in_the_units_of_the_fitted_ones(roll, scale):
     np.testing.assert_allclose(np.abs(model.transform((roll.X[:5] + 0.1) * scale)), np.abs(near), atol=1e-4)
 
 
-def test_samples_beyond_all_reason_are_refused_by_row(roll):
-    model = HNE().fit(roll.X)
-    new = np.array(roll.X[:3])
-    new[2] = 1e200
-    with pytest.raises(InputError, match=r"X must be within 3e\+150 of the origin .* got 1.0e\+200 in row 2\. Check"):
-        model.transform(new)
+def test_samples_beyond_all_reason_are_refused(roll):
+    with pytest.raises(InputError, match=r"X must be within 3e\+150 of the fitted samples"):
+        HNE().fit(roll.X).transform(np.full((1, 3), 1e200))
 
 
 def test_no_samples_to_place_is_an_error_of_ours(roll):
@@ -86,6 +83,6 @@ def test_a_sample_far_away_is_placed_somewhere_finite(roll):
 def test_samples_closer_than_their_squares_can_tell_are_still_told_apart():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
-    X[0], X[1] = 0.0, [1e-200, 0.0, 0.0]
+    X[:12] = 1e-170 * rng.normal(size=(12, 3))
     model = HNE().fit(X)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)

@@ -24,12 +24,27 @@ def test_a_collapsed_embedding_explains_nothing():
     np.testing.assert_allclose(affine_errors(np.ones((20, 2)), chart), 1.0)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_units_of_the_chart_do_not_matter(scale):
+    chart = np.random.default_rng(2).random((30, 2))
+    Y = chart + 0.1 * np.random.default_rng(3).random((30, 2))
+    np.testing.assert_allclose(affine_errors(Y * scale, chart * scale), affine_errors(Y, chart), rtol=1e-6)
+
+
+def test_messages_name_the_argument():
+    good, bad = np.eye(4), np.full((4, 4), np.nan)
+    with pytest.raises(InputError, match=r"^Y must be finite"):
+        affine_errors(bad, good)
+    with pytest.raises(InputError, match=r"^chart must be finite"):
+        affine_errors(good, bad)
+
+
 def test_rows_must_match():
     with pytest.raises(InputError, match=r"chart must have as many rows as Y, got 4 and 5\. Pass matching rows"):
         affine_errors(np.ones((5, 2)), np.ones((4, 2)))
 
 
 def test_a_constant_coordinate_cannot_be_explained():
-    chart = np.column_stack([np.arange(5.0), np.ones(5)])
+    chart = np.column_stack([np.arange(5.0), np.full(5, 0.1)])
     with pytest.raises(InputError, match=r"chart must vary in every column, got a constant column 1\. Drop it"):
         affine_errors(np.random.default_rng(0).random((5, 2)), chart)

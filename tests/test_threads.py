@@ -3,8 +3,9 @@
 import time
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from hne._threads import map_blocks, thread_count
+from hne._threads import LibraryThreads, map_blocks, thread_count
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -29,6 +30,19 @@ def test_an_interrupt_drops_the_blocks_that_have_not_begun():
     with pytest.raises(KeyboardInterrupt):
         list(map_blocks(task, range(200), 2))
     assert len(begun) < 50
+
+
+def test_limits_of_libraries_nest_and_are_undone():
+    def counts():
+        return [library["num_threads"] for library in threadpool_info()]
+
+    before = counts()
+    limits = LibraryThreads()
+    with limits.at_most(2):
+        with limits.at_most(1):
+            assert set(counts()) == {1}
+        assert max(counts()) <= 2
+    assert counts() == before
 
 
 def test_n_jobs_means_what_it_means_in_scikit_learn():

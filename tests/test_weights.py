@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hne._neighbors import knn_graph
 from hne._types import Settings
 from hne._weights import _batch, _layers, layer_weights
+from hne.exceptions import InputError
 from tests import reference
 from tests.conftest import frozen, lattice_clouds
 
@@ -126,6 +127,21 @@ def test_near_duplicates_keep_every_weight_finite(variant, kernel, gap):
     for layer in (weights.W, weights.J):
         assert np.isfinite(layer.data).all()
         np.testing.assert_allclose(layer.sum(axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("k", "reg"), [(12, 1e-8), (20, 1e-8), (6, 1e-10), (60, 1e-8)])
+def test_a_tiny_reg_keeps_every_weight_finite(kernel, k, reg):
+    X = frozen(np.random.default_rng(0).normal(size=(200, 2)))
+    J = weights_of(X, k, kernel, reg=reg).J
+    assert np.isfinite(J.data).all()
+    np.testing.assert_allclose(J.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_weights_that_are_not_finite_end_in_an_error(cloud, monkeypatch):
+    monkeypatch.setattr(_batch, "inner_weights", lambda K, slots, reg: np.full(slots.shape, np.nan))
+    with pytest.raises(InputError, match=r"reg must be large enough for finite weights, got reg=0.0001\. Raise reg"):
+        weights_of(cloud, 6)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

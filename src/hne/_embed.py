@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from hne._pieces import connected_pieces
 from hne._reconstruction import reconstruction_errors
 from hne._threads import library_threads, thread_count
 from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
-from hne._validation import check_samples, check_settings, unit_scale
+from hne._units import units_of
+from hne._validation import check_samples, check_settings
 from hne._weights import layer_weights
 from hne.exceptions import DisconnectedGraphWarning
 
@@ -56,15 +58,15 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
 
 def walk(X: FloatArray, settings: Settings) -> Embedding:
     """Go from checked samples to their embedding."""
-    unit = unit_scale(X)
-    X = X if unit == 1.0 else X * unit
+    units = units_of(X)
+    X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads):
         graph = _timed("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
         pieces = _timed("pieces", connected_pieces, graph)
         weights = _timed("weights", layer_weights, X, graph, settings, None, n_threads)
         pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
-    errors = reconstruction_errors(X, weights.J) / unit
+    errors = units.undo_length(reconstruction_errors(X, weights.J))
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
@@ -86,4 +88,12 @@ def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:
         f"and shows little of what is inside each.{cause} Raise n_neighbors (now {graph.n_neighbors}), or embed "
         "each piece on its own (see piece_labels_)."
     )
-    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=4)
+    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+
+
+def _frames_up() -> int:
+    """Frames between the warning and the first caller outside the package, whichever door was used."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -12,7 +12,9 @@ from hne._embed import walk
 from hne._extension import place
 from hne._reconstruction import rebuild
 from hne._types import Embedding, FloatArray
-from hne._validation import check_new_samples, check_samples, check_settings, unit_scale
+from hne._units import check_within_reach, units_of
+from hne._validation import check_matrix, check_samples, check_settings
+from hne.exceptions import InputError
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
@@ -133,7 +135,8 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
+            The samples, one a row. A float64 array is kept, not copied: do not change it while the model is
+            in use.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -144,9 +147,11 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         """
         settings = check_settings(self.get_params(deep=False))
         samples = check_samples(X, settings)
+        result = walk(samples, settings)
+        # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
         validate_data(self, X, skip_check_array=True)
         self._samples = samples
-        self._set_fitted(walk(samples, settings))
+        self._set_fitted(result)
         return self
 
     def _set_fitted(self, result: Embedding) -> None:
@@ -201,10 +206,14 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
             Their coordinates.
         """
         check_is_fitted(self)
-        unit = unit_scale(self._samples)
-        new = check_new_samples(X, unit)
+        units = units_of(self._samples)
+        matrix = check_matrix(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return place(new, self._samples * unit, self._fitted)
+        if not len(matrix):
+            msg = f"X must have samples, got 0 sample(s) (shape={matrix.shape}). Pass at least one row."
+            raise InputError(msg)
+        new = check_within_reach(matrix, units)
+        return place(new, units.of(self._samples), self._fitted)
 
     def reconstruct(self) -> FloatArray:
         """Rebuild the fitted samples from their neighbors' neighbors.
@@ -215,8 +224,8 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
             The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is.
         """
         check_is_fitted(self)
-        unit = unit_scale(self._samples)
-        return rebuild(self._samples * unit, self.joint_weights_) / unit
+        units = units_of(self._samples)
+        return units.undo(rebuild(units.of(self._samples), self.joint_weights_))
 
     @property
     def _n_features_out(self) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 
 from hne._neighbors import nearest
 from hne._threads import thread_count
-from hne._types import Embedding, FloatArray
+from hne._types import Embedding, FloatArray, IndexArray
 from hne._weights import target_weights
 
 
@@ -21,9 +21,20 @@ def place(new: FloatArray, X: FloatArray, fitted: Embedding) -> FloatArray:
     nobody = np.full(len(new), -1)
     weights = target_weights(X, new, own, fitted.graph, nobody, settings, fitted.weights.kernel, n_threads)
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / (settings.gamma + 1.0)
-    rows, columns = np.nonzero(distances == 0)
-    # Backwards, so that of several equal fitted samples the first has the last word.
-    for row, sample in zip(rows[::-1], own[rows, columns][::-1], strict=True):
-        if np.array_equal(new[row], X[sample]):
+    for row in np.flatnonzero(distances[:, 0] == 0):
+        sample = _same_sample(new[row], X, own[row])
+        if sample is not None:
             placed[row] = Y[sample]
     return placed
+
+
+def _same_sample(x: FloatArray, X: FloatArray, nearest_samples: IndexArray) -> int | None:
+    """The first fitted sample that equals x: among its nearest, or among all where those do not include it.
+
+    Samples closer than 1e-162 have a distance of zero without being equal, and there may be more of them than k.
+    """
+    for candidates in (np.sort(nearest_samples), np.arange(len(X))):
+        equal = candidates[(X[candidates] == x).all(axis=1)]
+        if len(equal):
+            return int(equal[0])
+    return None

@@ -56,6 +56,7 @@ def nearest(
         if method == "tree"
         else (_brute_search(X, targets, n_threads), BRUTE_SPARE)
     )
+    logger.info("neighbors: %s search, n = %d, %d features", method, len(X), X.shape[1])
     indices = np.empty((len(targets), n_neighbors), dtype=np.intp)
     distances = np.empty((len(targets), n_neighbors))
     pending = np.arange(len(targets))
@@ -72,9 +73,14 @@ def nearest(
             if n_candidates < len(X):
                 unfinished.append(rows[lengths[:, n_neighbors - 1] >= others_beyond])
         pending = np.concatenate(unfinished) if unfinished else pending[:0]
-        if pending.size:
-            logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
+        if not pending.size:
+            break
+        logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
         n_candidates = min(2 * n_candidates, len(X))
+        if method == "brute":
+            # Ties are rare in many dimensions: these rows have lost digits, which more candidates would not bring
+            # back. A tree loses none.
+            search = _tree_search(X, targets, n_threads)
     return indices, distances, method
 
 

@@ -1,9 +1,10 @@
 """Threads: how many, and a map over blocks whose order and bits do not depend on it."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import threadpool_limits
@@ -17,11 +18,6 @@ def thread_count(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def library_threads(n_threads: int) -> AbstractContextManager[object]:
-    """Keep BLAS and OpenMP to that many threads; with all cores allowed, their own settings stand."""
-    return threadpool_limits(n_threads) if n_threads < cpu_count() else nullcontext()
-
-
 def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
     """Results of the task in the order of the items; tasks must not hold Python's lock to gain from threads."""
     if n_threads == 1 or len(items) <= 1:
@@ -33,3 +29,43 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
     finally:
         # An interrupt drops the blocks that have not begun instead of waiting for them.
         pool.shutdown(cancel_futures=True)
+
+
+class LibraryThreads:
+    """Limits on the threads of BLAS and OpenMP, which the whole process shares.
+
+    Two fits at once would each restore what they found, and the later one would find the earlier one's limit: so the
+    smallest limit in force is applied, and what was there before the first is restored after the last.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_force: list[int] = []
+        self._first: Any = None
+
+    @contextmanager
+    def at_most(self, n_threads: int) -> Iterator[None]:
+        """Keep the libraries to that many threads for a while."""
+        self._change(self._in_force.append, n_threads)
+        try:
+            yield
+        finally:
+            self._change(self._in_force.remove, n_threads)
+
+    def _change(self, change: Callable[[int], None], n_threads: int) -> None:
+        with self._lock:
+            change(n_threads)
+            if self._in_force:
+                limits = threadpool_limits(min(self._in_force))
+                self._first = self._first or limits
+            else:
+                self._first.restore_original_limits()
+                self._first = None
+
+
+_LIBRARIES = LibraryThreads()
+
+
+def library_threads(n_threads: int) -> AbstractContextManager[None]:
+    """Keep BLAS and OpenMP to that many threads; with all cores allowed, their own settings stand."""
+    return _LIBRARIES.at_most(n_threads) if n_threads < cpu_count() else nullcontext()

@@ -19,6 +19,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 # SciPy ships no type stubs; the alias says which kind of object is meant.
 SparseMatrix: TypeAlias = Any
 
+INT32_MAX = 2**31 - 1
 VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct")
 

@@ -37,17 +37,24 @@ def affine_errors(Y: ArrayLike, chart: ArrayLike) -> FloatArray:
     >>> affine_errors(chart @ [[2.0], [0.0]], chart)
     array([0., 1.])
     """
-    embedding, truth = check_matrix(Y), check_matrix(chart)
+    embedding, truth = check_matrix(Y, "Y"), check_matrix(chart, "chart")
     if len(embedding) != len(truth):
         msg = f"chart must have as many rows as Y, got {len(truth)} and {len(embedding)}. Pass matching rows."
         raise InputError(msg)
-    centered = truth - truth.mean(axis=0)
-    spread = (centered**2).sum(axis=0)
-    if (spread == 0).any():
-        column = int(np.argmax(spread == 0))
-        msg = f"chart must vary in every column, got a constant column {column}. Drop it."
+    constant = (truth == truth[0]).all(axis=0)
+    if constant.any():
+        msg = f"chart must vary in every column, got a constant column {int(np.argmax(constant))}. Drop it."
         raise InputError(msg)
-    explaining = embedding - embedding.mean(axis=0)
+    explaining, centered = _centered(embedding), _centered(truth)
     solution, *_ = np.linalg.lstsq(explaining, centered, rcond=None)
-    errors: FloatArray = ((centered - explaining @ solution) ** 2).sum(axis=0) / spread
+    errors: FloatArray = ((centered - explaining @ solution) ** 2).sum(axis=0) / (centered**2).sum(axis=0)
     return errors
+
+
+def _centered(matrix: FloatArray) -> FloatArray:
+    """Columns around zero in units of their own range, whatever theirs are."""
+    low = matrix.min(axis=0)
+    reach = matrix.max(axis=0) / 2 - low / 2
+    inside = (matrix / 2 - low / 2) / np.where(reach > 0, reach, 1.0)
+    centered: FloatArray = inside - inside.mean(axis=0)
+    return centered

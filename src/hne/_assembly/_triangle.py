@@ -11,12 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 
 from hne._threads import map_blocks
-from hne._types import Alignment, IndexArray, SparseMatrix
+from hne._types import INT32_MAX, Alignment, IndexArray, SparseMatrix
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
 NUMBA_MIN_WORK = 30_000_000
 BLOCK_ROWS = 16_384
-INT32_MAX = 2**31 - 1
 
 
 def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None = None) -> SparseMatrix:

@@ -18,17 +18,19 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
-from hne._eigen._factor import Solve, factorized
+from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
 from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
 
 logger = logging.getLogger("hne")
 
 # Far below the wanted eigenvalues (1e-10 of the scale of G at n = 2 000, 1e-14 at 100 000), above rounding: a smaller
-# one would leave the constant vector's pivot to chance.
-RELATIVE_SHIFT = 1e-13
+# one would leave the constant vector's pivot to chance. A matrix that needs more to be positive definite gets more.
+SHIFTS = (1e-14, 1e-12, 1e-10)
 # Vectors a block beyond the wanted ones: they speed it up, and give the next eigenvalue.
 SPARE_VECTORS = 2
-MAX_BLOCKS, BLOCKS_BEFORE_RESTART = 60, 10
+MAX_BLOCKS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 200, 12, 6
+# Residuals of found eigenvectors, in units of what one rounding of G's largest entry makes.
+ROUNDING = 100
 
 
 def direct_eigenvectors(
@@ -41,11 +43,20 @@ def direct_eigenvectors(
     order = reverse_cuthill_mckee(alignment.A)
     local = Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
     upper = upper_triangle(local, n_threads)
-    # The diagonal is each row's first entry.
-    upper.data[upper.indptr[:-1]] += RELATIVE_SHIFT * upper.diagonal().max()
     start = check_random_state(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS))
-    with factorized(upper) as solve:
-        found = block_krylov(solve, local, count, tol, start)
+    scale, shifted_by = float(upper.diagonal().max()), 0.0
+    for shift in SHIFTS:
+        # The diagonal is each row's first entry.
+        upper.data[upper.indptr[:-1]] += (shift - shifted_by) * scale
+        shifted_by = shift
+        try:
+            with factorized(upper) as solve:
+                found = block_krylov(solve, local, count, tol, start)
+            break
+        except NotPositiveDefiniteError:
+            logger.info("eigenpairs: a shift of %g of the scale of G is too small", shift)
+            if shift == SHIFTS[-1]:
+                raise
     basis = np.empty_like(found)
     basis[order] = found
     return basis
@@ -54,23 +65,35 @@ def direct_eigenvectors(
 def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, block: FloatArray) -> FloatArray:
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
-    krylov, images = np.empty((n, 0)), np.empty((2 * n, 0))
-    plane = np.empty((n, 0))
+    krylov, images, plane = np.empty((n, 0)), np.empty((2 * n, 0)), np.empty((n, 0))
     for step in range(MAX_BLOCKS):
         block = _orthonormal(solve(_centered(block)), krylov)
         krylov = np.hstack([krylov, block])
         images = np.hstack([images, alignment.stacked(block)])
-        ritz = krylov @ _ascending(images)[:, :width]
+        values, coefficients = _ascending(images)
+        ritz = krylov @ coefficients[:, :width]
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
-        if moved <= tol or krylov.shape[1] + width >= n:
+        complete = krylov.shape[1] + width >= n
+        if moved <= tol or complete or _free_to_turn(alignment, ritz, values, count):
             logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
             return ritz
         plane = ritz[:, :count]
         if krylov.shape[1] >= BLOCKS_BEFORE_RESTART * width:
-            krylov, images, block = np.empty((n, 0)), np.empty((2 * n, 0)), ritz
+            kept = coefficients[:, : BLOCKS_KEPT * width]
+            krylov, images, block = krylov @ kept, images @ kept, ritz
     msg = f"the plane still moves by {moved:.1e} rad after {MAX_BLOCKS} block solves, tol={tol:g}"
     raise RuntimeError(msg)
+
+
+def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, count: int) -> bool:
+    """Whether eigenvalue `count` equals the next to all digits, both found: then no plane will come to rest."""
+    digits = np.finfo(float).eps * alignment.diagonal().max()
+    if len(values) <= count or values[count] - values[count - 1] > digits:
+        return False
+    found = ritz[:, : count + 1]
+    residuals = np.linalg.norm(alignment.apply(found) - found * values[: count + 1], axis=0)
+    return bool((residuals <= ROUNDING * digits).all())
 
 
 def sine_between(plane: FloatArray, other: FloatArray) -> float:
@@ -80,11 +103,11 @@ def sine_between(plane: FloatArray, other: FloatArray) -> float:
     return float(np.linalg.norm(plane - other @ (other.T @ plane), ord=2))
 
 
-def _ascending(images: FloatArray) -> FloatArray:
-    """Coefficients of the Ritz vectors of a basis, given its images under [sqrt(gamma) A; B]."""
+def _ascending(images: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ritz values of a basis and the coefficients of its Ritz vectors, given its images under [sqrt(gamma) A; B]."""
     triangle = np.linalg.qr(images, mode="r")
-    coefficients: FloatArray = np.linalg.svd(triangle)[2][::-1].T
-    return coefficients
+    _, lengths, rotation = np.linalg.svd(triangle)
+    return lengths[::-1] ** 2, rotation[::-1].T
 
 
 def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:

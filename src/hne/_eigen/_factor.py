@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, triu
 from scipy.sparse.linalg import splu
 
-from hne._types import FloatArray, SparseMatrix
+from hne._types import INT32_MAX, FloatArray, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -21,10 +21,14 @@ Solve = Callable[[FloatArray], FloatArray]
 
 # Up to here SuperLU was the faster one (measured on Swiss rolls, k = 8, 2 cores).
 PARDISO_MIN_SAMPLES = 3_000
-INT32_MAX = 2**31 - 1
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters (numbered from 1): 1 = take the values
 # given here, 2 = nested dissection by METIS.
 POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 2
+PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
+
+
+class NotPositiveDefiniteError(RuntimeError):
+    """The factorization met a pivot that is not positive."""
 
 
 def choose_backend(upper: SparseMatrix) -> str:
@@ -74,7 +78,8 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
         yield solve
     except PyPardisoError as error:
         msg = f"PARDISO: {error}"
-        raise RuntimeError(msg) from error
+        failure = NotPositiveDefiniteError if error.value == PIVOT_ERROR else RuntimeError
+        raise failure(msg) from error
     finally:
         # Its memory is not Python's: nobody else gives it back.
         solver.free_memory(everything=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from hne._types import BoolArray, FloatArray, IndexArray
 
-# Ridge floor relative to the terms that a Gram matrix was summed up from: what rounding may have taken
-# already. It binds only where those terms cancel (BHNE on near-duplicates), never for a reg >= 1e-12.
-NOISE = 1e-13
+# Ridge floor relative to the lengths that a Gram matrix was summed up from: what rounding may have taken from it
+# already. It binds only where they cancel: BHNE on near-duplicates, or with weights in the thousands from a tiny reg.
+NOISE = 1e-15
 # 2**1000 is the largest unit that a Gram matrix is measured in: its inverse is still a normal number.
 SMALLEST_EXPONENT = -1000
 
@@ -140,14 +140,16 @@ def _rebuild_rest(
     slope = w[:, :, None] * np.take_along_axis(pull, outer_slots, axis=2)
     square = w[:, :, None, None] ** 2 * _select(K, outer_slots)
     C = square + slope[:, :, :, None] + slope[:, :, None, :] + height[:, :, :, None]
-    terms = np.einsum("blkk->blk", square) + height
-    return _affine(C, outer_slots >= 0, outer_reg, terms)
+    lengths = np.sqrt(np.einsum("bmm->bm", K))
+    reach = np.einsum("blm,bm->bl", np.abs(rest), lengths)[:, :, None]
+    own = np.take_along_axis(np.broadcast_to(lengths[:, None], rest.shape), outer_slots, axis=2)
+    return _affine(C, outer_slots >= 0, outer_reg, (np.abs(w)[:, :, None] * own + reach) ** 2)
 
 
 def _affine(C: FloatArray, present: BoolArray, reg: float, terms: FloatArray | None = None) -> FloatArray:
     """Solve (C + r trace(C) I) v = 1 over the present samples, sum(v) = 1; v = 0 where none is present.
 
-    `terms` is the diagonal of the terms that C was summed up from, where they may have canceled.
+    `terms` bounds the diagonal of C by the lengths that it was summed up from, where they may have canceled.
     """
     C = np.where(present[..., :, None] & present[..., None, :], C, 0.0)
     ridge = reg * np.einsum("...kk->...", C)

@@ -223,14 +223,16 @@ def _rebuild_rest(K, weight, slots, outer_reg, scratch, C, v):
     rest, pull = scratch[0], scratch[1]
     size = len(slots)
     height = 0.0
+    reach = 0.0
     for slot in range(len(K)):
         height += rest[slot] * pull[slot]
+        reach += abs(rest[slot]) * math.sqrt(K[slot, slot])
     terms = 0.0
     for first in range(size):
         for second in range(first + 1):
             slope = pull[slots[first]] + pull[slots[second]]
             C[first, second] = weight * (weight * K[slots[first], slots[second]] + slope) + height
-        terms += weight * weight * K[slots[first], slots[first]] + height
+        terms += (abs(weight) * math.sqrt(K[slots[first], slots[first]]) + reach) ** 2
     _affine(C, size, outer_reg, NOISE * terms, v)
 
 

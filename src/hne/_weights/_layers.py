@@ -11,10 +11,10 @@ from types import ModuleType
 
 import numpy as np
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
-from hne._threads import map_blocks
+from hne._threads import library_threads, map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
+from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
 
@@ -57,6 +57,7 @@ def target_weights(
     """
     kernel = kernel or choose_kernel(graph, settings)
     module = importlib.import_module(KERNELS[kernel])
+    logger.info("weights: %s kernel, %d targets", kernel, len(targets))
     block = block_rows(graph.n_neighbors)
 
     def rows_of(start: int) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
@@ -66,9 +67,12 @@ def target_weights(
     starts = range(0, len(targets), block)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
-    with threadpool_limits(1, user_api="blas"):
+    with library_threads(1):
         parts = list(map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1))
     inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if not (np.isfinite(inner).all() and np.isfinite(values).all()):
+        msg = f"reg must be large enough for finite weights, got reg={settings.reg:g}. Raise reg, or lower n_neighbors."
+        raise InputError(msg)
     n, (t, k) = len(X), own.shape
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
     W = csr_array((inner.ravel(), own.flatten(), np.arange(0, t * k + 1, k)), shape=(t, n))

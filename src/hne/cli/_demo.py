@@ -59,10 +59,11 @@ def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
     from sklearn.manifold import LocallyLinearEmbedding
 
     from hne import embed
+    from hne._types import VARIANTS
 
     lle = LocallyLinearEmbedding(n_neighbors=N_NEIGHBORS, reg=REG, eigen_solver="dense")
     embeddings = {"LLE": lle.fit_transform(roll.X)}
-    for variant in ("ihne", "rhne", "bhne"):
+    for variant in VARIANTS:
         result = embed(roll.X, n_neighbors=N_NEIGHBORS, reg=REG, variant=variant)
         embeddings[variant.upper()] = result.Y
     return embeddings

@@ -47,8 +47,8 @@ def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, random_state: 
     >>> roll.X.shape, roll.chart.shape
     ((300, 3), (300, 2))
     """
-    check_integer("n_samples", n_samples, 1, "Try n_samples=1000")
-    check_integer("random_state", random_state, 0, "Try random_state=0")
+    n_samples = check_integer("n_samples", n_samples, 1, "Try n_samples=1000")
+    random_state = check_integer("random_state", random_state, 0, "Try random_state=0")
     if even:
         # Sobol's sequence comes in powers of two; any beginning of one is spread evenly as well.
         sequence = qmc.Sobol(d=2, rng=np.random.default_rng(random_state))

@@ -1,0 +1,56 @@
+"""Units: ordinary data is left alone, extreme data comes into range without losing a digit, or is refused."""
+
+import numpy as np
+import pytest
+
+from hne._units import check_within_reach, units_of
+from hne.exceptions import InputError
+from tests.conftest import frozen
+
+X = frozen(np.random.default_rng(0).normal(size=(30, 3)))
+
+
+def test_ordinary_numbers_are_left_alone():
+    for ordinary in (X, X * 1e80, X * 1e-80, np.zeros((2, 2))):
+        assert units_of(ordinary).of(ordinary) is ordinary
+        assert units_of(ordinary).undo(ordinary) is ordinary
+
+
+@pytest.mark.parametrize("scale", [1e-308, 1e-150, 1e150, 1e307])
+def test_extreme_numbers_come_into_range_and_back(scale):
+    extreme = X * scale
+    units = units_of(extreme)
+    assert np.log2(units.scale) == int(np.log2(units.scale))
+    inside = units.of(extreme)
+    assert 1e-8 < np.abs(inside).max() < 10
+    np.testing.assert_allclose(units.undo(inside), extreme, rtol=1e-12, atol=1e-15 * scale)
+
+
+def test_the_largest_numbers_there_are_do_not_overflow():
+    largest = np.where(X > 0, 1.7e308, -1.7e308)
+    inside = units_of(largest).of(largest)
+    assert np.isfinite(inside).all()
+    np.testing.assert_allclose(units_of(largest).undo(inside), largest)
+
+
+def test_a_huge_constant_column_does_not_set_the_units():
+    inside = units_of(np.column_stack([X, np.full(30, 1e200)])).of(np.column_stack([X, np.full(30, 1e200)]))
+    assert (inside[:, 3] == 0).all()
+    assert 0.1 < np.abs(inside[:, :3]).max() < 10
+
+
+def test_an_outlier_beyond_what_squares_can_tell_is_refused_with_the_numbers():
+    with pytest.raises(
+        InputError, match=r"X must not mix magnitudes .* got differences from .* to 1e\+200\. Drop the sam"
+    ):
+        units_of(np.vstack([X, [[1e200] * 3]]))
+
+
+def test_new_samples_out_of_reach_are_named_by_row():
+    new = np.array(X[:3])
+    new[2] = 1e200
+    with pytest.raises(
+        InputError, match=r"X must be within 3e\+150 of the fitted .* got 1.0e\+200 in row 2\. Check the"
+    ):
+        check_within_reach(new, units_of(X))
+    assert check_within_reach(X, units_of(X)) is X
