@@ -9,6 +9,7 @@ from scipy.sparse import eye_array
 from hne._assembly import upper_triangle
 from hne._eigen import _direct, _factor, _solve, bottom_eigenpairs
 from hne._types import Settings
+from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, InputError
 from tests import reference
 from tests.conftest import lattice_clouds
@@ -54,6 +55,15 @@ def test_the_start_vector_does_not_decide_the_answer(roll):
     np.testing.assert_array_equal(one.vectors, again.vectors)
 
 
+@pytest.mark.parametrize("count", [1, 4, 20, 56])
+def test_the_direct_solver_finds_many_vectors_of_a_small_matrix(cloud, count):
+    record = aligned(cloud, 8, reg=1.0)
+    dense, direct = (
+        bottom_eigenpairs(record, Settings(n_components=count, eigen_solver=s)) for s in ("dense", "direct")
+    )
+    np.testing.assert_allclose(direct.values, dense.values, rtol=1e-6, atol=1e-13)
+
+
 def test_as_many_vectors_as_there_are(cloud):
     record = aligned(cloud[:12])
     pairs = bottom_eigenpairs(record, Settings(n_components=11))
@@ -82,6 +92,17 @@ def test_no_convergence_is_an_error_that_says_what_to_try(roll, monkeypatch):
     )
     with pytest.raises(EigenSolverError, match=message):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
+def test_auto_goes_on_to_the_dense_solver_and_says_so(monkeypatch, caplog):
+    record = aligned(make_swiss_roll(600).X, 6)
+    monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
+    pairs = bottom_eigenpairs(record, Settings())
+    assert pairs.solver == "dense"
+    assert "The dense solver takes over" in caplog.text
+    monkeypatch.setattr(_solve, "DENSE_RESCUE_SAMPLES", 500)
+    with pytest.raises(EigenSolverError, match="no result of the direct solver"):
+        bottom_eigenpairs(record, Settings())
 
 
 def test_a_factorization_without_memory_is_an_error_of_ours(roll, monkeypatch):

@@ -39,11 +39,19 @@ def test_a_huge_constant_column_does_not_set_the_units():
     assert 0.1 < np.abs(inside[:, :3]).max() < 10
 
 
+def test_an_outlier_does_not_become_the_origin():
+    data = np.vstack([[[1e120] * 3], X])
+    inside = units_of(data).of(data)
+    assert len(np.unique(inside[1:], axis=0)) == 30
+
+
 def test_an_outlier_beyond_what_squares_can_tell_is_refused_with_the_numbers():
     with pytest.raises(
         InputError, match=r"X must not mix magnitudes .* got differences from .* to 1e\+200\. Drop the sam"
     ):
         units_of(np.vstack([X, [[1e200] * 3]]))
+    with pytest.raises(InputError, match="must not mix magnitudes"):
+        units_of(np.vstack([[[1e200] * 3], X]))
 
 
 def test_new_samples_out_of_reach_are_named_by_row():

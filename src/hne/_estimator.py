@@ -54,7 +54,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         whose reconstruction errors are small in part because of it.
     eigen_solver : {"auto", "dense", "direct"}, default="auto"
         "dense" is LAPACK on the full matrix, "direct" a shift-invert iteration on a sparse factorization;
-        "auto" takes "dense" up to 500 samples.
+        "auto" takes "dense" up to 500 samples, and up to 4000 where "direct" fails.
     tol : float, default=1e-7
         Angle in radians by which the embedding plane may still move when the "direct" solver stops.
     n_jobs : int or None, default=-1

@@ -26,15 +26,16 @@ class Units:
         if self.origin is None:
             return X
         with np.errstate(over="ignore", invalid="ignore"):
-            # Halves, because a difference of two huge numbers may not be a number.
-            scaled: FloatArray = (X / 2 - self.origin / 2) * (2 * self.scale)
+            # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
+            # ones have no digit to lose.
+            scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
         return scaled
 
     def undo(self, X: FloatArray) -> FloatArray:
         """X back in the units of the data."""
         if self.origin is None:
             return X
-        original: FloatArray = (X / (2 * self.scale) + self.origin / 2) * 2
+        original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
         return original
 
     def undo_length(self, lengths: FloatArray) -> FloatArray:
@@ -50,7 +51,9 @@ def units_of(X: FloatArray) -> Units:
         return Units()
     half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
     _, exponent = math.frexp(half_spread)
-    units = Units(origin=X[0].copy(), scale=math.ldexp(1.0, -max(exponent, -1000)))
+    # A value in the middle of each column: exact for columns far from zero, and no outlier's.
+    origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
+    units = Units(origin=origin, scale=math.ldexp(1.0, -max(exponent, -1000)))
     inside = np.abs(units.of(X))
     smallest = float(inside.min(where=inside > 0, initial=1.0))
     if smallest < 2.0**-FARTHEST:

@@ -67,15 +67,15 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
     n, width = block.shape
     krylov, images, plane = np.empty((n, 0)), np.empty((2 * n, 0)), np.empty((n, 0))
     for step in range(MAX_BLOCKS):
-        block = _orthonormal(solve(_centered(block)), krylov)
+        # All that is orthogonal to the constant vector has n - 1 dimensions.
+        block = _orthonormal(solve(_centered(block)), krylov)[:, : n - 1 - krylov.shape[1]]
         krylov = np.hstack([krylov, block])
         images = np.hstack([images, alignment.stacked(block)])
         values, coefficients = _ascending(images)
         ritz = krylov @ coefficients[:, :width]
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
-        complete = krylov.shape[1] + width >= n
-        if moved <= tol or complete or _free_to_turn(alignment, ritz, values, count):
+        if moved <= tol or krylov.shape[1] == n - 1 or _free_to_turn(alignment, ritz, values, count):
             logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
             return ritz
         plane = ritz[:, :count]

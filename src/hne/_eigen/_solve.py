@@ -19,6 +19,8 @@ logger = logging.getLogger("hne")
 
 # Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
 DENSE_MAX_SAMPLES = 500
+# Up to here the dense solver takes over where "auto" chose the direct one and it failed: 128 MB and seconds.
+DENSE_RESCUE_SAMPLES = 4_000
 # Largest residual relative to the scale of G. Solvers leave 1e-16 to 1e-14 of it; at 1e-11 a mixture with the wrong
 # eigenvectors shows up to some 10 000 samples of a surface, beyond which they differ by less.
 LARGEST_RESIDUAL = 1e-11
@@ -27,8 +29,18 @@ LEANING = 100
 
 def bottom_eigenpairs(alignment: Alignment, settings: Settings, n_threads: int = 1) -> EigenPairs:
     """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their residuals."""
+    solver = choose_solver(alignment.n_samples, settings.n_components, settings.eigen_solver)
+    try:
+        return _solved_by(solver, alignment, settings, n_threads)
+    except EigenSolverError as error:
+        if settings.eigen_solver != "auto" or solver == "dense" or alignment.n_samples > DENSE_RESCUE_SAMPLES:
+            raise
+        logger.warning("eigenpairs: %s The dense solver takes over.", error)
+    return _solved_by("dense", alignment, settings, n_threads)
+
+
+def _solved_by(solver: str, alignment: Alignment, settings: Settings, n_threads: int) -> EigenPairs:
     count = settings.n_components
-    solver = choose_solver(alignment.n_samples, count, settings.eigen_solver)
     values, vectors = rayleigh_ritz(alignment, _basis(solver, alignment, settings, n_threads))
     next_value = float(values[count]) if len(values) > count else math.inf
     values, vectors = values[:count], fix_signs(vectors[:, :count])
