@@ -75,7 +75,9 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
         ritz = krylov @ coefficients[:, :width]
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
-        if moved <= tol or krylov.shape[1] == n - 1 or _free_to_turn(alignment, ritz, values, count):
+        # Below rounding, eigenvalues may look equal that are not: a plane gets its time to come to rest.
+        free = step >= BLOCKS_BEFORE_RESTART and _free_to_turn(alignment, ritz, values, count)
+        if moved <= tol or krylov.shape[1] == n - 1 or free:
             logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
             return ritz
         plane = ritz[:, :count]
