@@ -23,6 +23,8 @@ TREE_MAX_FEATURES = 12
 # Candidates beyond k that a first search asks for: the sample itself and one to see a tie by. Products of
 # coordinates lose digits, so brute force asks for a few more.
 TREE_SPARE, BRUTE_SPARE = 2, 9
+# How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
+BRUTE_PATIENCE = 4
 # Relative slack for distances that two programs sum up in different order.
 ROUNDING = 1e-12
 BLOCK_BYTES = 2**25
@@ -59,7 +61,7 @@ def nearest(
     logger.info("neighbors: %s search, n = %d, %d features", method, len(X), X.shape[1])
     indices = np.empty((len(targets), n_neighbors), dtype=np.intp)
     distances = np.empty((len(targets), n_neighbors))
-    pending = np.arange(len(targets))
+    pending, proposer = np.arange(len(targets)), method
     n_candidates = min(n_neighbors + spare, len(X))
     while pending.size:
         block = max(1, BLOCK_BYTES // (8 * n_candidates * X.shape[1]))
@@ -76,11 +78,10 @@ def nearest(
         if not pending.size:
             break
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
+        if proposer == "brute" and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
+            # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
+            proposer, search = "tree", _tree_search(X, targets, n_threads)
         n_candidates = min(2 * n_candidates, len(X))
-        if method == "brute":
-            # Ties are rare in many dimensions: these rows have lost digits, which more candidates would not bring
-            # back. A tree loses none.
-            search = _tree_search(X, targets, n_threads)
     return indices, distances, method
 
 
