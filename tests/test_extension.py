@@ -1,9 +1,11 @@
 """place(): fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from hne import HNE
+from hne import HNE, _extension
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
@@ -41,6 +43,18 @@ def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
     together = model.transform(new)
     np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
     np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
+
+
+def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
+    model = HNE().fit(roll.X)
+    asked = []
+    real = _extension.target_weights
+    monkeypatch.setattr(_extension, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
+    for kernel in ("numpy", "numba"):
+        weights = replace(model._fitted.weights, kernel=kernel)
+        model._fitted = replace(model._fitted, weights=weights)
+        model.transform(roll.X[:2] + 0.1)
+    assert asked == ["numpy", "numba"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

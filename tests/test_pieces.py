@@ -22,6 +22,11 @@ def test_the_largest_piece_has_label_zero():
     np.testing.assert_array_equal(pieces.labels, [1] * 10 + [0] * 25)
 
 
+def test_pieces_of_equal_size_keep_the_order_of_the_samples():
+    pairs = frozen(np.repeat(np.arange(6.0) * 100, 2)[:, None] + np.tile([0.0, 1.0], 6)[:, None])
+    np.testing.assert_array_equal(connected_pieces(knn_graph(pairs, 1)).labels, np.repeat(np.arange(6), 2))
+
+
 def test_one_direction_of_a_link_is_enough():
     indices = frozen(np.array([[1], [0], [1], [2]]))
     pieces = connected_pieces(NeighborGraph(indices, np.ones((4, 1)), "tree"))
