@@ -61,6 +61,20 @@ def test_two_clusters_worlds_apart_do_not_lose_their_digits(method):
     np.testing.assert_array_equal(knn_graph(frozen(X), 3).indices, reference.neighbors(X, 3))
 
 
+def test_rows_that_lost_their_digits_go_to_the_tree_and_ties_do_not(monkeypatch):
+    built = []
+    real = _neighbors._tree_search
+    monkeypatch.setattr(_neighbors, "_tree_search", lambda *parts: built.append(True) or real(*parts))
+    rng = np.random.default_rng(0)
+    tied = (rng.random((200, 20)) > 0.5).astype(float)
+    knn_graph(frozen(tied), 3)
+    assert not built
+    X = rng.normal(size=(200, 20))
+    X[0] = 1e9
+    np.testing.assert_array_equal(knn_graph(frozen(X), 3).indices, reference.neighbors(X, 3))
+    assert built
+
+
 def test_small_blocks_give_the_same_graph(cloud, method, monkeypatch):
     whole = knn_graph(cloud, 5)
     monkeypatch.setattr(_neighbors, "BLOCK_BYTES", 1)
