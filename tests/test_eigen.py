@@ -133,7 +133,7 @@ def test_pardiso_says_when_a_matrix_is_not_positive_definite():
 
 
 def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):
-    large = eye_array(_factor.PARDISO_MIN_SAMPLES, format="csr")
+    large = eye_array(_factor.PARDISO_MIN_ENTRIES, format="csr")
     assert _factor.choose_backend(eye_array(10, format="csr")) == "superlu"
     monkeypatch.setattr(_factor, "find_spec", lambda _: object())
     assert _factor.choose_backend(large) == "pardiso"

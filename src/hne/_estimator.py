@@ -13,8 +13,7 @@ from hne._extension import place
 from hne._reconstruction import rebuild
 from hne._types import Embedding, FloatArray
 from hne._units import check_within_reach, units_of
-from hne._validation import check_matrix, check_samples, check_settings
-from hne.exceptions import InputError
+from hne._validation import check_new_samples, check_samples, check_settings
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
@@ -40,7 +39,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         rebuilding what the others leave (balanced; the least sensitive to `reg`).
     reg : float, default=1e-4
         Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
-        lines, up to a coordinate that is a parabola of another; too small chases noise, and costs less.
+        lines, up to a coordinate that is a parabola of another; too small chases noise, and does less harm.
         About 1e-4 (k/6)^3.3 for k from 5 to 12; clean, dense surfaces also take 1e-5.
     outer_reg : float or None, default=None
         Ridge of the outer problems; None takes `reg`.
@@ -207,11 +206,8 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         """
         check_is_fitted(self)
         units = units_of(self._samples)
-        matrix = check_matrix(X)
+        matrix = check_new_samples(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        if not len(matrix):
-            msg = f"X must have samples, got 0 sample(s) (shape={matrix.shape}). Pass at least one row."
-            raise InputError(msg)
         new = check_within_reach(matrix, units)
         return place(new, units.of(self._samples), self._fitted)
 

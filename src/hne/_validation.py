@@ -154,6 +154,15 @@ def check_samples(X: ArrayLike, settings: Settings) -> FloatArray:
     return samples
 
 
+def check_new_samples(X: ArrayLike) -> FloatArray:
+    """Return new samples to place as a float64 matrix of at least one row."""
+    matrix = check_matrix(X)
+    if not len(matrix):
+        msg = f"X must have samples, got 0 sample(s) (shape={matrix.shape}). Pass at least one row."
+        raise InputError(msg)
+    return matrix
+
+
 def check_matrix(X: ArrayLike, name: str = "X") -> FloatArray:
     """Return X as a finite float64 matrix of samples x features; messages call it by its name."""
     matrix = _as_float(X, name)

@@ -1,8 +1,8 @@
 """Bottom eigenvectors of G by shift-invert block Krylov iteration on a sparse factorization.
 
-(G + shift I)^-1 turns the smallest eigenvalues into the largest, factors of ten to a thousand apart, so that two or
-three solves with a block of d + 2 vectors find the wanted ones; a solver takes a block in little more time than a
-vector. The constant vector is projected out around each solve: it would be the largest of all and drown the others.
+(G + shift I)^-1 turns the smallest eigenvalues into the largest, factors of ten to a thousand apart, so that some four
+solves with a block of d + 2 vectors find the wanted ones of a surface; a block of four costs about two single solves.
+The constant vector is projected out around each solve: it would be the largest of all and drown the others.
 
 Ritz vectors come from the lengths |A y| and |B y| rather than from the inverse, and the iteration ends when their span
 no longer moves: residuals in G would not tell, being all rounding noise of high frequency that hardly turns the plane.
