@@ -1,0 +1,29 @@
+"""The methods, one file each: `NAME`, and `embed(X, n_neighbors, n_components, reg)` that returns Y.
+
+`embed` imports its library itself, so that a run loads one library alone. `reg` is the ridge of the local weights; a
+method without one, or with a fixed one, does not use it. A method of hne takes further settings by name and returns
+its whole record, which has `Y`. A method that compiles what it needs by size also has `warm_up(n_samples)`.
+"""
+
+import importlib
+from types import ModuleType
+
+HNE = ("ihne", "rhne", "bhne")
+RIVALS = (
+    "lle",
+    "mlle",
+    "ltsa",
+    "hlle",
+    "isomap",
+    "spectral",
+    "tapkee_lle",
+    "tapkee_lle_vptree",
+    "umap_learn",
+)
+FLOORS = ("pca", "random")
+METHODS = HNE + RIVALS + FLOORS
+
+
+def load_method(name: str) -> ModuleType:
+    """The module of a method."""
+    return importlib.import_module(f"methods.{name}")

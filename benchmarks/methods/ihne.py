@@ -1,0 +1,9 @@
+"""hne, the variant that puts invariance first."""
+
+from functools import partial
+
+from methods._hne import embed_variant, warm_up_variant
+
+NAME = "IHNE"
+embed = partial(embed_variant, "ihne")
+warm_up = partial(warm_up_variant, "ihne")
