@@ -28,8 +28,9 @@ format: $(READY)  ## let the linter mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## measure, and rewrite benchmarks/README.md
-	$(BIN)/python benchmarks/run.py
+bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth rolls" for some of it
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python benchmarks/run.py $(SECTIONS)
 
 clean:  ## remove the environment, all caches and the demo's files
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 
+TITLE = "Cold start"
 REPEATS = 5
 RUN = """
 import time
@@ -28,7 +29,7 @@ MODELS = {
 def measure() -> str:
     """Measure and return the section as Markdown."""
     lines = [
-        "## Cold start",
+        f"## {TITLE}",
         "",
         f"300 samples, D = 3; each of {REPEATS} runs in a fresh process with an empty numba cache, the slowest shown.",
         "",

@@ -11,6 +11,7 @@ from hne._types import VARIANTS, Settings
 from hne._weights import layer_weights
 from hne.datasets import make_swiss_roll
 
+TITLE = "Weights"
 N_SAMPLES, N_NEIGHBORS, REG, REPEATS = 50_000, 8, 1e-4, 3
 
 
@@ -30,7 +31,7 @@ def measure() -> str:
     graph = knn_graph(X, N_NEIGHBORS)
     rival = fastest(lambda: barycenter_weights(X, X, graph.indices, reg=REG))
     lines = [
-        "## Weights",
+        f"## {TITLE}",
         "",
         f"Swiss roll, n = {N_SAMPLES}, D = 3, k = {N_NEIGHBORS}, neighbors given, fastest of {REPEATS} runs, numba",
         "compiled before. scikit-learn's function gives the inner layer (plain LLE) alone, ours both layers.",
