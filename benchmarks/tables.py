@@ -7,8 +7,8 @@ from runner import Row
 
 def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table of Markdown."""
-    texts = [header, ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in texts)
+    texts = ["| " + " | ".join(cells) + " |" for cells in [header, *lines]]
+    return "\n".join([texts[0].replace("|  |", "| |", 1), "|" + "---|" * len(header), *texts[1:]])
 
 
 def seconds(row: Row) -> str:
