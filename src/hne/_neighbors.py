@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
+from hne._progress import counted
 from hne._types import FloatArray, IndexArray, NeighborGraph
 
 logger = logging.getLogger("hne")
@@ -66,7 +67,8 @@ def nearest(
     while pending.size:
         block = max(1, BLOCK_BYTES // (8 * n_candidates * X.shape[1]))
         unfinished = []
-        for start in range(0, pending.size, block):
+        starts = range(0, pending.size, block)
+        for start in counted("search", starts, len(starts)):
             rows = pending[start : start + block]
             candidates, others_beyond = search(rows, n_candidates)
             banned = None if leave_out is None else leave_out[rows]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, triu
 
+from hne._progress import counted
 from hne._threads import map_blocks
 from hne._types import INT32_MAX, Alignment, IndexArray, SparseMatrix
 
@@ -40,8 +41,8 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
     columns_A, columns_B = A.tocsc(), B.tocsc()
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]
     blocks = [(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)]
-    counted = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted)))])
+    patterns_of = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted("pattern of G", patterns_of, len(blocks)))))])
     indptr = _as_small(indptr)
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
     values = [matrix.data for matrix in (A, columns_A, B, columns_B)]
@@ -50,7 +51,7 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
         blocks,
         n_threads,
     )
-    for _ in fill:
+    for _ in counted("entries of G", fill, len(blocks)):
         pass
     return csr_array((data, indices, indptr), shape=(n, n))
 
