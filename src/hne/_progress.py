@@ -121,7 +121,7 @@ class Lines:
         if begins:
             self._end_task(now)
             self._task, self._task_began = task, now
-        self._count = f"{done}" if total is None else f"{done} of {total}"
+        self._count = f"{done} of {total}" if total else f"{done or '...'}"
         if now - self._last_shown >= self._pause or (begins and self._is_terminal):
             self._last_shown = now
             self._show_counter(f"{task} {self._count}{_remaining(done, total, now - self._task_began)}")

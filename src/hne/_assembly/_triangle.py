@@ -16,7 +16,8 @@ from hne._types import INT32_MAX, Alignment, IndexArray, SparseMatrix
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
 NUMBA_MIN_WORK = 30_000_000
-BLOCK_ROWS = 16_384
+# Rows a block, and its multiplications, near 10 ns each: half a second that an interrupt may have to wait.
+BLOCK_ROWS, BLOCK_WORK = 16_384, 50_000_000
 
 
 def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None = None) -> SparseMatrix:
@@ -31,16 +32,17 @@ def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None 
         upper = csr_array(triu(alignment.matrix(), format="csr"))
         upper.sort_indices()
         return upper
-    return _compiled_triangle(A, B, alignment.gamma, n_threads)
+    block_rows = max(1, min(BLOCK_ROWS, BLOCK_WORK * A.shape[0] // max(1, work)))
+    return _compiled_triangle(A, B, alignment.gamma, n_threads, block_rows)
 
 
-def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads: int) -> SparseMatrix:
+def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads: int, block_rows: int) -> SparseMatrix:
     # numba is loaded where it is worth it, and its functions have no signature that a type checker reads.
     kernels: Any = importlib.import_module("hne._assembly._compiled")
     n = A.shape[0]
     columns_A, columns_B = A.tocsc(), B.tocsc()
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]
-    blocks = [(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)]
+    blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
     patterns_of = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted("pattern of G", patterns_of, len(blocks)))))])
     indptr = _as_small(indptr)

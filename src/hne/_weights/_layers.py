@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hne._progress import counted
-from hne._threads import library_threads, map_blocks
+from hne._threads import checkpoint, library_threads, map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
 from hne.exceptions import InputError
 
@@ -128,6 +128,7 @@ def _block_weights(
     outer = getattr(kernels, settings.variant)
     w, joint = np.zeros(own.shape), np.zeros(ids.shape)
     for size, rows in _batches((ids >= 0).sum(axis=1), X.shape[1]):
+        checkpoint()
         K = kernels.local_gram(X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
         w[rows] = kernels.inner_weights(K, inner, settings.reg)
