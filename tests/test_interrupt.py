@@ -137,14 +137,15 @@ def test_the_hook_is_gone_when_nobody_factors():
         assert ask(hook, b"Pardiso: factorization phase", 40) == 0
         first.given_up = True
         assert ask(hook, b"DPOTRF", 7) == 1
-        other = in_background(lambda: ask(hook, b"DPOTRF", 7))  # a thread that nobody watches goes on
-        assert other.result() == 0
+        workers = [in_background(lambda stage=stage: ask(hook, stage, 7)) for stage in (b"DPOTRF", b"DGETRF")]
+        assert [worker.result() for worker in workers] == [1, 0]
 
         def factor_there():
             with PROGRESS_HOOK.watched(library, second):
-                return ask(hook, b"Pardiso: factorization phase", 5)
+                worker = in_background(lambda: ask(hook, b"DPOTRF", 7))
+                return ask(hook, b"Pardiso: factorization phase", 5), worker.result()
 
-        assert in_background(factor_there).result() == 0
+        assert in_background(factor_there).result() == (0, 0)
         assert library.hook == hook
     assert (first.percent, second.percent) == (40, 5)
     assert library.hook == library.none

@@ -69,8 +69,8 @@ def waited(future: "Future[Result]", watch: Watch) -> Result:
 _PROGRESS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int), ctypes.c_void_p, ctypes.c_int
 )
-# Other routines of MKL ask too, and count otherwise.
-_PARDISO = b"Pardiso"
+# Who asks: PARDISO itself, in percent, and on all its threads the dense routine that it spends its time in.
+_PARDISO, _DENSE = b"Pardiso", b"DPOTRF"
 
 
 class ProgressHook:
@@ -104,10 +104,12 @@ class ProgressHook:
                     change(self._before)
 
     def _asked(self, _thread: Any, done: Any, stage: int, length: int) -> int:
-        watch = self._watches.get(threading.get_ident())
-        if watch is None:  # a thread of MKL's own: the one that called it decides
-            return 0
-        if ctypes.string_at(stage, length).startswith(_PARDISO):
+        watch, asker = self._watches.get(threading.get_ident()), ctypes.string_at(stage, length)
+        if watch is None:
+            # A thread of MKL's own would finish its share, as long as all the rest: it ends when nobody waits for any.
+            everyone = list(self._watches.values())
+            return int(asker.startswith(_DENSE) and bool(everyone) and all(one.given_up for one in everyone))
+        if asker.startswith(_PARDISO):
             watch.percent = done[0]
         return int(watch.given_up)
 
