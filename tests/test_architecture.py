@@ -14,10 +14,10 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_validation", "_files", "_threads", "_units"},
+    {"_validation", "_files", "_progress", "_threads", "_units"},
     {"_assembly"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_reconstruction"},
-    {"_embed", "_extension", "metrics", "datasets"},
+    {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
     {"_estimator", "plots"},
     {"cli"},
     {"__main__"},

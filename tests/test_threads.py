@@ -5,7 +5,7 @@ import time
 import pytest
 from threadpoolctl import threadpool_info
 
-from hne._threads import LibraryThreads, map_blocks, thread_count
+from hne._threads import LibraryThreads, checkpoint, map_blocks, thread_count
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -49,3 +49,28 @@ def test_n_jobs_means_what_it_means_in_scikit_learn():
     assert thread_count(3) == 3
     assert thread_count(None) == 1
     assert thread_count(-1) >= 1
+
+
+def test_an_interrupt_ends_the_blocks_that_have_begun_at_their_next_checkpoint():
+    looks = []
+
+    def task(number):
+        for _ in range(1000):
+            checkpoint()
+            looks.append(number)
+            time.sleep(0.01)
+            if number == 0:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(map_blocks(task, range(2), 2))
+    assert len(looks) < 100
+
+
+def test_checkpoints_let_pass_where_nobody_has_given_up():
+    def task(number):
+        checkpoint()
+        return number
+
+    checkpoint()
+    assert list(map_blocks(task, range(3), 2)) == [0, 1, 2]

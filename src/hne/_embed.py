@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import time
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -15,6 +12,7 @@ from hne._alignment import alignment
 from hne._eigen import bottom_eigenpairs
 from hne._neighbors import knn_graph
 from hne._pieces import connected_pieces
+from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
 from hne._threads import library_threads, thread_count
 from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
@@ -23,8 +21,7 @@ from hne._validation import check_samples, check_settings
 from hne._weights import layer_weights
 from hne.exceptions import DisconnectedGraphWarning
 
-logger = logging.getLogger("hne")
-Record = TypeVar("Record")
+STAGES = ("neighbors", "pieces", "weights", "eigenpairs")
 
 
 def embed(X: ArrayLike, **parameters: Any) -> Embedding:
@@ -61,22 +58,15 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     units = units_of(X)
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
-    with library_threads(n_threads):
-        graph = _timed("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
-        pieces = _timed("pieces", connected_pieces, graph)
-        weights = _timed("weights", layer_weights, X, graph, settings, None, n_threads)
-        pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
+    with library_threads(n_threads), shown(settings.verbose):
+        graph = stage("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
+        pieces = stage("pieces", connected_pieces, graph)
+        weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
+        pairs = stage("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
-
-
-def _timed(stage: str, function: Callable[..., Record], *arguments: Any) -> Record:
-    start = time.perf_counter()
-    record = function(*arguments)
-    logger.info("%s: %.3f s", stage, time.perf_counter() - start)
-    return record
 
 
 def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:

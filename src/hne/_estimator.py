@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hne._embed import walk
+from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
+from hne._embed import STAGES, walk
 from hne._extension import place
+from hne._progress import shown, stage
 from hne._reconstruction import rebuild
 from hne._types import Embedding, FloatArray
 from hne._units import check_within_reach, units_of
@@ -18,7 +20,9 @@ from hne._validation import check_new_samples, check_samples, check_settings
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 
-class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class HierarchicNeighborsEmbedding(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
 
     Locally linear embedding rebuilds each sample from its k neighbors. HNE rebuilds it from its neighbors'
@@ -62,6 +66,9 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
     random_state : int, RandomState or None, default=0
         Start vector of the "direct" solver. The answer does not depend on it beyond rounding; a fixed
         default makes every run give the same bits.
+    verbose : int, default=0
+        What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
+        and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
 
     Attributes
     ----------
@@ -114,6 +121,7 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         tol: float = 1e-7,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -127,8 +135,10 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Embed the samples of X.
 
         Parameters
@@ -146,11 +156,12 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         """
         settings = check_settings(self.get_params(deep=False))
         samples = check_samples(X, settings)
-        result = walk(samples, settings)
-        # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
-        validate_data(self, X, skip_check_array=True)
-        self._samples = samples
-        self._set_fitted(result)
+        with called_back(self, X, y, len(STAGES)):
+            result = walk(samples, settings)
+            # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+            validate_data(self, X, skip_check_array=True)
+            self._samples = samples
+            self._set_fitted(result)
         return self
 
     def _set_fitted(self, result: Embedding) -> None:
@@ -209,7 +220,8 @@ class HierarchicNeighborsEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerM
         matrix = check_new_samples(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, units)
-        return place(new, units.of(self._samples), self._fitted)
+        with shown(self._fitted.settings.verbose):
+            return stage("placing", place, new, units.of(self._samples), self._fitted)
 
     def reconstruct(self) -> FloatArray:
         """Rebuild the fitted samples from their neighbors' neighbors.

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
+from hne._progress import counted
 from hne._types import FloatArray, IndexArray, NeighborGraph
 
 logger = logging.getLogger("hne")
@@ -28,6 +29,9 @@ BRUTE_PATIENCE = 4
 # Relative slack for distances that two programs sum up in different order.
 ROUNDING = 1e-12
 BLOCK_BYTES = 2**25
+# An interrupt waits for the block that is being searched: half a second of the tree's rows, and a second of
+# multiplications. Below the smallest block, products get slow.
+TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
 
 # A search takes rows of targets and a number of candidates; it proposes their indices, and a distance that no
 # other sample undercuts.
@@ -64,9 +68,10 @@ def nearest(
     pending, proposer = np.arange(len(targets)), method
     n_candidates = min(n_neighbors + spare, len(X))
     while pending.size:
-        block = max(1, BLOCK_BYTES // (8 * n_candidates * X.shape[1]))
+        block = _block_rows(X, n_candidates, proposer)
         unfinished = []
-        for start in range(0, pending.size, block):
+        starts = range(0, pending.size, block)
+        for start in counted("search", starts, len(starts)):
             rows = pending[start : start + block]
             candidates, others_beyond = search(rows, n_candidates)
             banned = None if leave_out is None else leave_out[rows]
@@ -83,6 +88,13 @@ def nearest(
             proposer, search = "tree", _tree_search(X, targets, n_threads)
         n_candidates = min(2 * n_candidates, len(X))
     return indices, distances, method
+
+
+def _block_rows(X: FloatArray, n_candidates: int, proposer: str) -> int:
+    """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
+    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // X.size)
+    small: int = BLOCK_BYTES // (8 * n_candidates * X.shape[1])
+    return max(1, min(quick, small))
 
 
 def _rank(

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -12,10 +12,19 @@ from threadpoolctl import threadpool_limits
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when nobody waits for it any more
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` stands for, as scikit-learn understands it."""
     return int(effective_n_jobs(n_jobs))
+
+
+def checkpoint() -> None:
+    """Leave a block here if an interrupt has made its result useless; long blocks come by every second or so."""
+    given_up = getattr(_WORKER, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise CancelledError
 
 
 def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
@@ -23,11 +32,13 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
     if n_threads == 1 or len(items) <= 1:
         yield from map(task, items)
         return
-    pool = ThreadPoolExecutor(min(n_threads, len(items)))
+    given_up = threading.Event()
+    pool = ThreadPoolExecutor(min(n_threads, len(items)), initializer=setattr, initargs=(_WORKER, "given_up", given_up))
     try:
         yield from pool.map(task, items)
     finally:
-        # An interrupt drops the blocks that have not begun instead of waiting for them.
+        # An interrupt drops the blocks that have not begun, and those that have at their next checkpoint.
+        given_up.set()
         pool.shutdown(cancel_futures=True)
 
 

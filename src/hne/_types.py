@@ -40,6 +40,7 @@ class Settings:
     tol: float = 1e-7
     n_jobs: int | None = -1
     random_state: Any = 0
+    verbose: int = 0
 
     @property
     def effective_outer_reg(self) -> float:
@@ -65,6 +66,9 @@ class NeighborGraph:
         """Number of neighbors a sample, k."""
         return int(self.indices.shape[1])
 
+    def __str__(self) -> str:
+        return f"{self.n_samples} samples, {self.n_neighbors} each, {self.method} search"
+
 
 @dataclass(frozen=True)
 class Pieces:
@@ -78,6 +82,9 @@ class Pieces:
         """Number of pieces."""
         return len(self.sizes)
 
+    def __str__(self) -> str:
+        return "connected" if self.count == 1 else f"{self.count}, the largest of {self.sizes[0]} samples"
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -86,6 +93,9 @@ class Weights:
     W: SparseMatrix  # (m, n), inner: k entries a row
     J: SparseMatrix  # (m, n), joint: the outer samples of a row
     kernel: str  # which twin computed them: "numpy" or "numba"
+
+    def __str__(self) -> str:
+        return f"{self.W.nnz} inner, {self.J.nnz} joint, {self.kernel} kernel"
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,10 @@ class EigenPairs:
     residuals: FloatArray  # (d,), lengths of G y - lambda y
     next_value: float  # eigenvalue d + 2, what the last one stands out from; inf where there is none
     solver: str  # the one that ran
+
+    def __str__(self) -> str:
+        n, d = self.vectors.shape
+        return f"{d} of {n} x {n}, {self.solver} solver"
 
 
 @dataclass(frozen=True, repr=False)

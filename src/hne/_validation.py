@@ -47,6 +47,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         tol=_check_tol(given.tol),
         n_jobs=_check_n_jobs(given.n_jobs),
         random_state=_check_random_state(given.random_state),
+        verbose=_check_verbose(given.verbose),
     )
 
 
@@ -123,6 +124,11 @@ def _check_random_state(value: Any) -> Any:
         msg = f"random_state must be an integer, None or a RandomState, got {value!r}. Try random_state=0."
         raise InputError(msg) from error
     return value
+
+
+def _check_verbose(value: object) -> int:
+    # scikit-learn's estimators take True for 1 and False for 0.
+    return check_integer("verbose", int(value) if isinstance(value, bool | np.bool_) else value, 0, "Try verbose=1")
 
 
 def check_samples(X: ArrayLike, settings: Settings) -> FloatArray:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, triu
 
+from hne._progress import counted
 from hne._threads import map_blocks
 from hne._types import INT32_MAX, Alignment, IndexArray, SparseMatrix
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
 NUMBA_MIN_WORK = 30_000_000
-BLOCK_ROWS = 16_384
+# Rows a block, and its multiplications, near 10 ns each: half a second that an interrupt may have to wait.
+BLOCK_ROWS, BLOCK_WORK = 16_384, 50_000_000
 
 
 def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None = None) -> SparseMatrix:
@@ -30,18 +32,19 @@ def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None 
         upper = csr_array(triu(alignment.matrix(), format="csr"))
         upper.sort_indices()
         return upper
-    return _compiled_triangle(A, B, alignment.gamma, n_threads)
+    block_rows = max(1, min(BLOCK_ROWS, BLOCK_WORK * A.shape[0] // max(1, work)))
+    return _compiled_triangle(A, B, alignment.gamma, n_threads, block_rows)
 
 
-def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads: int) -> SparseMatrix:
+def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads: int, block_rows: int) -> SparseMatrix:
     # numba is loaded where it is worth it, and its functions have no signature that a type checker reads.
     kernels: Any = importlib.import_module("hne._assembly._compiled")
     n = A.shape[0]
     columns_A, columns_B = A.tocsc(), B.tocsc()
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]
-    blocks = [(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)]
-    counted = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted)))])
+    blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
+    patterns_of = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted("pattern of G", patterns_of, len(blocks)))))])
     indptr = _as_small(indptr)
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
     values = [matrix.data for matrix in (A, columns_A, B, columns_B)]
@@ -50,7 +53,7 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
         blocks,
         n_threads,
     )
-    for _ in fill:
+    for _ in counted("entries of G", fill, len(blocks)):
         pass
     return csr_array((data, indices, indptr), shape=(n, n))
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
 from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
+from hne._progress import counted
 from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
 
 logger = logging.getLogger("hne")
@@ -66,7 +67,7 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
     krylov, images, plane = np.empty((n, 0)), np.empty((2 * n, 0)), np.empty((n, 0))
-    for step in range(MAX_BLOCKS):
+    for step in counted("block solves", range(MAX_BLOCKS)):
         # All that is orthogonal to the constant vector has n - 1 dimensions.
         block = _orthonormal(solve(_centered(block)), krylov)[:, : n - 1 - krylov.shape[1]]
         krylov = np.hstack([krylov, block])

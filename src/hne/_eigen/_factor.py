@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, triu
 from scipy.sparse.linalg import splu
 
+from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
 from hne._types import INT32_MAX, FloatArray, SparseMatrix
 
 logger = logging.getLogger("hne")
@@ -54,7 +55,8 @@ def _superlu(upper: SparseMatrix) -> Solve:
     whole = (upper + triu(upper, k=1).T).tocsc()
     # A positive definite matrix needs no pivoting, and an ordering made for symmetric ones factors G six times faster
     # than the default, which is made for unsymmetric ones.
-    factor = splu(whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+    factor = waited(in_background(lambda: splu(whole, **options)), Watch())
     solve: Solve = factor.solve
     return solve
 
@@ -70,17 +72,24 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
     solver.set_iparm(OWN_VALUES, 1)
     solver.set_iparm(ORDERING, NESTED_DISSECTION)
 
+    watch = Watch(percent=0)
+
+    def factorize() -> None:
+        with PROGRESS_HOOK.watched(solver.libmkl, watch):
+            solver.factorize(matrix)
+
     def solve(block: FloatArray) -> FloatArray:
         solution: FloatArray = solver.solve(matrix, np.asfortranarray(block))
         return solution
 
+    factoring = in_background(factorize)
     try:
-        solver.factorize(matrix)
+        waited(factoring, watch)
         yield solve
     except PyPardisoError as error:
         msg = f"PARDISO: {error}"
         failure = NotPositiveDefiniteError if error.value == PIVOT_ERROR else RuntimeError
         raise failure(msg) from error
     finally:
-        # Its memory is not Python's: nobody else gives it back.
-        solver.free_memory(everything=True)
+        # Its memory is not Python's: nobody else gives it back. After an interrupt, the thread does so when it ends.
+        factoring.add_done_callback(lambda _: solver.free_memory(everything=True))

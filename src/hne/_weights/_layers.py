@@ -12,7 +12,8 @@ from types import ModuleType
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._threads import library_threads, map_blocks
+from hne._progress import counted
+from hne._threads import checkpoint, library_threads, map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
 from hne.exceptions import InputError
 
@@ -68,7 +69,8 @@ def target_weights(
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
     with library_threads(1):
-        parts = list(map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1))
+        blocks = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
+        parts = list(counted("blocks", blocks, len(starts)))
     inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     if not (np.isfinite(inner).all() and np.isfinite(values).all()):
         msg = f"reg must be large enough for finite weights, got reg={settings.reg:g}. Raise reg, or lower n_neighbors."
@@ -126,6 +128,7 @@ def _block_weights(
     outer = getattr(kernels, settings.variant)
     w, joint = np.zeros(own.shape), np.zeros(ids.shape)
     for size, rows in _batches((ids >= 0).sum(axis=1), X.shape[1]):
+        checkpoint()
         K = kernels.local_gram(X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
         w[rows] = kernels.inner_weights(K, inner, settings.reg)

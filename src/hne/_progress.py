@@ -1,0 +1,176 @@
+"""Stages tell how far they are; whoever listens shows it.
+
+A stage counts what it has done with `counted` or `step`, from the thread that drives it. Listeners belong to the
+context of one fit, so that fits in several threads do not hear each other; where nobody listens, telling costs nothing.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TextIO, TypeVar
+
+logger = logging.getLogger("hne")
+
+Item = TypeVar("Item")
+Record = TypeVar("Record")
+
+# Seconds between two counters of a task: a terminal writes over the last one, a log file keeps each.
+TERMINAL_PAUSE, LOG_PAUSE = 0.2, 10.0
+# Seconds of a task before its pace is worth extrapolating.
+SETTLED = 1.0
+
+
+class Listener(Protocol):
+    """Someone to tell: of each stage its begin, its tasks as they are counted, and its end with what it made."""
+
+    def begin(self, stage: str) -> None:
+        """A stage begins."""
+
+    def step(self, task: str, done: int, total: int | None) -> None:
+        """`done` of `total` steps of a task are done, None where nobody knows how many; 0 begins a task."""
+
+    def end(self, stage: str, result: str, seconds: float) -> None:
+        """The stage has made its result, in a few words, in that time."""
+
+
+_LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("hne_listeners", default=())
+
+
+@contextmanager
+def listening(*listeners: Listener) -> Iterator[None]:
+    """Let these listeners hear, besides those who do already, what this thread's stages tell for a while."""
+    before = _LISTENERS.set((*_LISTENERS.get(), *listeners))
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(before)
+
+
+def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
+    """Record that the function makes of its arguments, told about as a stage, and logged."""
+    listeners = _LISTENERS.get()
+    for listener in listeners:
+        listener.begin(name)
+    start = time.perf_counter()
+    record = function(*arguments)
+    seconds = time.perf_counter() - start
+    # Records of stages say in a line what they are; of an array, the number of rows tells more.
+    result = f"{len(record)} samples" if isinstance(record, Sized) else str(record)
+    logger.info("%s: %.3f s, %s", name, seconds, result)
+    for listener in listeners:
+        listener.end(name, result, seconds)
+    return record
+
+
+def step(task: str, done: int, total: int | None = None) -> None:
+    """Tell that so many steps of a task are done."""
+    for listener in _LISTENERS.get():
+        listener.step(task, done, total)
+
+
+def counted(task: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+    """Pass the items on, and tell each time one has been dealt with."""
+    step(task, 0, total)
+    for done, item in enumerate(items, start=1):
+        yield item
+        step(task, done, total)
+
+
+@contextmanager
+def shown(verbose: int) -> Iterator[None]:
+    """Show the stages on standard error: 0 not at all, 1 a line each, 2 also a line for each of their tasks."""
+    if not verbose or sys.stderr is None:
+        yield
+        return
+    lines = Lines(sys.stderr, tasks=verbose > 1)
+    try:
+        with listening(lines):
+            yield
+    finally:
+        lines.close()
+
+
+class Lines:
+    """A line a stage with what it made and its time; while it runs, a counter with the time that is left.
+
+    A terminal shows one counter and writes over it; elsewhere, counters come as lines, ten seconds apart.
+    """
+
+    def __init__(self, stream: TextIO, *, tasks: bool = False) -> None:
+        self._stream = stream
+        self._is_terminal = stream.isatty()
+        self._pause = TERMINAL_PAUSE if self._is_terminal else LOG_PAUSE
+        self._tasks = tasks
+        self._stage = self._task = self._count = ""
+        self._task_began = self._last_shown = 0.0
+        self._overwritten = 0
+
+    def begin(self, stage: str) -> None:
+        """Name the stage, where its line can be written over."""
+        self._stage, self._last_shown = stage, time.perf_counter()
+        if self._is_terminal:
+            self._show_counter("...")
+
+    def step(self, task: str, done: int, total: int | None) -> None:
+        """Show the counter, unless the last one was shown a moment ago."""
+        now = time.perf_counter()
+        begins = done == 0
+        if begins:
+            self._end_task(now)
+            self._task, self._task_began = task, now
+        self._count = f"{done} of {total}" if total else f"{done or '...'}"
+        if now - self._last_shown >= self._pause or (begins and self._is_terminal):
+            self._last_shown = now
+            self._show_counter(f"{task} {self._count}{_remaining(done, total, now - self._task_began)}")
+
+    def end(self, stage: str, result: str, seconds: float) -> None:  # noqa: ARG002, the stage that began
+        """Show the stage's line."""
+        self._end_task(time.perf_counter())
+        self._show_line(result, seconds)
+
+    def close(self) -> None:
+        """Leave no counter behind on the terminal, whether the fit ended well or not."""
+        if self._overwritten:
+            self._write("", "\r")
+
+    def _end_task(self, now: float) -> None:
+        if self._tasks and self._task:
+            self._show_line(f"{self._task} {self._count}", now - self._task_began)
+        self._task = ""
+
+    def _show_counter(self, counter: str) -> None:
+        self._write(f"hne: {self._stage:<11} {counter}", "" if self._is_terminal else "\n")
+
+    def _show_line(self, text: str, seconds: float) -> None:
+        self._write(f"hne: {self._stage:<11} {text:<52} {duration(seconds):>10}", "\n")
+
+    def _write(self, text: str, end: str) -> None:
+        """Write over what the terminal shows; `end` is empty for what will be written over itself."""
+        back = "\r" if self._is_terminal else ""
+        self._stream.write(f"{back}{text.ljust(self._overwritten)}{end}")
+        self._stream.flush()
+        self._overwritten = len(text) if not end else 0
+
+
+def _remaining(done: int, total: int | None, seconds: float) -> str:
+    """Share done, and the time left at the pace so far."""
+    if not total:
+        return ""
+    share = f", {100 * done // total} %"
+    if not done or seconds < SETTLED:
+        return share
+    return f"{share}, {duration(seconds * (total - done) / done)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(0.62), duration(3725)
+    ('0.6 s', '62 min 05 s')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
