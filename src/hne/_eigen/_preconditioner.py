@@ -1,0 +1,136 @@
+"""Alignment, samples -> a cheap stand-in for the inverse of G, to be improved by conjugate gradients.
+
+Two kinds. Multigrid where pyamg is installed and rows of G are short: aggregates smoothed for least energy, with the
+functions that G hardly sees as near-null vectors, which are the constant and the coordinates of the samples (their
+neighbors rebuild them); the cycle itself is ours, because it takes a whole block of vectors and pyamg's one. The
+diagonal of G where rows are long, as they are when samples fill many dimensions: there the spectrum is mild, and
+multigrid costs more than it gives (10-D Gaussians, 1 250 entries a row: no convergence in 90 steps).
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+from scipy.sparse import csr_matrix, eye_array, triu
+from scipy.sparse.linalg import splu
+
+from hne._assembly import upper_triangle
+from hne._eigen._subspace import centered
+from hne._types import Alignment, FloatArray, SparseMatrix
+
+logger = logging.getLogger("hne")
+
+Solve = Callable[[FloatArray], FloatArray]
+
+# Entries a row of G up to which multigrid is built: digits, 333 a row, tie with the diagonal; 5-D cubes, 600, do not.
+MULTIGRID_MAX_ROW = 650
+# Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
+NEAR_NULL_COORDINATES = 3
+# Couplings below this share of the diagonals do not aggregate. Half and twice of it converge more slowly on a roll.
+STRENGTH = 0.08
+# A coarse level of this size is factored.
+MAX_COARSE = 500
+# Chebyshev steps of the smoother before and after the coarse level, for the upper part of the spectrum.
+SMOOTHING_STEPS, SMOOTHED_RATIO = 3, 20.0
+SHIFT = 1e-14  # of the scale of G: the constant vector needs a pivot
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """A stand-in for the inverse of G, and how far conjugate gradients should go with it."""
+
+    name: str  # "multigrid" or "diagonal"
+    apply: Solve
+    reduction: float  # of a residual: more costs steps, less costs blocks of the basis
+    max_steps: int
+
+
+def preconditioner(alignment: Alignment, samples: FloatArray | None, row_entries: float, n_threads: int) -> Precondition:
+    """Choose the kind by the entries a row of G, and build it."""
+    if row_entries > MULTIGRID_MAX_ROW or find_spec("pyamg") is None:
+        inverse = 1.0 / alignment.diagonal()[:, None]
+        return Precondition("diagonal", lambda residual: inverse * residual, reduction=0.1, max_steps=60)
+    return Precondition("multigrid", _multigrid(alignment, samples, n_threads), reduction=0.1, max_steps=5)
+
+
+def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
+    from pyamg import smoothed_aggregation_solver  # noqa: PLC0415, an extra
+
+    upper = upper_triangle(alignment, n_threads)
+    scale = float(upper.diagonal().max())
+    G = upper + triu(upper, k=1).T + SHIFT * scale * eye_array(alignment.n_samples)
+    hierarchy = smoothed_aggregation_solver(
+        csr_matrix(G),
+        B=_near_null(samples, alignment.n_samples),
+        strength=("symmetric", {"theta": STRENGTH}),
+        smooth=("energy", {"krylov": "cg", "maxiter": 4, "degree": 2}),
+        presmoother=None,
+        postsmoother=None,
+        max_coarse=MAX_COARSE,
+    )
+    sizes = [level.A.shape[0] for level in hierarchy.levels]
+    logger.info("multigrid: levels of %s samples", ", ".join(map(str, sizes)))
+    bottom = hierarchy.levels[-1].A.tocsc()
+    pivot = SHIFT * bottom.diagonal().max()
+    solve: Solve = splu((bottom + pivot * eye_array(sizes[-1])).tocsc()).solve
+    for level in reversed(hierarchy.levels[:-1]):
+        solve = _cycle(level.A.tocsr(), level.P.tocsr(), level.R.tocsr(), solve)
+    return solve
+
+
+def _near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
+    """The constant and the samples' leading coordinates, each of about unit size."""
+    constant = np.ones((n_samples, 1))
+    if samples is None:
+        return constant
+    spread = centered(samples)
+    lengths, axes = np.linalg.eigh(spread.T @ spread)
+    leading = axes[:, ::-1][:, :NEAR_NULL_COORDINATES]
+    leading = leading[:, lengths[::-1][:NEAR_NULL_COORDINATES] > 0]
+    coordinates: FloatArray = np.hstack([constant, spread @ leading / np.sqrt(lengths[-1] / n_samples)])
+    return coordinates
+
+
+def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coarse: Solve) -> Solve:
+    """One V-cycle: smooth, correct on the coarse level, smooth."""
+    smooth = _smoother(G)
+
+    def solve(residual: FloatArray) -> FloatArray:
+        solution = smooth(np.zeros_like(residual), residual)
+        solution = solution + prolong @ coarse(restrict @ (residual - G @ solution))
+        return smooth(solution, residual)
+
+    return solve
+
+
+def _smoother(G: SparseMatrix) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Chebyshev iteration that damps the upper part of the spectrum of G scaled by its diagonal."""
+    inverse = (1.0 / G.diagonal())[:, None]
+    highest = _largest_eigenvalue(G, np.sqrt(inverse))
+    lowest = highest / SMOOTHED_RATIO
+    middle, half = (highest + lowest) / 2, (highest - lowest) / 2
+
+    def smooth(solution: FloatArray, right_side: FloatArray) -> FloatArray:
+        residual = right_side - G @ solution
+        direction = inverse * residual / middle
+        solution = solution + direction
+        rate = half / middle
+        for _ in range(SMOOTHING_STEPS - 1):
+            residual = residual - G @ direction
+            next_rate = 1.0 / (2 * middle / half - rate)
+            direction = next_rate * rate * direction + (2 * next_rate / half) * (inverse * residual)
+            solution = solution + direction
+            rate = next_rate
+        return solution
+
+    return smooth
+
+
+def _largest_eigenvalue(G: SparseMatrix, scaling: FloatArray) -> float:
+    """Bound on the top of the spectrum of the scaled matrix: fifteen power steps and a reserve for what they miss."""
+    vector = np.random.default_rng(0).standard_normal((G.shape[0], 1))
+    for _ in range(15):
+        vector = scaling * (G @ (scaling * (vector / np.linalg.norm(vector))))
+    return 1.15 * float(np.linalg.norm(vector))
