@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
 from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
+from hne._eigen._subspace import ascending, centered, orthonormal, sine_between
 from hne._progress import counted
 from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
 
@@ -32,6 +33,8 @@ SPARE_VECTORS = 2
 MAX_BLOCKS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 200, 12, 6
 # Residuals of found eigenvectors, in units of what one rounding of G's largest entry makes.
 ROUNDING = 100
+# A plane that moves by less than this, and no less than the step before, is shaken by the rounding of G alone.
+SHAKING = 1e-5
 
 
 def direct_eigenvectors(
@@ -67,26 +70,34 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
     krylov, images, plane = np.empty((n, 0)), np.empty((2 * n, 0)), np.empty((n, 0))
+    before = 1.0
     for step in counted("block solves", range(MAX_BLOCKS)):
         # All that is orthogonal to the constant vector has n - 1 dimensions.
-        block = _orthonormal(solve(_centered(block)), krylov)[:, : n - 1 - krylov.shape[1]]
+        block = orthonormal(solve(centered(block)), krylov)[:, : n - 1 - krylov.shape[1]]
         krylov = np.hstack([krylov, block])
         images = np.hstack([images, alignment.stacked(block)])
-        values, coefficients = _ascending(images)
+        values, coefficients = ascending(images)
         ritz = krylov @ coefficients[:, :width]
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
         # Below rounding, eigenvalues may look equal that are not: a plane gets its time to come to rest.
         free = step >= BLOCKS_BEFORE_RESTART and _free_to_turn(alignment, ritz, values, count)
-        if moved <= tol or krylov.shape[1] == n - 1 or free:
+        shaking = before <= SHAKING and moved > before / 2 and _below_rounding(alignment, values, count)
+        if moved <= tol or krylov.shape[1] == n - 1 or free or shaking:
             logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
             return ritz
-        plane = ritz[:, :count]
+        plane, before = ritz[:, :count], moved
         if krylov.shape[1] >= BLOCKS_BEFORE_RESTART * width:
             kept = coefficients[:, : BLOCKS_KEPT * width]
             krylov, images, block = krylov @ kept, images @ kept, ritz
     msg = f"the plane still moves by {moved:.1e} rad after {MAX_BLOCKS} block solves, tol={tol:g}"
     raise RuntimeError(msg)
+
+
+def _below_rounding(alignment: Alignment, values: FloatArray, count: int) -> bool:
+    """Whether the eigenvalues that the plane is to be told apart from are lost in the rounding of G."""
+    digits = np.finfo(float).eps * alignment.diagonal().max()
+    return len(values) > count and bool(values[count] - values[count - 1] <= ROUNDING * digits)
 
 
 def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, count: int) -> bool:
@@ -99,34 +110,10 @@ def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, co
     return bool((residuals <= ROUNDING * digits).all())
 
 
-def sine_between(plane: FloatArray, other: FloatArray) -> float:
-    """Sine of the largest angle between two planes given by orthonormal columns; 1 where one is missing."""
-    if plane.shape != other.shape:
-        return 1.0
-    return float(np.linalg.norm(plane - other @ (other.T @ plane), ord=2))
 
-
-def _ascending(images: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ritz values of a basis and the coefficients of its Ritz vectors, given its images under [sqrt(gamma) A; B]."""
-    triangle = np.linalg.qr(images, mode="r")
-    _, lengths, rotation = np.linalg.svd(triangle)
-    return lengths[::-1] ** 2, rotation[::-1].T
-
-
-def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:
-    """Make the block orthonormal, orthogonal to the basis and to the constant vector; twice is enough."""
-    for _ in range(2):
-        block = _centered(block)
-        block, _ = np.linalg.qr(block - basis @ (basis.T @ block))
-    return block
 
 
 def _reordered(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
     taken = matrix[order][:, order].tocsr()
     taken.sort_indices()
     return taken
-
-
-def _centered(block: FloatArray) -> FloatArray:
-    centered: FloatArray = block - block.mean(axis=0)
-    return centered

@@ -26,6 +26,7 @@ PARDISO_MIN_ENTRIES = 750_000
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters (numbered from 1): 1 = take the values
 # given here, 2 = nested dissection by METIS.
 POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 2
+FACTOR, SOLVE = 12, 33  # its phases
 PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
 
 
@@ -66,7 +67,6 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
     from pypardiso import PyPardisoSolver  # noqa: PLC0415, an extra
     from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415
 
-    # pypardiso compares the matrix of every solve with the one it factored: these arrays stay as they are.
     matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=upper.shape)
     solver = PyPardisoSolver(mtype=POSITIVE_DEFINITE)
     solver.set_iparm(OWN_VALUES, 1)
@@ -74,12 +74,15 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
 
     watch = Watch(percent=0)
 
+    # pypardiso's own `factorize` and `solve` keep a copy of the matrix and compare the two at every solve.
     def factorize() -> None:
+        solver.set_phase(FACTOR)
         with PROGRESS_HOOK.watched(solver.libmkl, watch):
-            solver.factorize(matrix)
+            solver._call_pardiso(matrix, np.zeros((matrix.shape[0], 1)))  # noqa: SLF001
 
     def solve(block: FloatArray) -> FloatArray:
-        solution: FloatArray = solver.solve(matrix, np.asfortranarray(block))
+        solver.set_phase(SOLVE)
+        solution: FloatArray = solver._call_pardiso(matrix, np.asfortranarray(block))  # noqa: SLF001
         return solution
 
     factoring = in_background(factorize)
