@@ -21,10 +21,13 @@ from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._units import units_of
 from hne._validation import check_samples, check_settings
 from hne._weights import layer_weights
-from hne.exceptions import DisconnectedGraphWarning
+from hne.exceptions import DisconnectedGraphWarning, NeighborRecallWarning
 
 logger = logging.getLogger("hne")
 Record = TypeVar("Record")
+
+# Share of true neighbors below which a user is told: one neighbor in ten is wrong.
+LOW_RECALL = 0.9
 
 
 def embed(X: ArrayLike, **parameters: Any) -> Embedding:
@@ -62,11 +65,15 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads):
-        graph = _timed("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
+        graph = _timed(
+            "neighbors", knn_graph, X, settings.n_neighbors, n_threads, settings.neighbors, settings.random_state
+        )
         pieces = _timed("pieces", connected_pieces, graph)
         weights = _timed("weights", layer_weights, X, graph, settings, None, n_threads)
         pairs = _timed("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
+    if graph.recall < LOW_RECALL:
+        _warn_of_recall(graph)
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
@@ -89,6 +96,15 @@ def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:
         "each piece on its own (see piece_labels_)."
     )
     warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+
+
+def _warn_of_recall(graph: NeighborGraph) -> None:
+    msg = (
+        f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
+        "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
+        "neighbors='exact'."
+    )
+    warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
 
 
 def _frames_up() -> int:
