@@ -3,7 +3,7 @@
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from inspect import signature
 
 import numpy as np
@@ -16,9 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
-from hne import HNE, HierarchicNeighborsEmbedding, embed
+from hne import HNE, HierarchicNeighborsEmbedding, _embed, embed
 from hne._types import Settings
-from hne.exceptions import DisconnectedGraphWarning, InputError
+from hne.datasets import make_swiss_roll
+from hne.exceptions import DisconnectedGraphWarning, InputError, NeighborRecallWarning
 from hne.metrics import affine_errors
 
 # The common tests fit two blobs that no neighbor graph connects: warned about, finite, deterministic.
@@ -67,6 +68,7 @@ def test_attributes_are_those_of_the_walk(roll, variant):
     np.testing.assert_allclose(model.inner_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(model.joint_weights_.sum(axis=1), 1.0)
     assert model.reconstruction_error_ == pytest.approx(model.reconstruction_errors_.mean())
+    assert (model.neighbor_method_, model.neighbor_recall_) == ("tree", 1.0)
     assert model.n_pieces_ == 1
     assert model.piece_labels_.shape == (400,)
 
@@ -176,3 +178,25 @@ def test_it_works_in_a_pipeline(roll):
 def test_other_numbers_of_features_are_refused(roll):
     with pytest.raises(ValueError, match="X has 2 features, but HierarchicNeighborsEmbedding is expecting 3"):
         HNE().fit(roll.X).transform(roll.X[:, :2])
+
+
+def test_approximate_neighbors_unroll_the_roll_too_and_tell_their_recall():
+    pytest.importorskip("faiss", reason="approximate search needs the extra: pip install 'hne[approx]'")
+    dataset = make_swiss_roll(5000, random_state=0)
+    lift = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0].T
+    model = HNE(neighbors="approximate").fit(dataset.X @ lift)
+    assert model.neighbor_method_ == "approximate"
+    assert 0.99 <= model.neighbor_recall_ <= 1.0
+    assert affine_errors(model.embedding_, dataset.chart).max() < 0.1
+    again = HNE(neighbors="approximate", n_jobs=1).fit(dataset.X @ lift)
+    assert (model.joint_weights_ != again.joint_weights_).nnz == 0
+    # New samples are placed among their exact neighbors, the fitted ones where they are.
+    np.testing.assert_array_equal(model.transform(dataset.X[:5] @ lift), model.embedding_[:5])
+
+
+def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
+    real = _embed.knn_graph
+    monkeypatch.setattr(_embed, "knn_graph", lambda *parts: replace(real(*parts), recall=0.5))
+    with pytest.warns(NeighborRecallWarning, match=r"at least 90% .* got 50\.0% .* pass neighbors='exact'") as caught:
+        HNE().fit(roll.X)
+    assert caught[0].filename == __file__

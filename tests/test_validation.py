@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from hne import HNE
+from hne import HNE, _validation
 from hne._validation import check_settings
-from hne.exceptions import HNEError, InputError, InputTypeError
+from hne.exceptions import HNEError, InputError, InputTypeError, MissingExtraError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -105,6 +105,16 @@ BAD_PARAMETERS = {
     "gamma": ({"gamma": 0.0}, InputError, r"gamma must be between 1e-12 and 1e\+12, got 0.0\. The paper uses"),
     "n_rounds": ({"n_rounds": -1}, InputError, r"n_rounds must be at least 0, got -1\. The paper uses n_rounds=1"),
     "include_self": ({"include_self": 1}, InputTypeError, r"include_self must be True or False, got 1\. The paper"),
+    "neighbors": (
+        {"neighbors": "annoy"},
+        InputError,
+        r"neighbors must be one of 'auto', 'exact', 'approximate', got 'annoy'\. Choose",
+    ),
+    "neighbors that are no text": (
+        {"neighbors": 5},
+        InputTypeError,
+        r"neighbors must be one of 'auto', 'exact', 'approximate', got 5\. Choose",
+    ),
     "eigen_solver": (
         {"eigen_solver": "amg"},
         InputError,
@@ -165,3 +175,12 @@ def test_numbers_of_any_kind_become_floats_or_are_refused(number):
             check_settings({"gamma": number})
         return
     assert type(check_settings({"gamma": number}).gamma) is float
+
+
+def test_approximate_neighbors_without_their_extra_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr(_validation, "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingExtraError, match=r"neighbors='approximate' needs faiss, got none.*pip install faiss-cpu"
+    ):
+        HNE(neighbors="approximate").fit(X)
+    assert HNE(neighbors="auto").fit(X).neighbor_method_ == "tree"

@@ -19,9 +19,12 @@ from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._units import units_of
 from hne._validation import check_samples, check_settings
 from hne._weights import layer_weights
-from hne.exceptions import DisconnectedGraphWarning
+from hne.exceptions import DisconnectedGraphWarning, NeighborRecallWarning
 
 STAGES = ("neighbors", "pieces", "weights", "eigenpairs")
+
+# Share of true neighbors below which a user is told: one neighbor in ten is wrong.
+LOW_RECALL = 0.9
 
 
 def embed(X: ArrayLike, **parameters: Any) -> Embedding:
@@ -59,11 +62,14 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads), shown(settings.verbose):
-        graph = stage("neighbors", knn_graph, X, settings.n_neighbors, n_threads)
+        k, search = settings.n_neighbors, settings.neighbors
+        graph = stage("neighbors", knn_graph, X, k, n_threads, search, settings.random_state)
         pieces = stage("pieces", connected_pieces, graph)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         pairs = stage("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
+    if graph.recall < LOW_RECALL:
+        _warn_of_recall(graph)
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
@@ -79,6 +85,15 @@ def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:
         "each piece on its own (see piece_labels_)."
     )
     warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+
+
+def _warn_of_recall(graph: NeighborGraph) -> None:
+    msg = (
+        f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
+        "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
+        "neighbors='exact'."
+    )
+    warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
 
 
 def _frames_up() -> int:

@@ -22,6 +22,7 @@ SparseMatrix: TypeAlias = Any
 INT32_MAX = 2**31 - 1
 VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct")
+NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class Settings:
     gamma: float = 1.0
     n_rounds: int = 1
     include_self: bool = True
+    neighbors: str = "auto"
     eigen_solver: str = "auto"
     tol: float = 1e-7
     n_jobs: int | None = -1
@@ -54,7 +56,8 @@ class NeighborGraph:
 
     indices: IndexArray  # (n, k)
     distances: FloatArray  # (n, k), ascending along a row
-    method: str  # how it was found: "tree" or "brute"
+    method: str  # how it was found: "tree", "brute" or "approximate"
+    recall: float = 1.0  # share of true neighbors, measured on a sample of rows where the search is approximate
 
     @property
     def n_samples(self) -> int:

@@ -7,6 +7,7 @@ returns the checked value or raises an error of `hne.exceptions`.
 import math
 import numbers
 from dataclasses import fields
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_array, check_random_state
 
-from hne._types import EIGEN_SOLVERS, VARIANTS, FloatArray, Settings
-from hne.exceptions import InputError, InputTypeError
+from hne._types import EIGEN_SOLVERS, NEIGHBOR_SEARCHES, VARIANTS, FloatArray, Settings
+from hne.exceptions import InputError, InputTypeError, MissingExtraError
 
 # Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
 # beyond the second, nothing but the ridge is left.
@@ -43,6 +44,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         gamma=check_positive("gamma", given.gamma, "The paper uses gamma=1.0"),
         n_rounds=check_integer("n_rounds", given.n_rounds, 0, "The paper uses n_rounds=1"),
         include_self=_check_flag("include_self", given.include_self, "The paper uses True"),
+        neighbors=_check_neighbors(given.neighbors),
         eigen_solver=check_choice("eigen_solver", given.eigen_solver, EIGEN_SOLVERS),
         tol=_check_tol(given.tol),
         n_jobs=_check_n_jobs(given.n_jobs),
@@ -97,6 +99,14 @@ def _check_flag(name: str, value: object, remedy: str) -> bool:
         msg = f"{name} must be True or False, got {value!r}. {remedy}."
         raise InputTypeError(msg)
     return bool(value)
+
+
+def _check_neighbors(value: object) -> str:
+    choice = check_choice("neighbors", value, NEIGHBOR_SEARCHES)
+    if choice == "approximate" and find_spec("faiss") is None:
+        msg = "neighbors='approximate' needs faiss, got none installed. Run: pip install faiss-cpu."
+        raise MissingExtraError(msg)
+    return choice
 
 
 def _check_tol(value: object) -> float:

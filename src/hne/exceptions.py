@@ -6,7 +6,8 @@
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
-    └── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+    ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+    └── NeighborRecallWarning                approximate search missed many neighbors
 
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
@@ -19,6 +20,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "MissingExtraError",
+    "NeighborRecallWarning",
 ]
 
 
@@ -48,3 +50,7 @@ class HNEWarning(UserWarning):
 
 class DisconnectedGraphWarning(HNEWarning):
     """The neighbor graph has several pieces, so the embedding separates them and little else."""
+
+
+class NeighborRecallWarning(HNEWarning):
+    """Approximate search found too few of the true neighbors."""

@@ -110,9 +110,6 @@ def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, co
     return bool((residuals <= ROUNDING * digits).all())
 
 
-
-
-
 def _reordered(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
     taken = matrix[order][:, order].tocsr()
     taken.sort_indices()

@@ -47,7 +47,9 @@ class Precondition:
     max_steps: int
 
 
-def preconditioner(alignment: Alignment, samples: FloatArray | None, row_entries: float, n_threads: int) -> Precondition:
+def preconditioner(
+    alignment: Alignment, samples: FloatArray | None, row_entries: float, n_threads: int
+) -> Precondition:
     """Choose the kind by the entries a row of G, and build it."""
     if row_entries > MULTIGRID_MAX_ROW or find_spec("pyamg") is None:
         inverse = 1.0 / alignment.diagonal()[:, None]

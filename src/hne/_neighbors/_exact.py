@@ -1,4 +1,4 @@
-"""X -> NeighborGraph: for each sample its k nearest others, exact, in one well-defined order.
+"""X, targets -> their k nearest samples, exact, in one well-defined order.
 
 Order is by Euclidean distance, equal distances by index, so that the graph does not depend on how it was
 found. A search (k-d tree, or blocked matrix products) only proposes candidates; their distances are then
@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from hne._progress import counted
-from hne._types import FloatArray, IndexArray, NeighborGraph
+from hne._types import FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
 
@@ -39,12 +39,6 @@ Proposal = tuple[IndexArray, FloatArray]
 Search = Callable[[IndexArray, int], Proposal]
 
 
-def knn_graph(X: FloatArray, n_neighbors: int, n_threads: int = 1) -> NeighborGraph:
-    """Find the `n_neighbors` nearest samples of every sample of X, itself left out."""
-    indices, distances, method = nearest(X, X, n_neighbors, np.arange(len(X)), n_threads)
-    return NeighborGraph(indices, distances, method)
-
-
 def nearest(
     X: FloatArray,
     targets: FloatArray,
@@ -56,7 +50,7 @@ def nearest(
 
     `leave_out[i]` is a sample that target i may not have as a neighbor.
     """
-    method = "tree" if X.shape[1] <= TREE_MAX_FEATURES else "brute"
+    method = exact_method(X)
     search, spare = (
         (_tree_search(X, targets, n_threads), TREE_SPARE)
         if method == "tree"
@@ -75,7 +69,7 @@ def nearest(
             rows = pending[start : start + block]
             candidates, others_beyond = search(rows, n_candidates)
             banned = None if leave_out is None else leave_out[rows]
-            found, lengths = _rank(X, targets[rows], candidates, banned)
+            found, lengths = rank(X, targets[rows], candidates, banned)
             indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
             if n_candidates < len(X):
                 unfinished.append(rows[lengths[:, n_neighbors - 1] >= others_beyond])
@@ -90,14 +84,23 @@ def nearest(
     return indices, distances, method
 
 
+def exact_method(X: FloatArray) -> str:
+    """Name the exact search that serves these samples: "tree" or "brute"."""
+    return "tree" if X.shape[1] <= TREE_MAX_FEATURES else "brute"
+
+
 def _block_rows(X: FloatArray, n_candidates: int, proposer: str) -> int:
     """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
     quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // X.size)
-    small: int = BLOCK_BYTES // (8 * n_candidates * X.shape[1])
-    return max(1, min(quick, small))
+    return min(quick, rows_at_once(n_candidates, X.shape[1]))
 
 
-def _rank(
+def rows_at_once(n_candidates: int, n_features: int) -> int:
+    """Number of rows whose differences from their candidates fit into a block of memory."""
+    return max(1, BLOCK_BYTES // (8 * n_candidates * n_features))
+
+
+def rank(
     X: FloatArray, targets: FloatArray, candidates: IndexArray, banned: IndexArray | None
 ) -> tuple[IndexArray, FloatArray]:
     """Sort each row's candidates by distance, then index; a banned one goes to the end."""

@@ -1,0 +1,161 @@
+"""X -> nearly all of each sample's k nearest others, and which share of them: an inverted file of faiss.
+
+k-means cuts the samples into lists, and a sample's candidates come from the lists whose centers are nearest to it.
+As in exact search, candidates are ranked by us: by distance from differences of coordinates, then index. How many
+lists are probed is decided by a sample of rows whose true neighbors are known.
+
+An inverted file because lists are filled in order and searched row by row, so that threads can share the work
+without a say in the answer. Graphs of hnswlib and usearch differ from one build with two threads to the next, those
+of pynndescent with the number of threads (benchmarks/approximate.py).
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from hne._neighbors._exact import nearest, rank, rows_at_once
+from hne._threads import map_blocks
+from hne._types import INT32_MAX, FloatArray, IndexArray
+
+logger = logging.getLogger("hne")
+
+# From here on an index pays (measured, D = 100, k = 10, processor seconds at n = 5000: exact 0.3, this 0.2 to 0.45;
+# at n = 20 000 3.9 against 1.1 to 2.3).
+MIN_SAMPLES = 5_000
+# Lists a root of n, as the guidelines of faiss have it (4 to 16), at their lower end: more cost more to make.
+LISTS_PER_ROOT = 4
+# k-means on a part of the samples, few rounds: at n = 100 000 recall for a number of probes is that of ten rounds on
+# 64 a list (0.983 and 0.982 at 32 of 1000 lists), which took longer.
+TRAINING_ROUNDS, TRAINING_SAMPLES_PER_LIST = 6, 50
+# Lists that a row looks into: first, by what factor more, and the share of all where it ends, because exact search,
+# whose matrix products outrun a scan, is near (measured, n = 100 000, D = 100: 66 to 82 s for 128 of 1000 lists with
+# rows in any order, 98 s for exact search).
+FIRST_PROBES, MORE_PROBES, MAX_SHARE_PROBED = 8, 1.5, 1 / 8
+# Where probing stops to widen, and on how many rows that is measured: 1000 rows of ten neighbors tell 0.99 to 0.002.
+TARGET_RECALL, RECALL_ROWS = 0.99, 1000
+# Candidates beyond k: the sample itself, and some whose order is lost in single precision.
+SPARE = 5
+# Rows that one call to faiss assigns to lists; fixed, because products round by the size of their block.
+ASSIGN_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class FoundNeighbors:
+    """Neighbors of every sample, ordered, and the share of them that are true."""
+
+    indices: IndexArray  # (n, k)
+    distances: FloatArray  # (n, k), ascending along a row
+    recall: float
+
+
+def is_worth_an_index(n_samples: int, n_neighbors: int) -> bool:
+    """Whether an index pays, and the lists probed at most hold several times the candidates asked for."""
+    return n_samples >= MIN_SAMPLES and 4 * (n_neighbors + SPARE) <= MAX_SHARE_PROBED * n_samples
+
+
+def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, random_state: object) -> FoundNeighbors:
+    """Find most of the `n_neighbors` nearest samples of every sample of X, itself left out."""
+    random = check_random_state(random_state)
+    index = InvertedFile(X, int(random.randint(INT32_MAX)), n_threads)
+    sample = np.sort(random.choice(len(X), min(RECALL_ROWS, len(X)), replace=False))
+    farthest_true = nearest(X, X[sample], n_neighbors, sample, n_threads)[1][:, -1:]
+    n_probes = _enough_probes(index, sample, farthest_true, n_neighbors)
+    indices = np.empty((len(X), n_neighbors), dtype=np.intp)
+    distances = np.empty((len(X), n_neighbors))
+    block = rows_at_once(n_neighbors + SPARE, X.shape[1])
+    # Rows of one list look into the same lists, which then stay in the cache: a third of the time less.
+    blocks = [index.rows_by_list[start : start + block] for start in range(0, len(X), block)]
+    short = []
+    for rows, (found, lengths) in zip(
+        blocks, map_blocks(lambda rows: index.search(rows, n_neighbors, n_probes), blocks, n_threads), strict=True
+    ):
+        indices[rows], distances[rows] = found, lengths
+        short.append(rows[np.isinf(lengths[:, -1])])
+    rest = np.concatenate(short)
+    if rest.size:
+        logger.info("neighbors: %d rows whose lists are too short are searched exactly", rest.size)
+        indices[rest], distances[rest], _ = nearest(X, X[rest], n_neighbors, rest, n_threads)
+    # By distance, not by name: of samples that are equally far, one is as true a neighbor as another.
+    recall = float((distances[sample] <= farthest_true).mean())
+    logger.info("neighbors: approximate, %d of %d lists probed, recall %.4f", n_probes, index.n_lists, recall)
+    return FoundNeighbors(indices, distances, recall)
+
+
+def _enough_probes(index: "InvertedFile", sample: IndexArray, farthest_true: FloatArray, n_neighbors: int) -> int:
+    """Smallest number of lists to probe that finds the target share of the sample's true neighbors, up to a limit."""
+    most = max(1, int(MAX_SHARE_PROBED * index.n_lists))
+    n_probes = min(FIRST_PROBES, most)
+    while n_probes < most:
+        _, lengths = index.search(sample, n_neighbors, n_probes)
+        recall = (lengths <= farthest_true).mean()
+        logger.debug("neighbors: recall %.4f with %d lists probed", recall, n_probes)
+        if recall >= TARGET_RECALL:
+            break
+        n_probes = min(int(MORE_PROBES * n_probes), most)
+    return n_probes
+
+
+class InvertedFile:
+    """Samples in lists around centers, in single precision, and a search for neighbors in them."""
+
+    def __init__(self, X: FloatArray, seed: int, n_threads: int) -> None:
+        import faiss  # noqa: PLC0415, an extra
+        from faiss.contrib.ivf_tools import add_preassigned  # noqa: PLC0415
+
+        self._X = X
+        self._faiss = faiss
+        self.n_lists = int(LISTS_PER_ROOT * np.sqrt(len(X)))
+        centered = X - X.mean(axis=0)
+        # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
+        self._points = (centered / (np.abs(centered).max() or 1.0)).astype(np.float32)
+        self._quantizer = faiss.IndexFlatL2(X.shape[1])
+        self._index = faiss.IndexIVFFlat(self._quantizer, X.shape[1], self.n_lists)
+        clustering = self._index.cp
+        clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
+        # The smaller number only silences a remark on standard error.
+        clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
+        with _one_thread(faiss):
+            self._index.train(self._points)
+        lists = self._assigned_lists(n_threads)
+        with _one_thread(faiss):
+            add_preassigned(self._index, self._points, lists)
+        self.rows_by_list: IndexArray = np.argsort(lists, kind="stable")
+
+    def _assigned_lists(self, n_threads: int) -> IndexArray:
+        """Number of the list that each sample belongs to."""
+
+        def assign(start: int) -> IndexArray:
+            with _one_thread(self._faiss):
+                nearest_lists: IndexArray = self._quantizer.search(self._points[start : start + ASSIGN_ROWS], 1)[1]
+            return nearest_lists[:, 0]
+
+        return np.concatenate(list(map_blocks(assign, range(0, len(self._points), ASSIGN_ROWS), n_threads)))
+
+    def search(self, rows: IndexArray, n_neighbors: int, n_probes: int) -> tuple[IndexArray, FloatArray]:
+        """Neighbors of these samples and their distances, which are infinite where the lists hold too few."""
+        parameters = self._faiss.SearchParametersIVF(nprobe=n_probes)
+        with _one_thread(self._faiss):
+            _, candidates = self._index.search(self._points[rows], n_neighbors + SPARE, params=parameters)
+        # A place left empty is -1: the sample itself stands in, which ranking puts to the end.
+        candidates = np.where(candidates < 0, rows[:, None], candidates)
+        found, lengths = rank(self._X, self._X[rows], candidates, rows)
+        return found[:, :n_neighbors], lengths[:, :n_neighbors]
+
+
+@contextmanager
+def _one_thread(faiss: ModuleType) -> Iterator[None]:
+    """Keep faiss to the thread that calls it, BLAS included: blocks are spread over threads by us.
+
+    OpenMP counts threads for each caller on its own, so other threads notice nothing.
+    """
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
