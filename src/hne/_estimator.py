@@ -57,9 +57,9 @@ class HierarchicNeighborsEmbedding(
         whose reconstruction errors are small in part because of it.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are searched. "exact" takes a tree up to 12 features, and else time of n^2 D.
-        "approximate" (the extra `approx`) takes a fifth of that or less at n = 100 000, D = 100, and aims at missing
+        "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
-        samples of 100 features and half a minute on 2 cores; beyond, it is approximate where the extra is installed.
+        samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
     eigen_solver : {"auto", "dense", "direct"}, default="auto"
         "dense" is LAPACK on the full matrix, "direct" a shift-invert iteration on a sparse factorization;
         "auto" takes "dense" up to 500 samples, and up to 4000 where "direct" fails.

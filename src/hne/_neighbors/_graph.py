@@ -11,8 +11,8 @@ from hne._types import FloatArray, NeighborGraph
 
 logger = logging.getLogger("hne")
 
-# n^2 D from which "auto" looks for another way than brute force: about half a minute on 2 cores (measured: 62 s for
-# 1e12, n = 100 000 and D = 100, where the index takes a fifth of the processor's time or less).
+# n^2 D from which "auto" looks for another way than brute force: half a minute to a minute (measured: 62 to 102 s for
+# 1e12, n = 100 000 and D = 100, where the index takes a quarter of the processor's time or less).
 EXACT_MAX_PRODUCTS = 5e11
 
 
