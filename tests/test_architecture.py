@@ -14,9 +14,9 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_validation", "_files", "_progress", "_threads", "_units"},
-    {"_assembly"},
-    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_reconstruction"},
+    {"_validation", "_files", "_progress", "_threads", "_memory", "_units"},
+    {"_assembly", "_costs"},
+    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_forecast", "_reconstruction"},
     {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
     {"_estimator", "plots"},
     {"cli"},

@@ -1,16 +1,27 @@
 """EigenPairs: ascending, orthonormal, apart from the constant vector, the same from every solver."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from scipy.linalg import subspace_angles
 from scipy.sparse import eye_array
 
+from hne import _costs
 from hne._assembly import upper_triangle
-from hne._eigen import _direct, _factor, _solve, bottom_eigenpairs
+from hne._eigen import (
+    _certificate,
+    _direct,
+    _factor,
+    _iterative,
+    _preconditioner,
+    _solve,
+    bottom_eigenpairs,
+)
 from hne._types import Settings
 from hne.datasets import make_swiss_roll
-from hne.exceptions import EigenSolverError, InputError
+from hne.exceptions import EigenSolverError
 from tests import reference
 from tests.conftest import lattice_clouds
 from tests.test_alignment import aligned
@@ -28,7 +39,7 @@ def test_pairs_are_orthonormal_ascending_and_solve_the_problem(X):
 
 
 @pytest.mark.parametrize("variant", ["ihne", "rhne", "bhne"])
-@pytest.mark.parametrize("solver", ["dense", "direct"])
+@pytest.mark.parametrize("solver", ["dense", "direct", "iterative"])
 def test_each_solver_finds_the_oracles_plane_and_eigenvalues(roll, variant, solver):
     X = roll.X[:150]
     W, J = reference.weights(X, reference.neighbors(X, 6), variant, 1e-4, 1e-4)
@@ -71,14 +82,6 @@ def test_as_many_vectors_as_there_are(cloud):
     np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(11), atol=1e-12)
 
 
-def test_auto_goes_by_size_and_never_to_a_solver_without_room():
-    assert _solve.choose_solver(500, 2, "auto") == "dense"
-    assert _solve.choose_solver(501, 2, "auto") == "direct"
-    assert _solve.choose_solver(501, 500, "auto") == "dense"
-    with pytest.raises(InputError, match=r"eigen_solver='direct' needs n_components < n_samples - 3, got n_comp"):
-        _solve.choose_solver(12, 10, "direct")
-
-
 def test_signs_follow_the_largest_entry_and_the_first_of_near_ties():
     vectors = np.array([[-3.0, 1.0, -1.0], [1.0, -2.0, 1.0 + 1e-9]])
     np.testing.assert_array_equal(np.sign(_solve.fix_signs(vectors)), [[1, -1, 1], [-1, 1, -1]])
@@ -100,9 +103,18 @@ def test_auto_goes_on_to_the_dense_solver_and_says_so(monkeypatch, caplog):
     pairs = bottom_eigenpairs(record, Settings())
     assert pairs.solver == "dense"
     assert "The dense solver takes over" in caplog.text
-    monkeypatch.setattr(_solve, "DENSE_RESCUE_SAMPLES", 500)
-    with pytest.raises(EigenSolverError, match="no result of the direct solver"):
-        bottom_eigenpairs(record, Settings())
+
+
+def test_auto_goes_on_to_the_iterative_solver_where_n_is_too_large_for_the_dense_one(monkeypatch, caplog):
+    pytest.importorskip("pyamg", reason="needs the extra 'fast'")
+    roll = make_swiss_roll(600)
+    monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
+    monkeypatch.setattr(_costs, "DENSE_RESCUE_SAMPLES", 500)
+    assert bottom_eigenpairs(aligned(roll.X, 6), Settings(), 1, roll.X).solver == "iterative"
+    assert "The iterative solver takes over" in caplog.text
+    monkeypatch.setattr(_iterative, "MAX_STEPS", 1)
+    with pytest.raises(EigenSolverError, match="no result of the iterative solver .* after 1 steps"):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(), 1, roll.X)
 
 
 def test_a_factorization_without_memory_is_an_error_of_ours(roll, monkeypatch):
@@ -130,15 +142,6 @@ def test_pardiso_says_when_a_matrix_is_not_positive_definite():
     pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
     with pytest.raises(RuntimeError, match="PARDISO"), _factor.factorized(-eye_array(5, format="csr"), "pardiso"):
         pass
-
-
-def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):
-    large = eye_array(_factor.PARDISO_MIN_ENTRIES, format="csr")
-    assert _factor.choose_backend(eye_array(10, format="csr")) == "superlu"
-    monkeypatch.setattr(_factor, "find_spec", lambda _: object())
-    assert _factor.choose_backend(large) == "pardiso"
-    monkeypatch.setattr(_factor, "find_spec", lambda _: None)
-    assert _factor.choose_backend(large) == "superlu"
 
 
 def test_a_restart_loses_nothing(roll, monkeypatch):
@@ -170,3 +173,78 @@ def test_a_wrong_basis_never_leaves_the_room(roll, monkeypatch, bad_entry, messa
     monkeypatch.setattr(_solve, "direct_eigenvectors", lambda *_: basis)
     with pytest.raises(EigenSolverError, match=message):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
+KINDS = {
+    "roll": lambda random: make_swiss_roll(700, random_state=1).X,
+    "cube": lambda random: random.random((900, 3)),
+    "cloud": lambda random: random.normal(size=(800, 9)),
+    "circle": lambda random: np.column_stack([np.cos(t := random.uniform(0, 6.28, 600)), np.sin(t), 0.1 * t]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("is_installed", [True, False], ids=["multigrid", "diagonal"])
+def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, monkeypatch):
+    X = KINDS[kind](np.random.default_rng(0))
+    record = aligned(X, 8)
+    if is_installed:
+        pytest.importorskip("pyamg", reason="needs the extra 'fast'")
+        monkeypatch.setattr(_preconditioner, "MAX_COARSE", 100)
+        monkeypatch.setattr(_preconditioner, "MULTIGRID_MAX_ROW", 10_000)
+    elif kind != "cloud":
+        pytest.skip("the diagonal alone is for samples that fill many dimensions")
+    else:
+        monkeypatch.setattr(_preconditioner, "find_spec", lambda _: None)
+    pairs = bottom_eigenpairs(record, Settings(eigen_solver="iterative"), 1, X)
+    expected = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
+    assert pairs.solver == "iterative"
+    assert subspace_angles(pairs.vectors, expected.vectors).max() < 1e-6
+    np.testing.assert_allclose(pairs.values, expected.values, rtol=1e-8)
+
+
+def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud):
+    record = aligned(cloud, 8, reg=1.0)
+    rough = _preconditioner.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 1e-10, 500)
+    residuals = np.zeros((len(cloud), 2))
+    residuals[0, 0], residuals[1, 0] = 1.0, -1.0
+    solved = _iterative.corrections(record, rough, residuals)
+    np.testing.assert_allclose(record.apply(solved), residuals, atol=1e-9)
+
+
+def test_multigrid_without_samples_knows_the_constant_alone():
+    assert _preconditioner._near_null(None, 5).tolist() == [[1.0]] * 5
+    flat = _preconditioner._near_null(np.outer(np.arange(5.0), [3.0, 4.0]), 5)
+    assert flat.shape[1] <= 3
+    np.testing.assert_allclose(np.abs(flat[:, 1]), np.sqrt([2.0, 0.5, 0.0, 0.5, 2.0]))
+
+
+def test_the_certificate_is_measured_on_the_vectors(roll):
+    record = aligned(roll.X, 6)
+    pairs = bottom_eigenpairs(record, Settings())
+    proof = pairs.certificate
+    assert proof.is_resolved
+    assert proof.gap == pairs.next_value - pairs.values[-1]
+    np.testing.assert_array_equal(proof.relative_residuals, pairs.residuals / proof.gap)
+    assert proof.orthogonality < 1e-12
+    assert proof.ritz_error < 1e-9
+    tilted = pairs.vectors + 1e-3
+    assert _certificate.certificate(record, pairs.values, tilted, pairs.next_value).orthogonality > 1e-3
+    doubled = _certificate.certificate(record, 2 * pairs.values, pairs.vectors, pairs.next_value)
+    np.testing.assert_allclose(doubled.ritz_error, 0.5)
+
+
+def test_skewed_vectors_are_no_eigenvectors(roll):
+    record = aligned(roll.X, 6)
+    pairs = bottom_eigenpairs(record, Settings())
+    skewed = replace(pairs, certificate=replace(pairs.certificate, orthogonality=1e-3))
+    with pytest.raises(EigenSolverError, match="orthonormal only to 1.0e-03. Try another eigen_solver"):
+        _certificate.check_certificate(skewed, record, 1e-7)
+
+
+def test_entries_of_g_are_counted_on_a_few_rows(roll):
+    record = aligned(roll.X, 6)
+    sizes = _solve.sizes_of(record, 2)
+    truth = record.matrix().nnz / len(roll.X)
+    assert (sizes.n_samples, sizes.inner_row) == (len(roll.X), 7.0)
+    assert abs(sizes.row_entries / truth - 1) < 0.1

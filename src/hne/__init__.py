@@ -14,14 +14,16 @@ logging.getLogger("hne").addHandler(logging.NullHandler())
 if TYPE_CHECKING:
     from hne._embed import embed
     from hne._estimator import HNE, HierarchicNeighborsEmbedding
+    from hne._forecast import forecast
 
 _HOMES = {
     "HNE": "hne._estimator",
     "HierarchicNeighborsEmbedding": "hne._estimator",
     "embed": "hne._embed",
+    "forecast": "hne._forecast",
 }
 
-__all__ = ["HNE", "HierarchicNeighborsEmbedding", "__version__", "embed"]
+__all__ = ["HNE", "HierarchicNeighborsEmbedding", "__version__", "embed", "forecast"]
 
 
 def __getattr__(name: str) -> Any:

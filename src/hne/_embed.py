@@ -10,21 +10,24 @@ from numpy.typing import ArrayLike
 
 from hne._alignment import alignment
 from hne._eigen import bottom_eigenpairs
+from hne._forecast import check_fits
 from hne._neighbors import knn_graph
 from hne._pieces import connected_pieces
 from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
 from hne._threads import library_threads, thread_count
-from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._types import EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne._units import units_of
 from hne._validation import check_samples, check_settings
 from hne._weights import layer_weights
-from hne.exceptions import DisconnectedGraphWarning, NeighborRecallWarning
+from hne.exceptions import CloseEigenvaluesWarning, DisconnectedGraphWarning, NeighborRecallWarning
 
 STAGES = ("neighbors", "pieces", "weights", "eigenpairs")
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
+# Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
+FORECAST_MIN_SAMPLES = 50_000
 
 
 def embed(X: ArrayLike, **parameters: Any) -> Embedding:
@@ -61,17 +64,21 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     units = units_of(X)
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
+    if len(X) >= FORECAST_MIN_SAMPLES:
+        check_fits(*X.shape, settings.n_neighbors, settings.n_components, settings.eigen_solver)
     with library_threads(n_threads), shown(settings.verbose):
         k, search = settings.n_neighbors, settings.neighbors
         graph = stage("neighbors", knn_graph, X, k, n_threads, search, settings.random_state)
         pieces = stage("pieces", connected_pieces, graph)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
-        pairs = stage("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads)
+        pairs = stage("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads, X)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
     if graph.recall < LOW_RECALL:
         _warn_of_recall(graph)
     if pieces.count > 1:
         _warn_of_pieces(pieces, graph)
+    elif not pairs.certificate.is_resolved:
+        _warn_of_close_eigenvalues(pairs)
     return Embedding(settings, graph, pieces, weights, pairs, errors)
 
 
@@ -94,6 +101,16 @@ def _warn_of_recall(graph: NeighborGraph) -> None:
         "neighbors='exact'."
     )
     warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
+
+
+def _warn_of_close_eigenvalues(pairs: EigenPairs) -> None:
+    d, proof = len(pairs.values), pairs.certificate
+    msg = (
+        f"eigenvalues {d} and {d + 1} after the constant one, {pairs.values[-1]:.2e} and {pairs.next_value:.2e}, are "
+        f"closer than float64 tells apart ({proof.resolution:.1e}): the embedding is one of many that are equally "
+        f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
+    )
+    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
 
 
 def _frames_up() -> int:

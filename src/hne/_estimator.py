@@ -60,11 +60,13 @@ class HierarchicNeighborsEmbedding(
         "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
-    eigen_solver : {"auto", "dense", "direct"}, default="auto"
-        "dense" is LAPACK on the full matrix, "direct" a shift-invert iteration on a sparse factorization;
-        "auto" takes "dense" up to 500 samples, and up to 4000 where "direct" fails.
+    eigen_solver : {"auto", "dense", "direct", "iterative"}, default="auto"
+        "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
+        samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
+        dimensions that factors get too large. "auto" takes "dense" up to 500 samples, beyond that what is fastest
+        by the predicted size of the factors and fits into free memory; if that fails, the next.
     tol : float, default=1e-7
-        Angle in radians by which the embedding plane may still move when the "direct" solver stops.
+        Angle in radians by which the embedding plane may still move when an iteration stops.
     n_jobs : int or None, default=-1
         Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The bits of
         the result do not depend on it up to the eigensolver, whose BLAS may round differently.
@@ -83,6 +85,10 @@ class HierarchicNeighborsEmbedding(
         The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending.
     eigen_residuals_ : ndarray of shape (n_components,)
         Lengths of G y - lambda y.
+    eigen_certificate_ : Certificate
+        The proof that columns of `embedding_` are eigenvectors, measured on themselves: `residuals`, the `gap` to
+        the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
+        eigenvalues can be told apart (`is_resolved`).
     eigen_solver_ : str
         The solver that ran.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
@@ -181,6 +187,7 @@ class HierarchicNeighborsEmbedding(
         self.embedding_ = result.Y
         self.eigenvalues_ = result.eigenpairs.values
         self.eigen_residuals_ = result.eigenpairs.residuals
+        self.eigen_certificate_ = result.eigenpairs.certificate
         self.eigen_solver_ = result.eigenpairs.solver
         self.inner_weights_ = result.weights.W
         self.joint_weights_ = result.weights.J

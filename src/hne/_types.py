@@ -20,8 +20,15 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 SparseMatrix: TypeAlias = Any
 
 INT32_MAX = 2**31 - 1
+
+
+def index_kind(largest: int) -> type[np.signedinteger[Any]]:
+    """Kind of integers for indices up to the largest: int32 where it fits, which is half the memory."""
+    return np.int32 if largest <= INT32_MAX else np.int64
+
+
 VARIANTS = ("ihne", "rhne", "bhne")
-EIGEN_SOLVERS = ("auto", "dense", "direct")
+EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 
 
@@ -136,14 +143,51 @@ class Alignment:
 
 
 @dataclass(frozen=True)
+class Certificate:
+    """The proof that vectors are eigenvectors of G, all of it measured on the vectors themselves."""
+
+    residuals: FloatArray  # (d,), lengths of G y - lambda y
+    gap: float  # from the last wanted eigenvalue to the next; inf where there is none
+    rounding: float  # what one rounding of the largest entry of G does to a residual
+    resolution: float  # smallest difference of eigenvalues that float64 shows through |A y| and |B y|
+    orthogonality: float  # largest entry of Y'Y - I, and of Y'1 / sqrt(n)
+    ritz_error: float  # largest relative difference of lambda and gamma |A y|^2 + |B y|^2
+
+    @property
+    def relative_residuals(self) -> FloatArray:
+        """Residuals relative to the gap: the largest bounds the angle between the found plane and the true one.
+
+        Where the gap is below rounding (large n), the bound says nothing, and the angle is far smaller.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.residuals / self.gap
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the wanted eigenvalues can be told from the next."""
+        return self.gap > self.resolution
+
+    def __str__(self) -> str:
+        return (
+            f"residuals {self.residuals.max():.1e} (rounding {self.rounding:.1e}, gap {self.gap:.1e}), "
+            f"orthogonal to {self.orthogonality:.1e}, eigenvalues to {self.ritz_error:.1e}"
+        )
+
+
+@dataclass(frozen=True)
 class EigenPairs:
-    """The bottom eigenpairs of G after the constant one, ascending, with what is left of G y - lambda y."""
+    """The bottom eigenpairs of G after the constant one, ascending, with the proof that they are."""
 
     values: FloatArray  # (d,), as gamma |A y|^2 + |B y|^2
     vectors: FloatArray  # (n, d), orthonormal columns, orthogonal to the constant vector
-    residuals: FloatArray  # (d,), lengths of G y - lambda y
     next_value: float  # eigenvalue d + 2, what the last one stands out from; inf where there is none
     solver: str  # the one that ran
+    certificate: Certificate
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Lengths of G y - lambda y, (d,)."""
+        return self.certificate.residuals
 
     def __str__(self) -> str:
         n, d = self.vectors.shape

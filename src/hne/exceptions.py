@@ -4,8 +4,10 @@
     ├── InputTypeError      (TypeError)      the wrong kind of thing: text, a sparse matrix, a float k
     ├── InputError          (ValueError)     the right kind with a wrong value: NaN, k >= n, reg = 0
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
+    ├── TooLargeError       (MemoryError)    more memory needed than there is, known before it is taken
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
+    ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
     └── NeighborRecallWarning                approximate search missed many neighbors
 
@@ -13,6 +15,7 @@ Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
 __all__ = [
+    "CloseEigenvaluesWarning",
     "DisconnectedGraphWarning",
     "EigenSolverError",
     "HNEError",
@@ -21,6 +24,7 @@ __all__ = [
     "InputTypeError",
     "MissingExtraError",
     "NeighborRecallWarning",
+    "TooLargeError",
 ]
 
 
@@ -40,12 +44,20 @@ class EigenSolverError(HNEError, RuntimeError):
     """The eigensolver did not reach eigenpairs of the alignment matrix."""
 
 
+class TooLargeError(HNEError, MemoryError):
+    """The problem needs more memory than is free."""
+
+
 class MissingExtraError(HNEError, ImportError):
     """A feature needs an optional dependency that is not installed."""
 
 
 class HNEWarning(UserWarning):
     """Base of every warning of this package."""
+
+
+class CloseEigenvaluesWarning(HNEWarning):
+    """The last wanted eigenvalue equals the next to all digits: the embedding is one of many equally good ones."""
 
 
 class DisconnectedGraphWarning(HNEWarning):

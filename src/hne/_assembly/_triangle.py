@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, triu
 
 from hne._progress import counted
 from hne._threads import map_blocks
-from hne._types import INT32_MAX, Alignment, IndexArray, SparseMatrix
+from hne._types import Alignment, SparseMatrix, index_kind
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
 NUMBA_MIN_WORK = 30_000_000
@@ -45,7 +45,7 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
     blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
     patterns_of = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted("pattern of G", patterns_of, len(blocks)))))])
-    indptr = _as_small(indptr)
+    indptr = indptr.astype(index_kind(indptr[-1]))
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
     values = [matrix.data for matrix in (A, columns_A, B, columns_B)]
     fill = map_blocks(
@@ -56,9 +56,3 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
     for _ in counted("entries of G", fill, len(blocks)):
         pass
     return csr_array((data, indices, indptr), shape=(n, n))
-
-
-def _as_small(indptr: IndexArray) -> IndexArray:
-    """int32 where every entry can be numbered by it: half the memory, and what the factorizations take."""
-    small: IndexArray = indptr.astype(np.int32) if indptr[-1] <= INT32_MAX else indptr
-    return small

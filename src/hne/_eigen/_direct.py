@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
+from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
 from hne._eigen._subspace import ascending, centered, orthonormal, sine_between
 from hne._progress import counted
@@ -28,13 +29,13 @@ logger = logging.getLogger("hne")
 # Far below the wanted eigenvalues (1e-10 of the scale of G at n = 2 000, 1e-14 at 100 000), above rounding: a smaller
 # one would leave the constant vector's pivot to chance. A matrix that needs more to be positive definite gets more.
 SHIFTS = (1e-14, 1e-12, 1e-10)
-# Vectors a block beyond the wanted ones: they speed it up, and give the next eigenvalue.
-SPARE_VECTORS = 2
-MAX_BLOCKS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 200, 12, 6
+MAX_BLOCKS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 200, BASIS_BLOCKS["direct"], 6
 # Residuals of found eigenvectors, in units of what one rounding of G's largest entry makes.
 ROUNDING = 100
 # A plane that moves by less than this, and no less than the step before, is shaken by the rounding of G alone.
 SHAKING = 1e-5
+# Gaps up to which that happens, in the same units (a roll of a million samples: 300; it shakes by 1e-7).
+SHAKEN = 1e4
 
 
 def direct_eigenvectors(
@@ -47,7 +48,7 @@ def direct_eigenvectors(
     order = reverse_cuthill_mckee(alignment.A)
     local = Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
     upper = upper_triangle(local, n_threads)
-    start = check_random_state(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS))
+    start = check_random_state(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
     scale, shifted_by = float(upper.diagonal().max()), 0.0
     for shift in SHIFTS:
         # The diagonal is each row's first entry.
@@ -97,7 +98,7 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
 def _below_rounding(alignment: Alignment, values: FloatArray, count: int) -> bool:
     """Whether the eigenvalues that the plane is to be told apart from are lost in the rounding of G."""
     digits = np.finfo(float).eps * alignment.diagonal().max()
-    return len(values) > count and bool(values[count] - values[count - 1] <= ROUNDING * digits)
+    return len(values) > count and bool(values[count] - values[count - 1] <= SHAKEN * digits)
 
 
 def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, count: int) -> bool:

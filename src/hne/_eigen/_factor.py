@@ -7,22 +7,19 @@ everywhere else, and for small matrices, which it factors before PARDISO has loo
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 import numpy as np
 from scipy.sparse import csr_matrix, triu
 from scipy.sparse.linalg import splu
 
+from hne._costs import backend_for
 from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
-from hne._types import INT32_MAX, FloatArray, SparseMatrix
+from hne._types import FloatArray, SparseMatrix
 
 logger = logging.getLogger("hne")
 
 Solve = Callable[[FloatArray], FloatArray]
 
-# Entries of the triangle from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a Swiss
-# roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
-PARDISO_MIN_ENTRIES = 750_000
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters (numbered from 1): 1 = take the values
 # given here, 2 = nested dissection by METIS.
 POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 2
@@ -34,16 +31,10 @@ class NotPositiveDefiniteError(RuntimeError):
     """The factorization met a pivot that is not positive."""
 
 
-def choose_backend(upper: SparseMatrix) -> str:
-    """Name the backend that factors this matrix: "pardiso" or "superlu"."""
-    fits = PARDISO_MIN_ENTRIES <= upper.nnz <= INT32_MAX
-    return "pardiso" if fits and find_spec("pypardiso") is not None else "superlu"
-
-
 @contextmanager
 def factorized(upper: SparseMatrix, backend: str | None = None) -> Iterator[Solve]:
     """Factor the matrix whose upper triangle is given, CSR with sorted columns, and lend its solver for a while."""
-    backend = backend or choose_backend(upper)
+    backend = backend or backend_for(upper.nnz)
     logger.info("factorization: %s, n = %d, %d entries a row", backend, upper.shape[0], 2 * upper.nnz // upper.shape[0])
     if backend == "superlu":
         yield _superlu(upper)

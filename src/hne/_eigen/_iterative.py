@@ -17,6 +17,7 @@ import logging
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne._eigen._preconditioner import Precondition
 from hne._eigen._subspace import ascending, centered, orthonormal, sine_between
 from hne._progress import counted
@@ -24,9 +25,7 @@ from hne._types import Alignment, FloatArray
 
 logger = logging.getLogger("hne")
 
-# Vectors a block beyond the wanted ones: an eigenvector that the start hardly contains is soon found all the same.
-SPARE_VECTORS = 4
-MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, 10, 4
+MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 4
 # A plane at rest must also have residuals this small relative to its gap: slow progress looks like rest.
 LARGEST_ANGLE = 1e-3
 
@@ -38,7 +37,7 @@ def iterative_eigenvectors(
 
     The first `count` have converged to `tol`, the others are on their way.
     """
-    n, width = alignment.n_samples, count + SPARE_VECTORS
+    n, width = alignment.n_samples, count + SPARE_VECTORS["iterative"]
     start = check_random_state(random_state).uniform(-1.0, 1.0, (n, width))
     basis = orthonormal(start, np.empty((n, 0)))
     images = alignment.stacked(basis)

@@ -17,15 +17,14 @@ from scipy.sparse import csr_matrix, eye_array, triu
 from scipy.sparse.linalg import splu
 
 from hne._assembly import upper_triangle
+from hne._costs import MULTIGRID_MAX_ROW
 from hne._eigen._subspace import centered
-from hne._types import Alignment, FloatArray, SparseMatrix
+from hne._types import INT32_MAX, Alignment, FloatArray, SparseMatrix
 
 logger = logging.getLogger("hne")
 
 Solve = Callable[[FloatArray], FloatArray]
 
-# Entries a row of G up to which multigrid is built: digits, 333 a row, tie with the diagonal; 5-D cubes, 600, do not.
-MULTIGRID_MAX_ROW = 650
 # Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
 NEAR_NULL_COORDINATES = 3
 # Couplings below this share of the diagonals do not aggregate. Half and twice of it converge more slowly on a roll.
@@ -51,7 +50,8 @@ def preconditioner(
     alignment: Alignment, samples: FloatArray | None, row_entries: float, n_threads: int
 ) -> Precondition:
     """Choose the kind by the entries a row of G, and build it."""
-    if row_entries > MULTIGRID_MAX_ROW or find_spec("pyamg") is None:
+    too_many = row_entries > MULTIGRID_MAX_ROW or row_entries * alignment.n_samples > INT32_MAX
+    if too_many or find_spec("pyamg") is None:
         inverse = 1.0 / alignment.diagonal()[:, None]
         return Precondition("diagonal", lambda residual: inverse * residual, reduction=0.1, max_steps=60)
     return Precondition("multigrid", _multigrid(alignment, samples, n_threads), reduction=0.1, max_steps=5)
@@ -63,8 +63,11 @@ def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int)
     upper = upper_triangle(alignment, n_threads)
     scale = float(upper.diagonal().max())
     G = upper + triu(upper, k=1).T + SHIFT * scale * eye_array(alignment.n_samples)
+    G = csr_matrix(G)
+    # pyamg takes no other indices.
+    G.indices, G.indptr = G.indices.astype(np.int32, copy=False), G.indptr.astype(np.int32, copy=False)
     hierarchy = smoothed_aggregation_solver(
-        csr_matrix(G),
+        G,
         B=_near_null(samples, alignment.n_samples),
         strength=("symmetric", {"theta": STRENGTH}),
         smooth=("energy", {"krylov": "cg", "maxiter": 4, "degree": 2}),

@@ -1,4 +1,4 @@
-"""Choice of the solver, and what every solver's answer goes through before anyone sees it.
+"""Which solver runs, what takes over where it fails, and what every answer goes through before anyone sees it.
 
 A solver returns a basis of the wanted subspace. Rayleigh-Ritz in that basis, on the factors A and B instead
 of their products, then gives eigenvalues as squared lengths gamma |A y|^2 + |B y|^2, which keeps digits that
@@ -9,57 +9,82 @@ import logging
 import math
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from hne._costs import Sizes, choose_solver
+from hne._eigen._certificate import certificate, check_certificate
 from hne._eigen._dense import dense_eigenvectors
-from hne._eigen._direct import SPARE_VECTORS, direct_eigenvectors
+from hne._eigen._direct import direct_eigenvectors
+from hne._eigen._iterative import iterative_eigenvectors
+from hne._eigen._preconditioner import preconditioner
+from hne._memory import available_bytes
 from hne._types import Alignment, EigenPairs, FloatArray, Settings
-from hne.exceptions import EigenSolverError, InputError
+from hne.exceptions import EigenSolverError
 
 logger = logging.getLogger("hne")
 
-# Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
-DENSE_MAX_SAMPLES = 500
-# Up to here the dense solver takes over where "auto" chose the direct one and it failed: 128 MB and seconds.
-DENSE_RESCUE_SAMPLES = 4_000
-# Largest residual relative to the scale of G. Solvers leave 1e-16 to 1e-14 of it; at 1e-11 a mixture with the wrong
-# eigenvectors shows up to some 10 000 samples of a surface, beyond which they differ by less.
-LARGEST_RESIDUAL = 1e-11
-# The other source of residuals, a plane that is off by tol: how many times tol * next eigenvalue to forgive, because it
-# leans to later eigenvectors as well (Gaussians in 10 and 20 dimensions, n = 2 500, leave half of one).
-LEANING = 100
+# Rows of G whose entries are counted to know how many there are in all.
+COUNTED_ROWS = 256
 
 
-def bottom_eigenpairs(alignment: Alignment, settings: Settings, n_threads: int = 1) -> EigenPairs:
-    """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their residuals."""
-    solver = choose_solver(alignment.n_samples, settings.n_components, settings.eigen_solver)
-    try:
-        return _solved_by(solver, alignment, settings, n_threads)
-    except EigenSolverError as error:
-        if settings.eigen_solver != "auto" or solver == "dense" or alignment.n_samples > DENSE_RESCUE_SAMPLES:
-            raise
-        logger.warning("eigenpairs: %s The dense solver takes over.", error)
-    return _solved_by("dense", alignment, settings, n_threads)
+def bottom_eigenpairs(
+    alignment: Alignment, settings: Settings, n_threads: int = 1, samples: FloatArray | None = None
+) -> EigenPairs:
+    """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their certificate.
+
+    `samples` are those that the alignment came from, where there are any: the iterative solver is faster with them.
+    """
+    sizes = sizes_of(alignment, settings.n_components)
+    choice = choose_solver(sizes, settings.eigen_solver, available_bytes())
+    logger.info("eigenpairs: %s solver (%s)", choice.solvers[0], choice.reason)
+    for solver, substitute in zip(choice.solvers, choice.solvers[1:], strict=False):
+        try:
+            return _solved_by(solver, sizes, alignment, settings, n_threads, samples)
+        except EigenSolverError as error:
+            logger.warning("eigenpairs: %s The %s solver takes over.", error, substitute)
+    return _solved_by(choice.solvers[-1], sizes, alignment, settings, n_threads, samples)
 
 
-def _solved_by(solver: str, alignment: Alignment, settings: Settings, n_threads: int) -> EigenPairs:
+def sizes_of(alignment: Alignment, count: int) -> Sizes:
+    """What the costs depend on; entries a row of G are counted on a few rows, evenly spread."""
+    A, B, n = alignment.A, alignment.B, alignment.n_samples
+    rows = np.unique(np.linspace(0, n - 1, min(n, COUNTED_ROWS)).astype(np.intp))
+    number = np.full(n, -1, dtype=np.intp)
+    number[rows] = np.arange(len(rows))
+    # Row j of B'B has the columns of every row of B that has an entry in column j.
+    hits = np.flatnonzero(number[B.indices] >= 0)
+    sources = np.searchsorted(B.indptr, hits, side="right") - 1
+    meets = csr_array((np.ones(len(hits)), (number[B.indices[hits]], sources)), shape=(len(rows), n))
+    pattern = csr_array((np.ones(B.nnz, dtype=np.float32), B.indices, B.indptr), shape=B.shape)
+    return Sizes(n, count, A.nnz / n, B.nnz / n, max((meets @ pattern).nnz / len(rows), B.nnz / n))
+
+
+def _solved_by(
+    solver: str, sizes: Sizes, alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None
+) -> EigenPairs:
     count = settings.n_components
-    values, vectors = rayleigh_ritz(alignment, _basis(solver, alignment, settings, n_threads))
+    values, vectors = rayleigh_ritz(alignment, _basis(solver, sizes, alignment, settings, n_threads, samples))
     next_value = float(values[count]) if len(values) > count else math.inf
     values, vectors = values[:count], fix_signs(vectors[:, :count])
-    residuals = np.linalg.norm(alignment.apply(vectors) - vectors * values, axis=0)
-    logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, residuals %s", solver, values, next_value, residuals)
-    pairs = EigenPairs(values=values, vectors=vectors, residuals=residuals, next_value=next_value, solver=solver)
-    _check_residuals(pairs, alignment, settings.tol)
+    proof = certificate(alignment, values, vectors, next_value)
+    pairs = EigenPairs(values=values, vectors=vectors, next_value=next_value, solver=solver, certificate=proof)
+    logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, %s", solver, values, next_value, proof)
+    check_certificate(pairs, alignment, settings.tol)
     return pairs
 
 
-def _basis(solver: str, alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:
-    count, n = settings.n_components, alignment.n_samples
+def _basis(
+    solver: str, sizes: Sizes, alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None
+) -> FloatArray:
+    count, n, tol, seed = settings.n_components, alignment.n_samples, settings.tol, settings.random_state
     try:
         if solver == "dense":
             basis = dense_eigenvectors(alignment, count)
+        elif solver == "direct":
+            basis = direct_eigenvectors(alignment, count, tol, seed, n_threads)
         else:
-            basis = direct_eigenvectors(alignment, count, settings.tol, settings.random_state, n_threads)
+            precondition = preconditioner(alignment, samples, sizes.row_entries, n_threads)
+            basis = iterative_eigenvectors(alignment, precondition, count, tol, seed)
         if np.isfinite(basis).all() and basis.shape[1] >= count:
             return basis
         reason = "it gave NaN"
@@ -71,20 +96,6 @@ def _basis(solver: str, alignment: Alignment, settings: Settings, n_threads: int
         f"Try eigen_solver='{other}', or a larger reg (now {settings.reg:g})."
     )
     raise EigenSolverError(msg)
-
-
-def choose_solver(n_samples: int, count: int, asked: str) -> str:
-    """Name the solver that will run; "auto" goes by size."""
-    room = count + SPARE_VECTORS < n_samples - 1  # the constant vector is one of n_samples
-    if asked == "auto":
-        return "direct" if n_samples > DENSE_MAX_SAMPLES and room else "dense"
-    if asked == "direct" and not room:
-        msg = (
-            f"eigen_solver='direct' needs n_components < n_samples - {SPARE_VECTORS + 1}, "
-            f"got n_components={count} and n_samples={n_samples}. Use eigen_solver='dense'."
-        )
-        raise InputError(msg)
-    return asked
 
 
 def rayleigh_ritz(alignment: Alignment, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -102,16 +113,3 @@ def fix_signs(vectors: FloatArray) -> FloatArray:
     signs = np.sign(vectors[leader, np.arange(vectors.shape[1])])
     fixed: FloatArray = vectors * signs
     return fixed
-
-
-def _check_residuals(pairs: EigenPairs, alignment: Alignment, tol: float) -> None:
-    # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.
-    leaning = pairs.next_value if math.isfinite(pairs.next_value) else pairs.values[-1]
-    allowed = LARGEST_RESIDUAL * alignment.diagonal().max() + LEANING * tol * leaning
-    if not np.all(pairs.residuals <= allowed):
-        n = alignment.n_samples
-        msg = (
-            f"the {pairs.solver} solver left residuals of {np.max(pairs.residuals):.1e} on the {n} x {n} alignment "
-            f"matrix, where {allowed:.1e} is allowed. Try another eigen_solver, or a larger reg."
-        )
-        raise EigenSolverError(msg)

@@ -8,13 +8,15 @@ import importlib
 import logging
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hne._progress import counted
 from hne._threads import checkpoint, library_threads, map_blocks
-from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights
+from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights, index_kind
 from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
@@ -25,6 +27,8 @@ KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
 NUMBA_MIN_WORK = 4_000_000
 BLOCK_BYTES = 2**24
 MAX_BLOCK = 2048
+# An array that is full grows by this factor: larger ones leave more memory unused.
+GROWTH = 1.2
 
 
 def layer_weights(
@@ -65,22 +69,48 @@ def target_weights(
         rows = slice(start, start + block)
         return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
 
-    starts = range(0, len(targets), block)
+    n, (t, k) = len(X), own.shape
+    inner, counts = np.empty((t, k)), np.empty(t, dtype=np.intp)
+    values, columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
+    starts = range(0, t, block)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
     with library_threads(1):
         blocks = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
-        parts = list(counted("blocks", blocks, len(starts)))
-    inner, values, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if not (np.isfinite(inner).all() and np.isfinite(values).all()):
+        for start, (w, joint, ids, number) in zip(starts, counted("blocks", blocks, len(starts)), strict=True):
+            inner[start : start + block], counts[start : start + block] = w, number
+            values.extend(joint)
+            columns.extend(ids)
+    if not (np.isfinite(inner).all() and np.isfinite(values.filled()).all()):
         msg = f"reg must be large enough for finite weights, got reg={settings.reg:g}. Raise reg, or lower n_neighbors."
         raise InputError(msg)
-    n, (t, k) = len(X), own.shape
+    ends_W, ends_J = np.arange(0, t * k + 1, k), np.concatenate([[0], np.cumsum(counts)])
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
-    W = csr_array((inner.ravel(), own.flatten(), np.arange(0, t * k + 1, k)), shape=(t, n))
-    J = csr_array((values, columns, np.concatenate([[0], np.cumsum(counts)])), shape=(t, n))
+    kind_W, kind_J = index_kind(max(n, ends_W[-1])), index_kind(max(n, ends_J[-1]))
+    W = csr_array((inner.ravel(), own.astype(kind_W).ravel(), ends_W.astype(kind_W)), shape=(t, n))
+    J = csr_array((values.filled(), columns.filled().astype(kind_J, copy=False), ends_J.astype(kind_J)), shape=(t, n))
     W.sort_indices()
     return Weights(W=W, J=J, kernel=kernel)
+
+
+class GrowingArray:
+    """An array that blocks are added to, without a moment at which they and the whole exist twice."""
+
+    def __init__(self, kind: type) -> None:
+        self._array: NDArray[Any] = np.empty(0, dtype=kind)
+        self._size = 0
+
+    def extend(self, part: NDArray[Any]) -> None:
+        """Put a block behind the others."""
+        end = self._size + len(part)
+        if end > len(self._array):
+            self._array.resize(max(end, int(GROWTH * len(self._array))), refcheck=False)
+        self._array[self._size : end] = part
+        self._size = end
+
+    def filled(self) -> NDArray[Any]:
+        """What has been put in."""
+        return self._array[: self._size]
 
 
 def choose_kernel(graph: NeighborGraph, settings: Settings) -> str:

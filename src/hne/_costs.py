@@ -1,0 +1,178 @@
+"""Sizes of a problem -> bytes and operations of every way to solve it, and which way to take.
+
+The factor of a sparse matrix is as large as its separators make it. G joins samples up to four hops apart; rows of B
+reach two. If rows of G are 2^q times as long as rows of B, the samples fill q dimensions, and a part of m samples is
+cut in two by s = c m^(1 - 1/q) g^(1/q) of them, g being the entries a row of G; nested dissection adds some s^2 entries
+and s^3 operations for every cut. Against PARDISO's own count on 19 problems (lines, rolls, cubes in 3, 5 and 8
+dimensions, Gaussians, digits; n = 2 000 to 300 000) the entries come out between 0.73 and 1.40 times the truth.
+"""
+
+import math
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from hne._memory import gigabytes
+from hne._types import INT32_MAX
+from hne.exceptions import InputError, TooLargeError
+
+# c above, and entries of the factor for each s^2, operations for each s^3: fitted to those 19 problems.
+SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
+
+# Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
+DENSE_MAX_SAMPLES = 500
+# Up to here the dense solver takes over where the others failed: 128 MB and seconds.
+DENSE_RESCUE_SAMPLES = 4_000
+# Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
+# factorization, more of them find an eigenvector soon that the start hardly contains.
+SPARE_VECTORS = {"direct": 2, "iterative": 4}
+# Largest basis in blocks, the vector and its images under A and B each.
+BASIS_BLOCKS = {"direct": 12, "iterative": 10}
+
+# Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
+# dimensions that the diagonal does (see `_eigen/_preconditioner`).
+MULTIGRID_MAX_ROW = 650
+# Operations of a factorization from which the iterative solver with the diagonal is the faster one (measured: 10-D
+# Gaussians, n = 5 000, 2e10 operations, 6 s against 8; n = 20 000, 2e12, 36 s against 141).
+ITERATIVE_MIN_OPERATIONS = 5e10
+
+# Entries of the triangle of G from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a
+# Swiss roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
+PARDISO_MIN_ENTRIES = 750_000
+# Bytes an entry of a CSR matrix with int32 columns.
+CSR = 12
+# Entries of both of SuperLU's factors for one of a Cholesky factor by nested dissection: it keeps L and U, in an
+# order that fills more.
+SUPERLU_FACTOR = 2.6
+# What the hierarchy of multigrid and its making take, in copies of G.
+MULTIGRID_COPIES = 6.0
+# Share of the free memory that a solver may plan to take: models err.
+MEMORY_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the costs of the eigenproblem depend on."""
+
+    n_samples: int
+    count: int  # eigenpairs wanted
+    inner_row: float  # entries a row of A
+    joint_row: float  # entries a row of B
+    row_entries: float  # entries a row of G
+
+    @property
+    def triangle_entries(self) -> float:
+        """Entries of one triangle of G, diagonal included."""
+        return self.n_samples * (self.row_entries + 1) / 2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Solvers to try, the best first, and why."""
+
+    solvers: tuple[str, ...]
+    reason: str
+
+
+def dissection(sizes: Sizes) -> tuple[float, float]:
+    """Entries of the Cholesky factor of G, and operations to make it, as nested dissection would have them."""
+    n, row = sizes.n_samples, sizes.row_entries
+    dimensions = max(1.0, math.log2(row / sizes.joint_row))
+    entries, operations, part, parts = n * row / 2, n * row * row / 4, float(n), 1
+    while part > row:
+        cut = min(SEPARATOR * part ** (1 - 1 / dimensions) * row ** (1 / dimensions), part / 3)
+        entries += parts * ENTRIES_PER_CUT * cut**2
+        operations += parts * OPERATIONS_PER_CUT * cut**3
+        part, parts = (part - cut) / 2, 2 * parts
+    return min(entries, n * n / 2), min(operations, n**3 / 3)
+
+
+def backend_for(triangle_entries: float) -> str:
+    """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
+    fits = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
+    return "pardiso" if fits and find_spec("pypardiso") is not None else "superlu"
+
+
+def solver_bytes(sizes: Sizes, solver: str) -> float:
+    """Peak of what a solver takes beside A and B themselves."""
+    n = sizes.n_samples
+    if solver == "dense":
+        return 3 * 8.0 * n * n
+    factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
+    basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
+    if solver == "iterative":
+        is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
+        return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
+    entries, _ = dissection(sizes)
+    triangle = CSR * sizes.triangle_entries
+    if backend_for(sizes.triangle_entries) == "pardiso":
+        factor = 8 * entries + PARDISO_SYMBOLIC * sizes.triangle_entries
+        return factors_of_G + triangle + max(factors_of_G, factor + basis)
+    return factors_of_G + triangle + max(factors_of_G, CSR * SUPERLU_FACTOR * entries + 2 * triangle + basis)
+
+
+# What PARDISO's ordering keeps for an entry of the triangle (measured: 26 to 38 bytes on rolls and cubes).
+PARDISO_SYMBOLIC = 36
+
+
+def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
+    """Solvers to try in turn; "auto" goes by predicted fill, operations and free memory.
+
+    Raises TooLargeError where none of them fits.
+    """
+    if asked != "auto":
+        _check_room(sizes, asked)
+        _check_memory(sizes, (asked,), available)
+        return Choice((asked,), "asked for")
+    n = sizes.n_samples
+    if n <= DENSE_MAX_SAMPLES or not has_room(sizes, "iterative"):
+        return Choice(("dense",), f"n = {n}")
+    entries, operations = dissection(sizes)
+    fill = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted"
+    order: tuple[str, ...] = ("direct", "iterative")
+    if sizes.row_entries > MULTIGRID_MAX_ROW:
+        order = ("iterative", "direct") if operations > ITERATIVE_MIN_OPERATIONS else order
+    elif find_spec("pyamg") is None:
+        order = ("direct",)  # the diagonal alone never gets there
+    fitting = tuple(solver for solver in order if solver_bytes(sizes, solver) <= MEMORY_SHARE * available)
+    if not fitting:
+        _check_memory(sizes, order, available)
+    if n <= DENSE_RESCUE_SAMPLES:
+        fitting = (fitting[0], "dense")
+    needed = ", ".join(f"{solver} {gigabytes(solver_bytes(sizes, solver))}" for solver in order)
+    return Choice(fitting, f"{fill}; needed: {needed}; free: {gigabytes(available)}")
+
+
+def has_room(sizes: Sizes, solver: str) -> bool:
+    """Whether a block of the solver fits beside the constant vector."""
+    return solver == "dense" or sizes.count + SPARE_VECTORS[solver] < sizes.n_samples - 1
+
+
+def _check_room(sizes: Sizes, solver: str) -> None:
+    if not has_room(sizes, solver):
+        msg = (
+            f"eigen_solver='{solver}' needs n_components < n_samples - {SPARE_VECTORS[solver] + 1}, "
+            f"got n_components={sizes.count} and n_samples={sizes.n_samples}. Use eigen_solver='dense'."
+        )
+        raise InputError(msg)
+
+
+def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> None:
+    needed = {solver: solver_bytes(sizes, solver) for solver in solvers}
+    if min(needed.values()) <= MEMORY_SHARE * available:
+        return
+    words = " or ".join(f"{gigabytes(count)} with eigen_solver='{solver}'" for solver, count in needed.items())
+    msg = (
+        f"the eigenproblem of {sizes.n_samples} samples, {sizes.row_entries:.0f} entries a row, needs about {words}, "
+        f"got {gigabytes(available)} of free memory. {remedies(solvers)}"
+    )
+    raise TooLargeError(msg)
+
+
+def remedies(solvers: tuple[str, ...]) -> str:
+    """What to do about a problem that is too large."""
+    hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
+    if "iterative" not in solvers:
+        hints.insert(0, "use eigen_solver='iterative'")
+    if find_spec("pypardiso") is None or find_spec("pyamg") is None:
+        hints.insert(0, "pip install 'hne[fast]'")
+    return f"{hints[0][0].upper()}{hints[0][1:]}, {', '.join(hints[1:-1])}, or {hints[-1]}."
