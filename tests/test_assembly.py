@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hne import _types
 from hne._assembly import _triangle, upper_triangle
 from tests.conftest import lattice_clouds
 from tests.test_alignment import aligned
@@ -33,7 +34,7 @@ def test_blocks_and_threads_do_not_change_a_bit(roll, monkeypatch):
 def test_entries_are_numbered_in_int32_until_there_are_too_many(roll, monkeypatch):
     record = aligned(roll.X, 6)
     assert upper_triangle(record, kernel="numba").indices.dtype == np.int32
-    monkeypatch.setattr(_triangle, "INT32_MAX", 100)
+    monkeypatch.setattr(_types, "INT32_MAX", 100)
     large = upper_triangle(record, kernel="numba")
     assert large.indices.dtype == large.indptr.dtype == np.int64
     assert abs(large - upper_triangle(record, kernel="scipy")).max() < 1e-13

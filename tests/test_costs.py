@@ -45,8 +45,13 @@ def test_auto_goes_by_fill_and_memory_not_by_n():
     assert choose_solver(Sizes(501, 2, 9, 23, 80), "auto", PLENTY).solvers == ("direct", "dense")
     assert choose_solver(ROLL, "auto", PLENTY).solvers == ("direct", "iterative")
     assert choose_solver(GAUSSIAN, "auto", PLENTY).solvers == ("iterative", "direct")
-    tight = (solver_bytes(ROLL, "iterative") + solver_bytes(ROLL, "direct")) / 2
-    assert choose_solver(ROLL, "auto", tight).solvers in {("direct",), ("iterative",)}
+
+
+def test_what_fits_alone_is_taken():
+    solid = Sizes(1_000_000, 2, 11, 39.3, 236)
+    needed = {solver: solver_bytes(solid, solver) for solver in ("direct", "iterative")}
+    assert needed["iterative"] < needed["direct"]
+    assert choose_solver(solid, "auto", 1.2 * needed["iterative"]).solvers == ("iterative",)
 
 
 def test_the_reason_has_the_numbers():

@@ -56,7 +56,7 @@ def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
 def test_bad_shapes_are_refused():
     with pytest.raises(InputError, match="n_neighbors=6 needs at least 7 samples, got n_samples=5"):
         forecast(5, 3)
-    with pytest.raises(InputTypeError, match="n_samples must be an integer, got 1.5"):
+    with pytest.raises(InputTypeError, match=r"n_samples must be an integer, got 1\.5"):
         forecast(1.5, 3)
     with pytest.raises(InputError, match="intrinsic_dimension must be at least 1, got 0"):
         forecast(100, 3, intrinsic_dimension=0)

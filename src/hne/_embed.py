@@ -65,7 +65,7 @@ def walk(X: FloatArray, settings: Settings) -> Embedding:
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
     if len(X) >= FORECAST_MIN_SAMPLES:
-        check_fits(*X.shape, settings.n_neighbors, settings.n_components, settings.eigen_solver)
+        check_fits(len(X), X.shape[1], settings)
     with library_threads(n_threads), shown(settings.verbose):
         k, search = settings.n_neighbors, settings.neighbors
         graph = stage("neighbors", knn_graph, X, k, n_threads, search, settings.random_state)

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from hne._costs import CSR, Sizes, choose_solver, remedies, solver_bytes
 from hne._memory import available_bytes, gigabytes
-from hne._types import EIGEN_SOLVERS
+from hne._types import EIGEN_SOLVERS, Settings
 from hne._validation import check_choice, check_integer
 from hne.exceptions import InputError, TooLargeError
 
@@ -134,12 +134,13 @@ def forecast(
     return Forecast(n, D, k, filled, stages, solver, free)
 
 
-def check_fits(n_samples: int, n_features: int, n_neighbors: int, n_components: int, eigen_solver: str) -> None:
+def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
-    expected = forecast(n_samples, n_features, n_neighbors, n_components=n_components, eigen_solver=eigen_solver)
+    k, d = settings.n_neighbors, settings.n_components
+    expected = forecast(n_samples, n_features, k, n_components=d, eigen_solver=settings.eigen_solver)
     if not expected.fits:
         msg = (
-            f"an embedding of {n_samples} samples with n_neighbors={n_neighbors} needs about "
+            f"an embedding of {n_samples} samples with n_neighbors={k} needs about "
             f"{gigabytes(expected.peak_bytes)}, got {gigabytes(expected.available_bytes)} of free memory. "
             f"{remedies((expected.solver,))}"
         )

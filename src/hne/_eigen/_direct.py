@@ -12,6 +12,8 @@ G four times faster.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -20,7 +22,7 @@ from sklearn.utils import check_random_state
 from hne._assembly import upper_triangle
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
-from hne._eigen._subspace import ascending, centered, orthonormal, sine_between
+from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
 from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
 
@@ -47,50 +49,57 @@ def direct_eigenvectors(
     """
     order = reverse_cuthill_mckee(alignment.A)
     local = Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
-    upper = upper_triangle(local, n_threads)
     start = check_random_state(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
-    scale, shifted_by = float(upper.diagonal().max()), 0.0
-    for shift in SHIFTS:
-        # The diagonal is each row's first entry.
-        upper.data[upper.indptr[:-1]] += (shift - shifted_by) * scale
-        shifted_by = shift
-        try:
-            with factorized(upper) as solve:
-                found = block_krylov(solve, local, count, tol, start)
-            break
-        except NotPositiveDefiniteError:
-            logger.info("eigenpairs: a shift of %g of the scale of G is too small", shift)
-            if shift == SHIFTS[-1]:
-                raise
+    with shift_inverted(local, n_threads) as solve:
+        found = block_krylov(solve, local, count, tol, start)
     basis = np.empty_like(found)
     basis[order] = found
     return basis
 
 
+@contextmanager
+def shift_inverted(alignment: Alignment, n_threads: int) -> Iterator[Solve]:
+    """Lend a solver with G + shift, for the smallest shift that makes it positive definite in float64."""
+    upper = upper_triangle(alignment, n_threads)
+    scale, shifted_by = float(upper.diagonal().max()), 0.0
+    with ExitStack() as factor:
+        for shift in SHIFTS:
+            # The diagonal is each row's first entry.
+            upper.data[upper.indptr[:-1]] += (shift - shifted_by) * scale
+            shifted_by = shift
+            try:
+                solve = factor.enter_context(factorized(upper))
+                break
+            except NotPositiveDefiniteError:
+                logger.info("eigenpairs: a shift of %g of the scale of G is too small", shift)
+                if shift == SHIFTS[-1]:
+                    raise
+        del upper
+        yield solve
+
+
 def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, block: FloatArray) -> FloatArray:
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
-    krylov, images, plane = np.empty((n, 0)), np.empty((2 * n, 0)), np.empty((n, 0))
-    before = 1.0
+    space, plane, before = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0)), 1.0
     for step in counted("block solves", range(MAX_BLOCKS)):
-        # All that is orthogonal to the constant vector has n - 1 dimensions.
-        block = orthonormal(solve(centered(block)), krylov)[:, : n - 1 - krylov.shape[1]]
-        krylov = np.hstack([krylov, block])
-        images = np.hstack([images, alignment.stacked(block)])
-        values, coefficients = ascending(images)
-        ritz = krylov @ coefficients[:, :width]
+        size = space.dimension
+        space.add(solve(centered(block)))
+        block = space.newest(size)
+        values, ritz = space.ritz(width)
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
         # Below rounding, eigenvalues may look equal that are not: a plane gets its time to come to rest.
         free = step >= BLOCKS_BEFORE_RESTART and _free_to_turn(alignment, ritz, values, count)
         shaking = before <= SHAKING and moved > before / 2 and _below_rounding(alignment, values, count)
-        if moved <= tol or krylov.shape[1] == n - 1 or free or shaking:
+        # All that is orthogonal to the constant vector has n - 1 dimensions.
+        if moved <= tol or space.dimension == n - 1 or free or shaking:
             logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
             return ritz
         plane, before = ritz[:, :count], moved
-        if krylov.shape[1] >= BLOCKS_BEFORE_RESTART * width:
-            kept = coefficients[:, : BLOCKS_KEPT * width]
-            krylov, images, block = krylov @ kept, images @ kept, ritz
+        if space.dimension >= BLOCKS_BEFORE_RESTART * width:
+            space.keep(BLOCKS_KEPT * width)
+            block = ritz
     msg = f"the plane still moves by {moved:.1e} rad after {MAX_BLOCKS} block solves, tol={tol:g}"
     raise RuntimeError(msg)
 

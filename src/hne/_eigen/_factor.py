@@ -21,8 +21,8 @@ logger = logging.getLogger("hne")
 Solve = Callable[[FloatArray], FloatArray]
 
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters (numbered from 1): 1 = take the values
-# given here, 2 = nested dissection by METIS.
-POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 2
+# given here, 2 = nested dissection by METIS, on all threads.
+POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 3
 FACTOR, SOLVE = 12, 33  # its phases
 PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
 
@@ -33,13 +33,17 @@ class NotPositiveDefiniteError(RuntimeError):
 
 @contextmanager
 def factorized(upper: SparseMatrix, backend: str | None = None) -> Iterator[Solve]:
-    """Factor the matrix whose upper triangle is given, CSR with sorted columns, and lend its solver for a while."""
+    """Factor the matrix whose upper triangle is given, CSR with sorted columns, and lend its solver for a while.
+
+    Whoever has no use for the triangle any more lets go of it then; nobody here holds it.
+    """
     backend = backend or backend_for(upper.nnz)
     logger.info("factorization: %s, n = %d, %d entries a row", backend, upper.shape[0], 2 * upper.nnz // upper.shape[0])
     if backend == "superlu":
         yield _superlu(upper)
         return
     with _pardiso(upper) as solve:
+        del upper
         yield solve
 
 
@@ -58,7 +62,8 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
     from pypardiso import PyPardisoSolver  # noqa: PLC0415, an extra
     from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415
 
-    matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=upper.shape)
+    n = upper.shape[0]
+    matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
     solver = PyPardisoSolver(mtype=POSITIVE_DEFINITE)
     solver.set_iparm(OWN_VALUES, 1)
     solver.set_iparm(ORDERING, NESTED_DISSECTION)
@@ -69,16 +74,19 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
     def factorize() -> None:
         solver.set_phase(FACTOR)
         with PROGRESS_HOOK.watched(solver.libmkl, watch):
-            solver._call_pardiso(matrix, np.zeros((matrix.shape[0], 1)))  # noqa: SLF001
+            solver._call_pardiso(matrix, np.zeros((n, 1)))  # noqa: SLF001, F821 (deleted below, later)
 
     def solve(block: FloatArray) -> FloatArray:
         solver.set_phase(SOLVE)
-        solution: FloatArray = solver._call_pardiso(matrix, np.asfortranarray(block))  # noqa: SLF001
+        solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
         return solution
 
     factoring = in_background(factorize)
     try:
         waited(factoring, watch)
+        # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
+        empty = csr_matrix((n, n))
+        del upper, matrix
         yield solve
     except PyPardisoError as error:
         msg = f"PARDISO: {error}"

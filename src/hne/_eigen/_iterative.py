@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne._eigen._preconditioner import Precondition
-from hne._eigen._subspace import ascending, centered, orthonormal, sine_between
+from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
 from hne._types import Alignment, FloatArray
 
@@ -39,28 +39,24 @@ def iterative_eigenvectors(
     """
     n, width = alignment.n_samples, count + SPARE_VECTORS["iterative"]
     start = check_random_state(random_state).uniform(-1.0, 1.0, (n, width))
-    basis = orthonormal(start, np.empty((n, 0)))
-    images = alignment.stacked(basis)
-    plane = np.empty((n, 0))
+    space, plane = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0))
+    space.add(start)
     digits = np.finfo(float).eps * alignment.diagonal().max()
     for step in counted("iterations", range(MAX_STEPS)):
-        values, coefficients = ascending(images)
-        best = basis @ coefficients[:, :width]
+        values, best = space.ritz(width)
         residuals = alignment.apply(best) - best * values[:width]
         moved = sine_between(plane, best[:, :count])
         lengths = np.linalg.norm(residuals[:, :count], axis=0)
         angle = float(lengths.max() / max(values[count] - values[count - 1], digits))
         logger.debug("step %d: the plane moved by %.1e, residuals %.1e of the gap", step, moved, angle)
         at_rest = moved <= tol and angle <= LARGEST_ANGLE
-        if at_rest or lengths.max() <= digits:
-            logger.info("eigenpairs: %d steps with blocks of %d", step, width)
+        if at_rest or lengths.max() <= digits or space.dimension == n - 1:
+            logger.info("eigenpairs: %d steps with blocks of %d, %s", step, width, precondition.name)
             return best
         plane = best[:, :count]
-        if basis.shape[1] >= BLOCKS_BEFORE_RESTART * width:
-            kept = coefficients[:, : BLOCKS_KEPT * width]
-            basis, images = basis @ kept, images @ kept
-        block = orthonormal(corrections(alignment, precondition, residuals), basis)
-        basis, images = np.hstack([basis, block]), np.hstack([images, alignment.stacked(block)])
+        if space.dimension >= BLOCKS_BEFORE_RESTART * width:
+            space.keep(BLOCKS_KEPT * width)
+        space.add(corrections(alignment, precondition, residuals))
     msg = f"the plane still moves by {moved:.1e} rad, with residuals {angle:.1e} of the gap, after {MAX_STEPS} steps"
     raise RuntimeError(msg)
 
