@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hne._neighbors import knn_graph, nearest
 from hne._types import FloatArray, IndexArray
 
+TITLE = "Approximate neighbors"
 N_SAMPLES, N_FEATURES, K, THREADS = 100_000, 100, 10, 2
 # Rows that are searched where a search can be asked for some rows only; seconds are scaled up to all.
 N_QUERIES, N_TRUE = 10_000, 1_000
@@ -139,7 +140,7 @@ class Stopwatch:
 def measure() -> str:
     """Measure and return the section as Markdown."""
     lines = [
-        "## Approximate neighbors",
+        f"## {TITLE}",
         "",
         f"n = {N_SAMPLES}, D = {N_FEATURES}, k = {K}, {THREADS} threads; seconds of index and search, then processor",
         "seconds of both, which a busy machine does not stretch as much. Graph indexes are built by one thread (see",

@@ -23,6 +23,7 @@ class Problem:
     n_neighbors: int
     n_components: int = 2
     reg: float = 1e-4
+    dimension: int = 2  # that the samples fill
 
 
 def swiss_roll(n_samples: int) -> Samples:
@@ -111,9 +112,9 @@ PROBLEMS = {
     "swiss_hole": Problem("Swiss hole", swiss_hole, n_neighbors=8, reg=1e-5),
     "severed_sphere": Problem("severed sphere", severed_sphere, n_neighbors=8),
     "s_curve": Problem("S curve", s_curve, n_neighbors=8),
-    "bent_cube": Problem("bent cube, 3-D in 8-D", bent_cube, n_neighbors=12, n_components=3, reg=1e-3),
-    "cube": Problem("cube, 8-D", cube, n_neighbors=10),
-    "gaussian_5": Problem("Gaussian, 5-D in 50-D", lambda n: gaussian(n, 5), n_neighbors=10),
-    "gaussian_10": Problem("Gaussian, 10-D in 50-D", lambda n: gaussian(n, 10), n_neighbors=10),
-    "digits": Problem("digits, 28 x 28 pixels", digits, n_neighbors=10),
+    "bent_cube": Problem("bent cube, 3-D in 8-D", bent_cube, n_neighbors=12, n_components=3, reg=1e-3, dimension=3),
+    "cube": Problem("cube, 8-D", cube, n_neighbors=10, dimension=8),
+    "gaussian_5": Problem("Gaussian, 5-D in 50-D", lambda n: gaussian(n, 5), n_neighbors=10, dimension=5),
+    "gaussian_10": Problem("Gaussian, 10-D in 50-D", lambda n: gaussian(n, 10), n_neighbors=10, dimension=10),
+    "digits": Problem("digits, 28 x 28 pixels", digits, n_neighbors=10, dimension=5),
 }

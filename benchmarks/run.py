@@ -19,10 +19,11 @@ SECTIONS = (
     "high_dimension",
     "agreement",
     "forecasts",
+    "approximate",
     "weights",
     "cold_start",
 )
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "tapkee", "umap-learn")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks
 
 Made by `make bench` (`python benchmarks/run.py`, followed by the names of sections to measure only those: {sections}).

@@ -31,9 +31,11 @@ BASIS_BLOCKS = {"direct": 12, "iterative": 10}
 # Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
 # dimensions that the diagonal does (see `_eigen/_preconditioner`).
 MULTIGRID_MAX_ROW = 650
-# Operations of a factorization from which the iterative solver with the diagonal is the faster one (measured: 10-D
-# Gaussians, n = 5 000, 2e10 operations, 6 s against 8; n = 20 000, 2e12, 36 s against 141).
-ITERATIVE_MIN_OPERATIONS = 5e10
+# Entries a row of G, and operations of a factorization, from which the iterative solver with the diagonal is the
+# faster one (measured: 10-D Gaussians, n = 5 000, 1 250 entries and 2e10 operations, 6 s against 8; n = 20 000, 1 900
+# entries and 2e12, 36 s against 141; 8-D cubes, n = 10 000, 1 100 entries, 39 s against 50. With 5-D Gaussians, 750
+# entries, it takes 140 s at n = 20 000).
+ITERATIVE_MIN_ROW, ITERATIVE_MIN_OPERATIONS = 1_000, 5e10
 
 # Entries of the triangle of G from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a
 # Swiss roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
@@ -129,9 +131,9 @@ def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
     entries, operations = dissection(sizes)
     fill = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted"
     order: tuple[str, ...] = ("direct", "iterative")
-    if sizes.row_entries > MULTIGRID_MAX_ROW:
-        order = ("iterative", "direct") if operations > ITERATIVE_MIN_OPERATIONS else order
-    elif find_spec("pyamg") is None:
+    if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
+        order = ("iterative", "direct")
+    elif sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is None:
         order = ("direct",)  # the diagonal alone never gets there
     fitting = tuple(solver for solver in order if solver_bytes(sizes, solver) <= MEMORY_SHARE * available)
     if not fitting:

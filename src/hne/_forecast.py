@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.spatial import cKDTree
 
-from hne._costs import CSR, Sizes, choose_solver, remedies, solver_bytes
+from hne._costs import CSR, PARDISO_MIN_ENTRIES, Sizes, choose_solver, remedies, solver_bytes
 from hne._memory import available_bytes, gigabytes
 from hne._types import EIGEN_SOLVERS, Settings
 from hne._validation import check_choice, check_integer
@@ -16,8 +16,8 @@ from hne.exceptions import InputError, TooLargeError
 # What Python, the libraries and their threads take, compiled kernels and MKL included where they are used
 # (measured: n = 2 000 and 100 000).
 LIBRARIES, COMPILED = 180e6, 180e6
-# Samples from which kernels are compiled, about.
-COMPILED_MIN_SAMPLES = 20_000
+# Entries of the triangle of G from which kernels are compiled and MKL is loaded, about.
+COMPILED_MIN_ENTRIES = PARDISO_MIN_ENTRIES
 # Size of the cloud on which neighbors' neighbors are counted.
 CLOUD = 4_000
 # k-d tree, candidates and their distances, a sample.
@@ -117,7 +117,7 @@ def forecast(
     joint_row, row_entries = row_sizes(min(n, CLOUD), k, filled)
     sizes = Sizes(n, d, k + 1, joint_row, row_entries)
     free = available_bytes()
-    libraries = LIBRARIES + (COMPILED if n >= COMPILED_MIN_SAMPLES else 0)
+    libraries = LIBRARIES + (COMPILED if sizes.triangle_entries >= COMPILED_MIN_ENTRIES else 0)
     held = libraries + 8.0 * n * D
     graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * joint_row)
     alignment = CSR * n * (k + 1 + joint_row)

@@ -20,9 +20,11 @@ logger = logging.getLogger("hne")
 
 Solve = Callable[[FloatArray], FloatArray]
 
-# PARDISO's matrix type "real, symmetric positive definite", and its parameters (numbered from 1): 1 = take the values
-# given here, 2 = nested dissection by METIS, on all threads.
-POSITIVE_DEFINITE, OWN_VALUES, ORDERING, NESTED_DISSECTION = 2, 1, 2, 3
+# PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
+# take the values given here; nested dissection by METIS on all threads (7 s instead of 9.5 s at n = 400 000). Its
+# two-level factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
+POSITIVE_DEFINITE = 2
+PARAMETERS = {1: 1, 2: 3}
 FACTOR, SOLVE = 12, 33  # its phases
 PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
 
@@ -65,8 +67,8 @@ def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
     n = upper.shape[0]
     matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
     solver = PyPardisoSolver(mtype=POSITIVE_DEFINITE)
-    solver.set_iparm(OWN_VALUES, 1)
-    solver.set_iparm(ORDERING, NESTED_DISSECTION)
+    for number, value in PARAMETERS.items():
+        solver.set_iparm(number, value)
 
     watch = Watch(percent=0)
 
