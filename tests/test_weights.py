@@ -188,7 +188,7 @@ def test_the_kernel_is_chosen_by_the_amount_of_work(cloud):
     large = type(small)(np.zeros((100_000, 8), dtype=np.intp), np.zeros((100_000, 8)), "tree")
     assert _layers.choose_kernel(large, Settings()) == "numba"
     # BHNE visits its lists about three times.
-    between = type(small)(np.zeros((30_000, 8), dtype=np.intp), np.zeros((30_000, 8)), "tree")
+    between = type(small)(np.zeros((10_000, 8), dtype=np.intp), np.zeros((10_000, 8)), "tree")
     assert _layers.choose_kernel(between, Settings(variant="bhne")) == "numba"
     assert _layers.choose_kernel(between, Settings(variant="ihne")) == "numpy"
 

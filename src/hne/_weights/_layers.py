@@ -23,8 +23,8 @@ logger = logging.getLogger("hne")
 
 KERNELS = {"numpy": "hne._weights._batch", "numba": "hne._weights._compiled"}
 # Work is counted in entries of outer lists, n k^2 (BHNE visits them about three times), near 0.5 us each in
-# NumPy: this is where batches take 2 s, and numba 0.5 s from its cache and 0.5 s to compute.
-NUMBA_MIN_WORK = 4_000_000
+# NumPy: this is where batches take as long as numba does to load from its cache and compute, 0.6 s.
+NUMBA_MIN_WORK = 1_200_000
 BLOCK_BYTES = 2**24
 MAX_BLOCK = 2048
 # An array that is full grows by this factor: larger ones leave more memory unused.
