@@ -83,7 +83,7 @@ def test_without_multigrid_nothing_iterates_on_a_surface(monkeypatch):
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     assert choose_solver(ROLL, "auto", PLENTY).solvers == ("direct",)
     assert choose_solver(GAUSSIAN, "auto", PLENTY).solvers == ("iterative", "direct")
-    with pytest.raises(TooLargeError, match=r"Pip install 'hne\[fast\]'"):
+    with pytest.raises(TooLargeError, match="Install the extra 'fast', lower n_neighbors, or embed"):
         choose_solver(ROLL, "auto", 1e6)
 
 

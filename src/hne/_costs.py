@@ -4,7 +4,8 @@ The factor of a sparse matrix is as large as its separators make it. G joins sam
 reach two. If rows of G are 2^q times as long as rows of B, the samples fill q dimensions, and a part of m samples is
 cut in two by s = c m^(1 - 1/q) g^(1/q) of them, g being the entries a row of G; nested dissection adds some s^2 entries
 and s^3 operations for every cut. Against PARDISO's own count on 19 problems (lines, rolls, cubes in 3, 5 and 8
-dimensions, Gaussians, digits; n = 2 000 to 300 000) the entries come out between 0.73 and 1.40 times the truth.
+dimensions, Gaussians, digits; n = 2 000 to 300 000) the entries come out between 0.73 and 1.40 times the truth, the
+operations between 0.43 and 1.44 times.
 """
 
 import math
@@ -15,7 +16,7 @@ from hne._memory import gigabytes
 from hne._types import INT32_MAX
 from hne.exceptions import InputError, TooLargeError
 
-# c above, and entries of the factor for each s^2, operations for each s^3: fitted to those 19 problems.
+# c above, and entries of the factor for each s^2, fitted to those 19 problems; operations for each s^3, to the rolls.
 SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
 
 # Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
@@ -42,6 +43,8 @@ ITERATIVE_MIN_ROW, ITERATIVE_MIN_OPERATIONS = 1_000, 5e10
 PARDISO_MIN_ENTRIES = 750_000
 # Bytes an entry of a CSR matrix with int32 columns.
 CSR = 12
+# What PARDISO's ordering keeps for an entry of the triangle (measured: 27 to 38 bytes on rolls and cubes).
+PARDISO_SYMBOLIC = 36
 # Entries of both of SuperLU's factors for one of a Cholesky factor by nested dissection: it keeps L and U, in an
 # order that fills more.
 SUPERLU_FACTOR = 2.6
@@ -112,10 +115,6 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     return factors_of_G + triangle + max(factors_of_G, CSR * SUPERLU_FACTOR * entries + 2 * triangle + basis)
 
 
-# What PARDISO's ordering keeps for an entry of the triangle (measured: 26 to 38 bytes on rolls and cubes).
-PARDISO_SYMBOLIC = 36
-
-
 def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
     """Solvers to try in turn; "auto" goes by predicted fill, operations and free memory.
 
@@ -176,5 +175,5 @@ def remedies(solvers: tuple[str, ...]) -> str:
     if "iterative" not in solvers:
         hints.insert(0, "use eigen_solver='iterative'")
     if find_spec("pypardiso") is None or find_spec("pyamg") is None:
-        hints.insert(0, "pip install 'hne[fast]'")
-    return f"{hints[0][0].upper()}{hints[0][1:]}, {', '.join(hints[1:-1])}, or {hints[-1]}."
+        hints.insert(0, "install the extra 'fast'")
+    return f"{', '.join(hints[:-1]).capitalize()}, or {hints[-1]}."

@@ -13,11 +13,9 @@ from hne._types import EIGEN_SOLVERS, Settings
 from hne._validation import check_choice, check_integer
 from hne.exceptions import InputError, TooLargeError
 
-# What Python, the libraries and their threads take, compiled kernels and MKL included where they are used
-# (measured: n = 2 000 and 100 000).
+# What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
+# them: with these, forecasts of six problems are within 0.7 to 1.2 of the measured peak (benchmarks/forecasts.py).
 LIBRARIES, COMPILED = 180e6, 180e6
-# Entries of the triangle of G from which kernels are compiled and MKL is loaded, about.
-COMPILED_MIN_ENTRIES = PARDISO_MIN_ENTRIES
 # Size of the cloud on which neighbors' neighbors are counted.
 CLOUD = 4_000
 # k-d tree, candidates and their distances, a sample.
@@ -117,7 +115,7 @@ def forecast(
     joint_row, row_entries = row_sizes(min(n, CLOUD), k, filled)
     sizes = Sizes(n, d, k + 1, joint_row, row_entries)
     free = available_bytes()
-    libraries = LIBRARIES + (COMPILED if sizes.triangle_entries >= COMPILED_MIN_ENTRIES else 0)
+    libraries = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0)
     held = libraries + 8.0 * n * D
     graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * joint_row)
     alignment = CSR * n * (k + 1 + joint_row)
