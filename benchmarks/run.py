@@ -19,6 +19,7 @@ SECTIONS = (
     "high_dimension",
     "agreement",
     "forecasts",
+    "interrupts",
     "approximate",
     "weights",
     "cold_start",

@@ -1,0 +1,76 @@
+"""Ctrl-C in the middle of every stage: seconds until the fit gives up, and until none of its threads is left."""
+
+import json
+import subprocess
+import sys
+
+from runner import BENCHMARKS
+from tables import table
+
+TITLE = "Interrupts"
+# What is interrupted: problem, samples, the task that is running, seconds into it, and the packages that are hidden.
+CASES = (
+    ("neighbors, tree", "swiss_roll", 1_000_000, "search", 1.0, ()),
+    ("neighbors, brute force", "digits", 10_000, "search", 0.5, ()),
+    ("weights", "swiss_roll", 300_000, "blocks", 1.0, ()),
+    ("assembly of G", "swiss_roll", 1_000_000, "entries of G", 0.5, ()),
+    ("PARDISO, ordering", "swiss_roll", 300_000, "factorization", 1.0, ()),
+    ("PARDISO, factorization", "swiss_roll", 300_000, "factorization", 9.0, ()),
+    ("PARDISO, block solves", "swiss_roll", 300_000, "block solves", 1.0, ()),
+    ("SuperLU, factorization", "swiss_roll", 100_000, "factorization", 2.0, ("pypardiso",)),
+    ("iteration with the diagonal", "gaussian_10", 20_000, "iterations", 5.0, ()),
+)
+CHILD = """
+import json, os, signal, sys, threading, time
+name, n, task, delay, hidden = json.loads(sys.argv[1])
+for package in hidden:
+    sys.modules[package] = None
+from hne import embed
+from hne._progress import listening
+from problems import PROBLEMS
+
+sent = []
+def interrupt():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+class Trigger:
+    def begin(self, stage): pass
+    def end(self, stage, result, seconds): pass
+    def step(self, running, done, total):
+        if running == task and done == 0:
+            threading.Timer(delay, interrupt).start()
+
+problem = PROBLEMS[name]
+X = problem.make(n)[0]
+try:
+    with listening(Trigger()):
+        embed(X, n_neighbors=problem.n_neighbors, reg=problem.reg)
+    print(json.dumps(None))
+except KeyboardInterrupt:
+    heard = time.perf_counter() - sent[0]
+    for thread in threading.enumerate()[1:]:
+        thread.join()
+    print(json.dumps([heard, time.perf_counter() - sent[0]]))
+"""
+
+
+def measure() -> str:
+    """Measure and return the section as Markdown."""
+    lines = []
+    for title, *case in CASES:
+        print(f"  {title} ...", file=sys.stderr)
+        command = [sys.executable, "-c", CHILD, json.dumps(case)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=BENCHMARKS)  # noqa: S603
+        answer = json.loads(done.stdout)
+        times = ["done before", "-"] if answer is None else [f"{seconds:.2f}" for seconds in answer]
+        lines.append([title, f"{case[1]}", f"{case[3]:g}", *times])
+    return "\n".join(
+        [
+            f"## {TITLE}",
+            "",
+            "BHNE, interrupted by SIGINT some seconds into a task.",
+            "",
+            table(["", "n", "seconds into it", "seconds to `KeyboardInterrupt`", "until no thread is left"], lines),
+        ]
+    )
