@@ -8,7 +8,7 @@ from hypothesis import given
 from scipy.linalg import subspace_angles
 
 from hne import embed
-from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
+from hne.exceptions import CloseEigenvaluesWarning, DisconnectedGraphWarning, InputError, InputTypeError
 from hne.metrics import affine_errors
 from tests import reference
 from tests.conftest import frozen, lattice_clouds
@@ -147,3 +147,14 @@ def test_an_unknown_parameter_is_refused_by_name(cloud):
         InputTypeError, match=r"n_neighbours is not a parameter of embed\(\)\. Parameters are: n_neighbors, "
     ):
         embed(cloud, n_neighbours=5)
+
+
+def test_eigenvalues_that_float64_cannot_tell_apart_are_warned_about_with_numbers():
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    message = r"eigenvalues 1 and 2 after the constant one, .* are closer than float64 tells apart .* n_components=2"
+    with pytest.warns(CloseEigenvaluesWarning, match=message):
+        result = embed(ring, n_neighbors=4, n_components=1, variant="ihne")
+    assert not result.eigenpairs.certificate.is_resolved
+    # Both of the pair are wanted: nothing is left to chance, and nobody is warned.
+    assert embed(ring, n_neighbors=4, n_components=2, variant="ihne").eigenpairs.certificate.is_resolved
