@@ -15,6 +15,7 @@ from hne._eigen import (
     _direct,
     _factor,
     _iterative,
+    _pardiso,
     _preconditioner,
     _solve,
     bottom_eigenpairs,
@@ -249,3 +250,14 @@ def test_entries_of_g_are_counted_on_a_few_rows(roll):
     truth = record.matrix().nnz / len(roll.X)
     assert (sizes.n_samples, sizes.inner_row) == (len(roll.X), 7.0)
     assert abs(sizes.row_entries / truth - 1) < 0.1
+
+
+def test_pardiso_keeps_to_the_threads_it_is_given():
+    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
+    library = _pardiso._loaded_solver().libmkl
+    before = library.MKL_Get_Max_Threads()
+    with _pardiso.mkl_threads(library, 1):
+        assert library.MKL_Get_Max_Threads() == 1
+    with _pardiso.mkl_threads(library, None):
+        assert library.MKL_Get_Max_Threads() == before
+    assert library.MKL_Get_Max_Threads() == before

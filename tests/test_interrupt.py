@@ -13,8 +13,9 @@ import pytest
 from scipy.sparse import csr_array, random_array, triu
 
 from hne._eigen import _interrupt
-from hne._eigen._factor import NotPositiveDefiniteError, factorized
+from hne._eigen._factor import factorized
 from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
+from hne._eigen._pardiso import NotPositiveDefiniteError
 from hne._progress import listening
 from tests.test_progress import Notebook
 

@@ -7,6 +7,7 @@
 Records hold arrays and sparse matrices; nobody changes them after they are made.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,6 +19,8 @@ IndexArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 # SciPy ships no type stubs; the alias says which kind of object is meant.
 SparseMatrix: TypeAlias = Any
+# Takes a block of right-hand sides, one a column, and returns the solutions.
+Solve: TypeAlias = Callable[[FloatArray], FloatArray]
 
 INT32_MAX = 2**31 - 1
 

@@ -21,10 +21,11 @@ from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
-from hne._eigen._factor import NotPositiveDefiniteError, Solve, factorized
+from hne._eigen._factor import factorized
+from hne._eigen._pardiso import NotPositiveDefiniteError
 from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
-from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
+from hne._types import Alignment, FloatArray, IndexArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -68,7 +69,7 @@ def shift_inverted(alignment: Alignment, n_threads: int) -> Iterator[Solve]:
             upper.data[upper.indptr[:-1]] += (shift - shifted_by) * scale
             shifted_by = shift
             try:
-                solve = factor.enter_context(factorized(upper))
+                solve = factor.enter_context(factorized(upper, None, n_threads))
                 break
             except NotPositiveDefiniteError:
                 logger.info("eigenpairs: a shift of %g of the scale of G is too small", shift)

@@ -1,55 +1,38 @@
 """Upper triangle of a positive definite matrix -> something that solves with it, several right-hand sides at once.
 
-Two backends. MKL's PARDISO, multithreaded, where pypardiso is installed (`pip install 'hne[fast]'`); SciPy's SuperLU
-everywhere else, and for small matrices, which it factors before PARDISO has looked at them.
+Two backends. MKL's PARDISO, multithreaded, where pypardiso is installed (the extra `fast`, x86 only); SciPy's SuperLU
+everywhere else, and for small matrices, which it factors before PARDISO has looked at them. SuperLU in the order of
+METIS (pymetis) gained nothing: 6.6 s to order and 13.8 s to factor a roll of 100 000 samples, 16.5 s in its own order.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
-from functools import cache
-from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_matrix, triu
+from scipy.sparse import triu
 from scipy.sparse.linalg import splu
 
 from hne._costs import backend_for
-from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
-from hne._types import FloatArray, SparseMatrix
+from hne._eigen._interrupt import Watch, in_background, waited
+from hne._eigen._pardiso import pardiso
+from hne._types import Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
-Solve = Callable[[FloatArray], FloatArray]
-
-# PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
-# take the values given here (1); order by minimum degree, or by METIS' nested dissection on all threads (2). Of a roll
-# of 20 000 samples the first takes half the time for equal fill, from 200 000 on the second. The two-level
-# factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
-POSITIVE_DEFINITE = 2
-MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0}, {1: 1, 2: 3}
-DISSECTED_MIN_ENTRIES = 3_000_000
-FACTOR, SOLVE = 12, 33  # its phases
-PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
-
-
-class NotPositiveDefiniteError(RuntimeError):
-    """The factorization met a pivot that is not positive."""
-
 
 @contextmanager
-def factorized(upper: SparseMatrix, backend: str | None = None) -> Iterator[Solve]:
+def factorized(upper: SparseMatrix, backend: str | None = None, n_threads: int | None = None) -> Iterator[Solve]:
     """Factor the matrix whose upper triangle is given, CSR with sorted columns, and lend its solver for a while.
 
-    Whoever has no use for the triangle any more lets go of it then; nobody here holds it.
+    `n_threads` is obeyed by PARDISO, and None leaves the number to it; SuperLU has one. Whoever has no use for the
+    triangle any more lets go of it then: nobody here holds it.
     """
     backend = backend or backend_for(upper.nnz)
     logger.info("factorization: %s, n = %d, %d entries a row", backend, upper.shape[0], 2 * upper.nnz // upper.shape[0])
     if backend == "superlu":
         yield _superlu(upper)
         return
-    with _pardiso(upper) as solve:
+    with pardiso(upper, n_threads) as solve:
         del upper
         yield solve
 
@@ -62,57 +45,3 @@ def _superlu(upper: SparseMatrix) -> Solve:
     factor = waited(in_background(lambda: splu(whole, **options)), Watch())
     solve: Solve = factor.solve
     return solve
-
-
-@cache
-def _loaded_solver() -> Any:
-    """A solver of pypardiso, made once: it searches all folders of the environment for MKL, which takes 0.3 s."""
-    from pypardiso import PyPardisoSolver  # noqa: PLC0415, an extra
-
-    return PyPardisoSolver(mtype=POSITIVE_DEFINITE)
-
-
-def _new_solver(parameters: dict[int, int]) -> Any:
-    """A solver of its own handle and parameters, on the library that has been found."""
-    solver = copy(_loaded_solver())
-    solver.pt, solver.iparm = np.zeros_like(solver.pt), np.zeros_like(solver.iparm)
-    for number, value in parameters.items():
-        solver.set_iparm(number, value)
-    return solver
-
-
-@contextmanager
-def _pardiso(upper: SparseMatrix) -> Iterator[Solve]:
-    from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415, an extra
-
-    n = upper.shape[0]
-    matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
-    solver = _new_solver(MINIMUM_DEGREE if upper.nnz < DISSECTED_MIN_ENTRIES else NESTED_DISSECTION)
-
-    watch = Watch(percent=0)
-
-    # pypardiso's own `factorize` and `solve` keep a copy of the matrix and compare the two at every solve.
-    def factorize() -> None:
-        solver.set_phase(FACTOR)
-        with PROGRESS_HOOK.watched(solver.libmkl, watch):
-            solver._call_pardiso(matrix, np.zeros((n, 1)))  # noqa: SLF001, F821 (deleted below, later)
-
-    def solve(block: FloatArray) -> FloatArray:
-        solver.set_phase(SOLVE)
-        solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
-        return solution
-
-    factoring = in_background(factorize)
-    try:
-        waited(factoring, watch)
-        # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
-        empty = csr_matrix((n, n))
-        del upper, matrix
-        yield solve
-    except PyPardisoError as error:
-        msg = f"PARDISO: {error}"
-        failure = NotPositiveDefiniteError if error.value == PIVOT_ERROR else RuntimeError
-        raise failure(msg) from error
-    finally:
-        # Its memory is not Python's: nobody else gives it back. After an interrupt, the thread does so when it ends.
-        factoring.add_done_callback(lambda _: solver.free_memory(everything=True))

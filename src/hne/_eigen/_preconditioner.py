@@ -19,11 +19,9 @@ from scipy.sparse.linalg import splu
 from hne._assembly import upper_triangle
 from hne._costs import MULTIGRID_MAX_ROW
 from hne._eigen._subspace import centered
-from hne._types import INT32_MAX, Alignment, FloatArray, SparseMatrix
+from hne._types import INT32_MAX, Alignment, FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
-
-Solve = Callable[[FloatArray], FloatArray]
 
 # Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
 NEAR_NULL_COORDINATES = 3
