@@ -87,6 +87,20 @@ def test_without_multigrid_nothing_iterates_on_a_surface(monkeypatch):
         choose_solver(ROLL, "auto", 1e6)
 
 
+def test_what_auto_does_not_consider_is_no_remedy(monkeypatch):
+    monkeypatch.setattr(_costs, "find_spec", lambda _: None)
+    assert "iterative" not in _costs.remedies(ROLL, ("direct",))
+    assert "eigen_solver='iterative'" in _costs.remedies(GAUSSIAN, ("direct",))
+
+
+def test_multigrid_is_for_short_rows_that_pyamg_can_count(monkeypatch):
+    assert _costs.precondition_kind(ROLL) == "multigrid"
+    assert _costs.precondition_kind(GAUSSIAN) == "diagonal"
+    assert _costs.precondition_kind(Sizes(30_000_000, 2, 9, 23, 83)) == "diagonal"
+    monkeypatch.setattr(_costs, "find_spec", lambda _: None)
+    assert _costs.precondition_kind(ROLL) == "diagonal"
+
+
 def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):
     assert _costs.backend_for(10) == "superlu"
     assert _costs.backend_for(_costs.PARDISO_MIN_ENTRIES) == "pardiso"

@@ -1,5 +1,6 @@
 """EigenPairs: ascending, orthonormal, apart from the constant vector, the same from every solver."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -193,11 +194,11 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
     if is_installed:
         pytest.importorskip("pyamg", reason="needs the extra 'fast'")
         monkeypatch.setattr(_preconditioner, "MAX_COARSE", 100)
-        monkeypatch.setattr(_preconditioner, "MULTIGRID_MAX_ROW", 10_000)
+        monkeypatch.setattr(_costs, "MULTIGRID_MAX_ROW", 10_000)
     elif kind != "cloud":
         pytest.skip("the diagonal alone is for samples that fill many dimensions")
     else:
-        monkeypatch.setattr(_preconditioner, "find_spec", lambda _: None)
+        monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     pairs = bottom_eigenpairs(record, Settings(eigen_solver="iterative"), 1, X)
     expected = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
     assert pairs.solver == "iterative"
@@ -205,9 +206,10 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
     np.testing.assert_allclose(pairs.values, expected.values, rtol=1e-8, atol=1e-28)
 
 
-def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud):
+def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud, monkeypatch):
     record = aligned(cloud, 8, reg=1.0)
-    rough = _preconditioner.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 1e-10, 500)
+    rough = _preconditioner.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 500)
+    monkeypatch.setattr(_iterative, "REDUCTION", 1e-10)
     residuals = np.zeros((len(cloud), 2))
     residuals[0, 0], residuals[1, 0] = 1.0, -1.0
     solved = _iterative.corrections(record, rough, residuals)
@@ -261,3 +263,62 @@ def test_pardiso_keeps_to_the_threads_it_is_given():
     with _pardiso.mkl_threads(library, None):
         assert library.MKL_Get_Max_Threads() == before
     assert library.MKL_Get_Max_Threads() == before
+
+
+def test_copies_of_samples_do_not_break_multigrid(monkeypatch):
+    pytest.importorskip("pyamg", reason="needs the extra 'fast'")
+    X = np.repeat(np.random.default_rng(0).random((700, 2)), 3, axis=0)
+    record = aligned(X, 8)
+    precondition = _preconditioner.preconditioner(record, X, _solve.sizes_of(record, 2), 1)
+    assert precondition.name == "multigrid"
+    assert np.isfinite(precondition.apply(np.random.default_rng(1).normal(size=(2100, 2)))).all()
+
+
+def test_iterating_on_a_surface_without_multigrid_is_warned_about(roll, monkeypatch, caplog):
+    monkeypatch.setattr(_costs, "find_spec", lambda _: None)
+    monkeypatch.setattr(_iterative, "MAX_STEPS", 2)
+    with pytest.raises(EigenSolverError, match="after 2 steps preconditioned by diagonal"):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="iterative"))
+    assert "without multigrid (the extra 'fast')" in caplog.text
+
+
+def test_a_singular_factor_of_superlu_gets_a_larger_shift(roll, monkeypatch):
+    factor, shifts = _factor.splu, []
+
+    def singular_at_first(whole, **options):
+        shifts.append(whole.diagonal().max())
+        if len(shifts) == 1:
+            raise RuntimeError("Factor is exactly singular")
+        return factor(whole, **options)
+
+    monkeypatch.setattr(_factor, "splu", singular_at_first)
+    assert bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct")).solver == "direct"
+    assert len(shifts) == 2
+    assert shifts[1] > shifts[0]
+
+
+def test_a_fit_hands_its_number_of_threads_to_pardiso(roll, monkeypatch):
+    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
+    asked, limit = [], _pardiso.mkl_threads
+    monkeypatch.setattr(_costs, "PARDISO_MIN_ENTRIES", 1)
+    monkeypatch.setattr(_pardiso, "mkl_threads", lambda library, n: asked.append(n) or limit(library, n))
+    bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"), 1)
+    assert set(asked) == {1}
+
+
+def test_two_factorizations_at_once_do_not_disturb_each_other(roll):
+    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
+    uppers = [upper_triangle(aligned(roll.X, k)) for k in (6, 8)]
+    block = np.random.default_rng(0).normal(size=(len(roll.X), 2))
+    for upper in uppers:
+        upper.data[upper.indptr[:-1]] += 1e-3
+
+    def solved(upper):
+        with _factor.factorized(upper, "pardiso") as solve:
+            return [solve(block) for _ in range(20)]
+
+    alone = [solved(upper)[0] for upper in uppers]
+    with ThreadPoolExecutor(2) as pool:
+        for expected, together in zip(alone, pool.map(solved, uppers), strict=True):
+            for solution in together:
+                np.testing.assert_allclose(solution, expected, rtol=1e-9)

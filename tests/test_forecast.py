@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hne import _embed, _forecast, embed, forecast
+from hne import _costs, _embed, _forecast, embed, forecast
+from hne._types import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError, TooLargeError
 
@@ -42,6 +43,37 @@ def test_what_does_not_fit_says_so(solver):
     huge = forecast(10**10, 3, 8, eigen_solver=solver)
     assert not huge.fits
     assert str(huge).endswith("does not fit")
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize("free", [5e8, 2e9, 5e9, 1e10, 1.7e10, 3e10])
+def test_what_the_forecast_lets_through_the_solvers_accept(monkeypatch, extras, free):
+    monkeypatch.setattr(_costs, "find_spec", lambda _: object() if extras else None)
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: free)
+    expected = forecast(1_000_000, 3, 8)
+    sizes = _costs.Sizes(1_000_000, 2, 9, *_forecast.row_sizes(1_000_000, 8, 2))
+    before_the_solver = expected.stages["eigenpairs"] - _costs.solver_bytes(sizes, expected.solver)
+    left = free - (before_the_solver - _forecast.LIBRARIES)
+    if expected.fits:
+        assert _costs.choose_solver(sizes, "auto", left).solvers[0] == expected.solver
+    else:
+        with pytest.raises(TooLargeError):
+            _costs.choose_solver(sizes, "auto", _costs.MEMORY_SHARE * left - 0.1 * before_the_solver)
+
+
+def test_samples_that_are_there_are_not_counted_again(monkeypatch):
+    wide = (60_000, 5_000)
+    expected = forecast(*wide)
+    samples = 8 * 60_000 * 5_000
+    assert expected.peak_bytes > 2.4 * samples  # themselves, and the copies that are searched
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: (expected.peak_bytes - 0.9 * samples) / 0.9)
+    assert not forecast(*wide).fits
+    _forecast.check_fits(*wide, Settings())
+
+
+def test_many_neighbors_are_foreseen_in_no_time():
+    few, many = _forecast.row_sizes(10**6, 30, 2), _forecast.row_sizes(10**6, 300, 2)
+    assert many == pytest.approx((10 * few[0], 10 * few[1]))
 
 
 def test_the_walk_refuses_before_anything_is_computed(monkeypatch):

@@ -7,14 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array, triu
+from scipy.sparse import csr_array, csr_matrix, random_array, triu
 
-from hne._eigen import _interrupt
+from hne._eigen import _interrupt, _pardiso
 from hne._eigen._factor import factorized
-from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
+from hne._eigen._interrupt import Watch, in_background, waited, watched_by_mkl
 from hne._eigen._pardiso import NotPositiveDefiniteError
 from hne._progress import listening
 from tests.test_progress import Notebook
@@ -76,7 +77,7 @@ def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
     watch, ended = Watch(), threading.Event()
 
     def call():
-        while not watch.given_up:
+        while not watch.state[0]:
             time.sleep(0.01)
         ended.set()
 
@@ -106,8 +107,9 @@ def test_errors_of_the_other_thread_arrive_here():
         waited(in_background(lambda: 1 / 0), Watch())
 
 
-def test_a_factorization_counts_to_a_hundred_at_most():
+def test_a_long_factorization_counts_to_a_hundred_at_most(monkeypatch):
     pytest.importorskip("pypardiso", reason="PARDISO is an extra")
+    monkeypatch.setattr(_pardiso, "DISSECTED_MIN_ENTRIES", 1)
     notebook = Notebook()
     with listening(notebook), factorized(positive_definite(3_000), "pardiso") as solve:
         assert np.isfinite(solve(np.ones((3_000, 1)))).all()
@@ -115,45 +117,37 @@ def test_a_factorization_counts_to_a_hundred_at_most():
     assert all(task == "factorization" and done <= total == 100 for task, done, total in notebook.notes)
 
 
-def test_pardiso_ends_when_its_watch_gives_up_and_says_nothing_when_it_does_not():
+@pytest.mark.parametrize("is_given_up", [False, True])
+def test_pardiso_ends_when_its_watch_gives_up_and_goes_on_when_it_does_not(is_given_up):
     pypardiso = pytest.importorskip("pypardiso", reason="PARDISO is an extra")
-    upper = positive_definite(3_000)
-    matrix = pypardiso.pardiso_wrapper.sp.csr_matrix(upper)
-    solver = pypardiso.PyPardisoSolver(mtype=2)
-    for watch in (Watch(percent=0), Watch(percent=0, given_up=True)):
-        with PROGRESS_HOOK.watched(solver.libmkl, watch):
-            if watch.given_up:
-                with pytest.raises(pypardiso.pardiso_wrapper.PyPardisoError, match="error code"):
-                    solver.factorize(matrix)
-            else:
-                solver.factorize(matrix)
-        solver.free_memory(everything=True)
+    matrix = csr_matrix(positive_definite(3_000))
+    solver, watch = pypardiso.PyPardisoSolver(mtype=2), Watch(counts=True)
+    if is_given_up:
+        watch.give_up()
+    aborted = pytest.raises(pypardiso.pardiso_wrapper.PyPardisoError, match="error code")
+    with watched_by_mkl(solver.libmkl, watch), aborted if is_given_up else nullcontext():
+        solver.factorize(matrix)
+    assert is_given_up or watch.percent > 0
+    solver.free_memory(everything=True)
 
 
-def test_the_hook_is_gone_when_nobody_factors():
-    library = FakeLibrary()
-    first, second = Watch(), Watch()
-    with PROGRESS_HOOK.watched(library, first):
+def test_the_hook_answers_pardiso_alone_and_is_gone_when_nobody_factors():
+    library, first, second = FakeLibrary(), Watch(), Watch()
+    with watched_by_mkl(library, first):
         hook = library.hook
         assert ask(hook, b"Pardiso: factorization phase", 40) == 0
-        first.given_up = True
-        assert ask(hook, b"DPOTRF", 7) == 1
-        workers = [in_background(lambda stage=stage: ask(hook, stage, 7)) for stage in (b"DPOTRF", b"DGETRF")]
-        assert [worker.result() for worker in workers] == [1, 0]
-
-        def factor_there():
-            with PROGRESS_HOOK.watched(library, second):
-                worker = in_background(lambda: ask(hook, b"DPOTRF", 7))
-                return ask(hook, b"Pardiso: factorization phase", 5), worker.result()
-
-        assert in_background(factor_there).result() == (0, 0)
-        assert library.hook == hook
-    assert (first.percent, second.percent) == (40, 5)
+        with watched_by_mkl(library, second):
+            assert library.hook == hook  # one at a time
+        first.give_up()
+        assert [ask(hook, name, 7) for name in (b"DPOTRF", b"DGETRF", b"Pardiso", b"")] == [1, 0, 1, 0]
+    assert (first.percent, second.percent) == (7, 0)
     assert library.hook == library.none
+    with watched_by_mkl(library, second):
+        assert ask(library.hook, b"DPOTRF", 7) == 0
 
 
 def test_a_library_without_the_hook_factors_all_the_same():
-    with PROGRESS_HOOK.watched(object(), Watch()):
+    with watched_by_mkl(object(), Watch()):
         pass
 
 
@@ -194,5 +188,6 @@ class FakeLibrary:
 
 def ask(hook, stage, done):
     """Call the hook as MKL would, from this thread."""
-    function = ctypes.cast(hook, _interrupt._PROGRESS)
-    return function(ctypes.c_int(0), ctypes.c_int(done), ctypes.cast(stage, ctypes.c_void_p), len(stage))
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)(hook)
+    number = ctypes.c_int(done)
+    return function(None, ctypes.addressof(number), stage, len(stage))

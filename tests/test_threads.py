@@ -1,6 +1,7 @@
 """Threads: as many as asked for, results in order, an error or interrupt gets through."""
 
 import time
+from contextlib import closing
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -74,3 +75,22 @@ def test_checkpoints_let_pass_where_nobody_has_given_up():
 
     checkpoint()
     assert list(map_blocks(task, range(3), 2)) == [0, 1, 2]
+
+
+def test_leaving_a_map_in_the_middle_ends_its_threads():
+    done = []
+    with pytest.raises(ZeroDivisionError) as held, closing(map_blocks(slow(done), range(50), 2)) as blocks:
+        for _ in blocks:
+            1 / 0  # noqa: B018
+    assert held.value.__traceback__ is not None
+    finished = len(done)
+    time.sleep(0.1)
+    assert len(done) == finished < 50
+
+
+def slow(done):
+    def task(item):
+        time.sleep(0.01)
+        done.append(item)
+
+    return task

@@ -21,7 +21,7 @@ SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
 
 # Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
 DENSE_MAX_SAMPLES = 500
-# Up to here the dense solver takes over where the others failed: 128 MB and seconds.
+# Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
 # factorization, more of them find an eigenvector soon that the start hardly contains.
@@ -91,6 +91,23 @@ def dissection(sizes: Sizes) -> tuple[float, float]:
     return min(entries, n * n / 2), min(operations, n**3 / 3)
 
 
+def precondition_kind(sizes: Sizes) -> str:
+    """What preconditions the iterative solver: "multigrid" or "diagonal"."""
+    is_short = sizes.row_entries <= MULTIGRID_MAX_ROW
+    fits = sizes.n_samples * sizes.row_entries <= INT32_MAX  # pyamg counts no further
+    return "multigrid" if is_short and fits and find_spec("pyamg") is not None else "diagonal"
+
+
+def candidates(sizes: Sizes) -> tuple[str, ...]:
+    """Solvers that "auto" considers for a sparse matrix, the fastest first."""
+    _, operations = dissection(sizes)
+    if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
+        return ("iterative", "direct")
+    # With short rows, the diagonal alone never gets there.
+    is_hopeless = sizes.row_entries <= MULTIGRID_MAX_ROW and precondition_kind(sizes) == "diagonal"
+    return ("direct",) if is_hopeless else ("direct", "iterative")
+
+
 def backend_for(triangle_entries: float) -> str:
     """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
     fits = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
@@ -105,7 +122,7 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
+        is_multigrid = precondition_kind(sizes) == "multigrid"
         return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
     entries, _ = dissection(sizes)
     triangle = CSR * sizes.triangle_entries
@@ -126,21 +143,22 @@ def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
         return Choice((asked,), "asked for")
     n = sizes.n_samples
     if n <= DENSE_MAX_SAMPLES or not has_room(sizes, "iterative"):
+        _check_memory(sizes, ("dense",), available)
         return Choice(("dense",), f"n = {n}")
-    entries, operations = dissection(sizes)
-    fill = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted"
-    order: tuple[str, ...] = ("direct", "iterative")
-    if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
-        order = ("iterative", "direct")
-    elif sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is None:
-        order = ("direct",)  # the diagonal alone never gets there
-    fitting = tuple(solver for solver in order if solver_bytes(sizes, solver) <= MEMORY_SHARE * available)
-    if not fitting:
-        _check_memory(sizes, order, available)
-    if n <= DENSE_RESCUE_SAMPLES:
+    order = candidates(sizes)
+    _check_memory(sizes, order, available)
+    fitting = tuple(solver for solver in order if fits(sizes, solver, available))
+    if n <= DENSE_RESCUE_SAMPLES and fits(sizes, "dense", available):
         fitting = (fitting[0], "dense")
+    entries, operations = dissection(sizes)
     needed = ", ".join(f"{solver} {gigabytes(solver_bytes(sizes, solver))}" for solver in order)
-    return Choice(fitting, f"{fill}; needed: {needed}; free: {gigabytes(available)}")
+    reason = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted; needed: {needed}"
+    return Choice(fitting, f"{reason}; free: {gigabytes(available)}")
+
+
+def fits(sizes: Sizes, solver: str, available: float) -> bool:
+    """Whether the solver's memory is free, with a reserve."""
+    return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
 
 
 def has_room(sizes: Sizes, solver: str) -> bool:
@@ -158,21 +176,20 @@ def _check_room(sizes: Sizes, solver: str) -> None:
 
 
 def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> None:
-    needed = {solver: solver_bytes(sizes, solver) for solver in solvers}
-    if min(needed.values()) <= MEMORY_SHARE * available:
+    if any(fits(sizes, solver, available) for solver in solvers):
         return
-    words = " or ".join(f"{gigabytes(count)} with eigen_solver='{solver}'" for solver, count in needed.items())
+    words = " or ".join(f"{gigabytes(solver_bytes(sizes, solver))} with eigen_solver='{solver}'" for solver in solvers)
     msg = (
         f"the eigenproblem of {sizes.n_samples} samples, {sizes.row_entries:.0f} entries a row, needs about {words}, "
-        f"got {gigabytes(available)} of free memory. {remedies(solvers)}"
+        f"got {gigabytes(available)} of free memory. {remedies(sizes, solvers)}"
     )
     raise TooLargeError(msg)
 
 
-def remedies(solvers: tuple[str, ...]) -> str:
+def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     """What to do about a problem that is too large."""
     hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
-    if "iterative" not in solvers:
+    if "iterative" not in solvers and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")
     if find_spec("pypardiso") is None or find_spec("pyamg") is None:
         hints.insert(0, "install the extra 'fast'")

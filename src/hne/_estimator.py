@@ -71,7 +71,7 @@ class HierarchicNeighborsEmbedding(
         Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The bits of
         the result do not depend on it up to the eigensolver, whose BLAS may round differently.
     random_state : int, RandomState or None, default=0
-        Start vector of the "direct" solver, on which the answer does not depend beyond rounding, and the index
+        Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
         of approximate neighbors. A fixed default makes every run give the same bits.
     verbose : int, default=0
         What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,

@@ -7,7 +7,16 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.spatial import cKDTree
 
-from hne._costs import CSR, PARDISO_MIN_ENTRIES, Sizes, choose_solver, remedies, solver_bytes
+from hne._costs import (
+    CSR,
+    MEMORY_SHARE,
+    PARDISO_MIN_ENTRIES,
+    Sizes,
+    candidates,
+    choose_solver,
+    remedies,
+    solver_bytes,
+)
 from hne._memory import available_bytes, gigabytes
 from hne._types import EIGEN_SOLVERS, Settings
 from hne._validation import check_choice, check_integer
@@ -16,10 +25,14 @@ from hne.exceptions import InputError, TooLargeError
 # What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
 # them: with these, forecasts of six problems are within 0.7 to 1.2 of the measured peak (benchmarks/forecasts.py).
 LIBRARIES, COMPILED = 180e6, 180e6
-# Size of the cloud on which neighbors' neighbors are counted.
-CLOUD = 4_000
+# Size of the cloud on which neighbors' neighbors are counted, and the most neighbors there: rows grow with k. Many
+# dimensions take more samples to fill, and are more like a normal cloud than like a cube.
+CLOUD, LARGE_CLOUD, CLOUD_NEIGHBORS = 4_000, 8_000, 30
+CUBE_MAX_DIMENSION = 3
 # k-d tree, candidates and their distances, a sample.
 TREE_BYTES = 160
+# Beyond that many features, search works on a copy in double and one in single precision.
+TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 # Share of reserve in the array that joint weights grow in.
 RESERVE = 1.2
 
@@ -38,6 +51,8 @@ class Forecast:
         Memory that is free now.
     intrinsic_dimension : int
         Dimension that the samples were taken to fill.
+    fits : bool
+        Whether what is not there yet is free, with a reserve of a tenth.
     """
 
     n_samples: int
@@ -47,16 +62,12 @@ class Forecast:
     stages: dict[str, float]
     solver: str
     available_bytes: int
+    fits: bool
 
     @property
     def peak_bytes(self) -> float:
         """Largest of all stages."""
         return max(self.stages.values())
-
-    @property
-    def fits(self) -> bool:
-        """Whether the peak, less what the libraries have taken by now, is free."""
-        return self.peak_bytes - LIBRARIES <= self.available_bytes
 
     def __str__(self) -> str:
         stages = ", ".join(f"{name} {gigabytes(count)}" for name, count in self.stages.items())
@@ -112,46 +123,57 @@ def forecast(
     if n <= k:
         msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
         raise InputError(msg)
-    joint_row, row_entries = row_sizes(min(n, CLOUD), k, filled)
-    sizes = Sizes(n, d, k + 1, joint_row, row_entries)
+    return _foreseen(Sizes(n, d, k + 1, *row_sizes(n, k, filled)), D, filled, solver, LIBRARIES)
+
+
+def _foreseen(sizes: Sizes, n_features: int, dimension: int, solver: str, present: float) -> Forecast:
+    n, k = sizes.n_samples, sizes.inner_row - 1
     free = available_bytes()
-    libraries = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0)
-    held = libraries + 8.0 * n * D
-    graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * joint_row)
-    alignment = CSR * n * (k + 1 + joint_row)
-    stages = {
-        "neighbors": held + graph + TREE_BYTES * n,
-        "weights": held + graph + weights,
-    }
-    held += graph + weights + alignment
+    samples = 8.0 * n * n_features
+    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + samples
+    graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
+    search = TREE_BYTES * n if n_features <= TREE_MAX_FEATURES else SEARCHED_COPIES * samples
+    stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
+    held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
     try:
-        solver = choose_solver(sizes, solver, free - (held - LIBRARIES)).solvers[0]
+        solver = choose_solver(sizes, solver, free - (held - present)).solvers[0]
     except TooLargeError:
-        solver = solver if solver != "auto" else min(("direct", "iterative"), key=lambda one: solver_bytes(sizes, one))
+        considered = candidates(sizes) if solver == "auto" else (solver,)
+        solver = min(considered, key=lambda one: solver_bytes(sizes, one))
     stages["eigenpairs"] = held + solver_bytes(sizes, solver)
-    return Forecast(n, D, k, filled, stages, solver, free)
+    is_free = max(stages.values()) - present <= MEMORY_SHARE * free
+    return Forecast(n, n_features, int(k), dimension, stages, solver, free, is_free)
 
 
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
     k, d = settings.n_neighbors, settings.n_components
-    expected = forecast(n_samples, n_features, k, n_components=d, eigen_solver=settings.eigen_solver)
+    sizes = Sizes(n_samples, d, k + 1, *row_sizes(n_samples, k, min(d, n_features)))
+    # The samples are there already.
+    expected = _foreseen(sizes, n_features, d, settings.eigen_solver, LIBRARIES + 8.0 * n_samples * n_features)
     if not expected.fits:
         msg = (
-            f"an embedding of {n_samples} samples with n_neighbors={k} needs about "
-            f"{gigabytes(expected.peak_bytes)}, got {gigabytes(expected.available_bytes)} of free memory. "
-            f"{remedies((expected.solver,))}"
+            f"an embedding of {n_samples} samples with n_neighbors={k} needs about {gigabytes(expected.peak_bytes)}, "
+            f"got {gigabytes(expected.available_bytes)} of free memory. {remedies(sizes, (expected.solver,))}"
         )
         raise TooLargeError(msg)
 
 
-@lru_cache(maxsize=32)
 def row_sizes(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:
-    """Entries a row of B and of G, counted on a cloud that fills a cube of that dimension."""
-    cloud = np.random.default_rng(0).random((n_samples, dimension))
-    k = min(n_neighbors, n_samples - 1)
-    _, neighbors = cKDTree(cloud).query(cloud, k + 1)
-    indptr = np.arange(0, n_samples * k + 1, k)
-    links = csr_array((np.ones(n_samples * k), neighbors[:, 1:].ravel(), indptr), shape=(n_samples, n_samples))
+    """Entries a row of B and of G, for samples that fill that many dimensions."""
+    k = min(n_neighbors, CLOUD_NEIGHBORS)
+    size = CLOUD if dimension <= CUBE_MAX_DIMENSION else LARGE_CLOUD
+    joint_row, row_entries = _counted_rows(min(n_samples, size), k, dimension)
+    return min(n_samples, joint_row * n_neighbors / k), min(n_samples, row_entries * n_neighbors / k)
+
+
+@lru_cache(maxsize=32)
+def _counted_rows(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:
+    rng, shape = np.random.default_rng(0), (n_samples, dimension)
+    cloud = rng.random(shape) if dimension <= CUBE_MAX_DIMENSION else rng.normal(size=shape)
+    _, neighbors = cKDTree(cloud).query(cloud, n_neighbors + 1)
+    indptr = np.arange(0, n_samples * n_neighbors + 1, n_neighbors)
+    columns = neighbors[:, 1:].ravel()
+    links = csr_array((np.ones(len(columns)), columns, indptr), shape=(n_samples, n_samples))
     B = eye_array(n_samples, format="csr") + links @ links
     return B.nnz / n_samples, (B.T @ B).nnz / n_samples

@@ -4,20 +4,23 @@ from pathlib import Path
 
 import psutil
 
-# Where Linux keeps the limit of a container, in the second version of control groups and in the first.
-_LIMITS = (
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+# Where Linux keeps the limit of a container, what it uses, and how much of that is cached files that can go: in the
+# second version of control groups and in the first.
+_GROUPS = (
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 
 
 def available_bytes() -> int:
     """Memory that can be taken without swapping: the machine's, or less where a container has a limit."""
     available = int(psutil.virtual_memory().available)
-    for limit, used in _LIMITS:
+    for folder, limit, used, cached in _GROUPS:
         try:
+            statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            taken = int((folder / used).read_text()) - int(statistics.get(cached, 0))
             # A container without a limit says "max", or a number beyond any machine's memory.
-            available = min(available, max(0, int(limit.read_text()) - int(used.read_text())))
+            available = min(available, max(0, int((folder / limit).read_text()) - taken))
         except (OSError, ValueError):
             continue
     return available

@@ -1,7 +1,7 @@
 """Threads: how many, and a map over blocks whose order and bits do not depend on it."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -27,8 +27,11 @@ def checkpoint() -> None:
         raise CancelledError
 
 
-def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
-    """Results of the task in the order of the items; tasks must not hold Python's lock to gain from threads."""
+def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Generator[Result, None, None]:
+    """Results of the task in the order of the items; tasks must not hold Python's lock to gain from threads.
+
+    Whoever leaves it in the middle closes it (`contextlib.closing`), which ends its threads.
+    """
     if n_threads == 1 or len(items) <= 1:
         yield from map(task, items)
         return

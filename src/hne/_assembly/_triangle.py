@@ -5,6 +5,7 @@ compiled kernel sums both terms straight into the rows of one triangle, on all t
 """
 
 import importlib
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,9 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
     columns_A, columns_B = A.tocsc(), B.tocsc()
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]
     blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
-    patterns_of = map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(list(counted("pattern of G", patterns_of, len(blocks)))))])
+    with closing(map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)) as numbers:
+        row_entries = np.concatenate(list(counted("pattern of G", numbers, len(blocks))))
+    indptr = np.concatenate([[0], np.cumsum(row_entries)])
     indptr = indptr.astype(index_kind(indptr[-1]))
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
     values = [matrix.data for matrix in (A, columns_A, B, columns_B)]
@@ -53,6 +55,7 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
         blocks,
         n_threads,
     )
-    for _ in counted("entries of G", fill, len(blocks)):
-        pass
+    with closing(fill) as filled:
+        for _ in counted("entries of G", filled, len(blocks)):
+            pass
     return csr_array((data, indices, indptr), shape=(n, n))

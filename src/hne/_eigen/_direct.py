@@ -60,7 +60,7 @@ def direct_eigenvectors(
 
 @contextmanager
 def shift_inverted(alignment: Alignment, n_threads: int) -> Iterator[Solve]:
-    """Lend a solver with G + shift, for the smallest shift that makes it positive definite in float64."""
+    """Lend a solver with G + shift, for the smallest shift with which its factorization succeeds."""
     upper = upper_triangle(alignment, n_threads)
     scale, shifted_by = float(upper.diagonal().max()), 0.0
     with ExitStack() as factor:
@@ -92,10 +92,10 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
         # Below rounding, eigenvalues may look equal that are not: a plane gets its time to come to rest.
         free = step >= BLOCKS_BEFORE_RESTART and _free_to_turn(alignment, ritz, values, count)
-        shaking = before <= SHAKING and moved > before / 2 and _below_rounding(alignment, values, count)
+        shaking = before <= SHAKING and moved >= before and _below_rounding(alignment, values, count)
         # All that is orthogonal to the constant vector has n - 1 dimensions.
         if moved <= tol or space.dimension == n - 1 or free or shaking:
-            logger.info("eigenpairs: %d solves with blocks of %d", step + 1, width)
+            logger.info("eigenpairs: %d solves with blocks of %d, the last moved by %.1e", step + 1, width, moved)
             return ritz
         plane, before = ritz[:, :count], moved
         if space.dimension >= BLOCKS_BEFORE_RESTART * width:

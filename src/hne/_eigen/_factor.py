@@ -14,7 +14,7 @@ from scipy.sparse.linalg import splu
 
 from hne._costs import backend_for
 from hne._eigen._interrupt import Watch, in_background, waited
-from hne._eigen._pardiso import pardiso
+from hne._eigen._pardiso import NotPositiveDefiniteError, pardiso
 from hne._types import Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
@@ -42,6 +42,11 @@ def _superlu(upper: SparseMatrix) -> Solve:
     # A positive definite matrix needs no pivoting, and an ordering made for symmetric ones factors G six times faster
     # than the default, which is made for unsymmetric ones.
     options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-    factor = waited(in_background(lambda: splu(whole, **options)), Watch())
+    try:
+        factor = waited(in_background(lambda: splu(whole, **options)), Watch())
+    except RuntimeError as error:
+        # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
+        msg = f"SuperLU: {error}"
+        raise NotPositiveDefiniteError(msg) from error
     solve: Solve = factor.solve
     return solve

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import numpy as np
 
 from hne._progress import step
 
@@ -24,12 +25,21 @@ Result = TypeVar("Result")
 PAUSE, GRACE = 0.1, 2.0
 
 
-@dataclass
 class Watch:
     """What the thread that waits and the thread that factors know of each other."""
 
-    percent: int | None = None  # None where nobody tells
-    given_up: bool = False
+    def __init__(self, *, counts: bool = False) -> None:
+        self.counts = counts  # whether it will be told a percentage
+        self.state = np.zeros(2, dtype=np.int32)  # given up, percent done
+
+    @property
+    def percent(self) -> int:
+        """How much is done."""
+        return int(self.state[1])
+
+    def give_up(self) -> None:
+        """Ask the other thread to end."""
+        self.state[0] = 1
 
 
 def in_background(function: Callable[[], Result]) -> "Future[Result]":
@@ -51,67 +61,42 @@ def in_background(function: Callable[[], Result]) -> "Future[Result]":
 
 def waited(future: "Future[Result]", watch: Watch) -> Result:
     """Result of a factorization in the background, counted while it runs, given up on an interrupt."""
-    total = None if watch.percent is None else 100
+    total = 100 if watch.counts else None
     step("factorization", 0, total)
     try:
         while not wait([future], timeout=PAUSE).done:
             if watch.percent:
                 step("factorization", watch.percent, total)
     except BaseException:
-        watch.given_up = True
+        watch.give_up()
         if not wait([future], timeout=GRACE).done:
             logger.warning("factorization: interrupted, but its thread has to come to an end by itself")
         raise
     return future.result()
 
 
-# int progress(int *thread, int *step, char *stage, int length): anything but 0 makes MKL return.
-_PROGRESS = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int), ctypes.c_void_p, ctypes.c_int
-)
-# Who asks: PARDISO itself, in percent, and on all its threads the dense routine that it spends its time in.
-_PARDISO, _DENSE = b"Pardiso", b"DPOTRF"
+_HOOK_IN_USE = threading.Lock()
 
 
-class ProgressHook:
-    """MKL's hook for progress, one for the process: set while somebody factors, it finds whom by the calling thread."""
+@contextmanager
+def watched_by_mkl(library: Any, watch: Watch) -> Iterator[None]:
+    """Let the watch see what MKL's factorization has done, and end it. The hook is one for the process.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._watches: dict[int, Watch] = {}
-        self._function = _PROGRESS(self._asked)
-        self._before: Any = None
+    A second factorization at the same time is not watched; it ends with the first one if that is interrupted.
+    """
+    change = getattr(library, "mkl_set_progress", None)
+    if change is None or not _HOOK_IN_USE.acquire(blocking=False):
+        yield
+        return
+    # numba, which is loaded by now for matrices that are worth watching.
+    from hne._eigen._hook import STATE, answer  # noqa: PLC0415
 
-    @contextmanager
-    def watched(self, library: Any, watch: Watch) -> Iterator[None]:
-        """Let the watch see what this thread's calls of the library have done, and end them."""
-        change = getattr(library, "mkl_set_progress", None)
-        if change is None:  # a library that does not ask
-            yield
-            return
-        change.restype, change.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
-        caller = threading.get_ident()
-        with self._lock:
-            if not self._watches:
-                self._before = change(ctypes.cast(self._function, ctypes.c_void_p))
-            self._watches[caller] = watch
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._watches[caller]
-                if not self._watches:
-                    change(self._before)
-
-    def _asked(self, _thread: Any, done: Any, stage: int, length: int) -> int:
-        watch, asker = self._watches.get(threading.get_ident()), ctypes.string_at(stage, length)
-        if watch is None:
-            # A thread of MKL's own would finish its share, as long as all the rest: it ends when nobody waits for any.
-            everyone = list(self._watches.values())
-            return int(asker.startswith(_DENSE) and bool(everyone) and all(one.given_up for one in everyone))
-        if asker.startswith(_PARDISO):
-            watch.percent = done[0]
-        return int(watch.given_up)
-
-
-PROGRESS_HOOK = ProgressHook()
+    change.restype, change.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    STATE[:], watch.state = watch.state, STATE
+    before = change(answer.address)
+    try:
+        yield
+    finally:
+        change(before)
+        watch.state = STATE.copy()
+        _HOOK_IN_USE.release()

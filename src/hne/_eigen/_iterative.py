@@ -28,6 +28,8 @@ logger = logging.getLogger("hne")
 MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 4
 # A plane at rest must also have residuals this small relative to its gap: slow progress looks like rest.
 LARGEST_ANGLE = 1e-3
+# Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
+REDUCTION = 0.1
 
 
 def iterative_eigenvectors(
@@ -57,7 +59,10 @@ def iterative_eigenvectors(
         if space.dimension >= BLOCKS_BEFORE_RESTART * width:
             space.keep(BLOCKS_KEPT * width)
         space.add(corrections(alignment, precondition, residuals))
-    msg = f"the plane still moves by {moved:.1e} rad, with residuals {angle:.1e} of the gap, after {MAX_STEPS} steps"
+    msg = (
+        f"the plane still moves by {moved:.1e} rad, with residuals {angle:.1e} of the gap, after {MAX_STEPS} steps "
+        f"preconditioned by {precondition.name}"
+    )
     raise RuntimeError(msg)
 
 
@@ -65,7 +70,7 @@ def corrections(alignment: Alignment, precondition: Precondition, residuals: Flo
     """Solve G z = r roughly for each column by preconditioned conjugate gradients, orthogonal to the constant."""
     remaining = centered(residuals)
     solution, direction = np.zeros_like(remaining), np.zeros_like(remaining)
-    enough = precondition.reduction * np.linalg.norm(remaining, axis=0)
+    enough = REDUCTION * np.linalg.norm(remaining, axis=0)
     previous = np.ones(remaining.shape[1])
     for _ in range(precondition.max_steps):
         if (np.linalg.norm(remaining, axis=0) <= enough).all():

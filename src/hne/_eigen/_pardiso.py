@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cache
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from hne._eigen._interrupt import PROGRESS_HOOK, Watch, in_background, waited
+from hne._eigen._interrupt import Watch, in_background, waited, watched_by_mkl
 from hne._types import FloatArray, Solve, SparseMatrix
 
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
@@ -19,7 +19,7 @@ from hne._types import FloatArray, Solve, SparseMatrix
 # factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
 POSITIVE_DEFINITE = 2
 MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0}, {1: 1, 2: 3}
-DISSECTED_MIN_ENTRIES = 3_000_000
+DISSECTED_MIN_ENTRIES = 3_000_000  # a second or two of factorization
 FACTOR, SOLVE = 12, 33  # its phases
 PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
 
@@ -69,12 +69,14 @@ def pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
     matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
     solver = _new_solver(MINIMUM_DEGREE if upper.nnz < DISSECTED_MIN_ENTRIES else NESTED_DISSECTION)
 
-    watch = Watch(percent=0)
+    is_long = upper.nnz >= DISSECTED_MIN_ENTRIES
+    watch = Watch(counts=is_long)
 
     # pypardiso's own `factorize` and `solve` keep a copy of the matrix and compare the two at every solve.
     def factorize() -> None:
         solver.set_phase(FACTOR)
-        with PROGRESS_HOOK.watched(solver.libmkl, watch), mkl_threads(solver.libmkl, n_threads):
+        hook = watched_by_mkl(solver.libmkl, watch) if is_long else nullcontext()
+        with hook, mkl_threads(solver.libmkl, n_threads):
             solver._call_pardiso(matrix, np.zeros((n, 1)))  # noqa: SLF001, F821 (deleted below, later)
 
     def solve(block: FloatArray) -> FloatArray:

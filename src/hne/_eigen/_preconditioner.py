@@ -10,16 +10,16 @@ multigrid costs more than it gives (10-D Gaussians, 1 250 entries a row: no conv
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 from scipy.sparse import csr_matrix, eye_array, triu
 from scipy.sparse.linalg import splu
+from sklearn.utils.extmath import randomized_svd
 
 from hne._assembly import upper_triangle
-from hne._costs import MULTIGRID_MAX_ROW
+from hne._costs import MULTIGRID_MAX_ROW, Sizes, precondition_kind
 from hne._eigen._subspace import centered
-from hne._types import INT32_MAX, Alignment, FloatArray, Solve, SparseMatrix
+from hne._types import Alignment, FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -27,7 +27,9 @@ logger = logging.getLogger("hne")
 NEAR_NULL_COORDINATES = 3
 # Couplings below this share of the diagonals do not aggregate. Half and twice of it converge more slowly on a roll.
 STRENGTH = 0.08
-# A coarse level of this size is factored.
+# Relative length below which a coordinate is none.
+FLAT = 1e-10
+# A coarse level of so many aggregates is factored: up to four times as many unknowns, one for each near-null vector.
 MAX_COARSE = 500
 # Chebyshev steps of the smoother before and after the coarse level, for the upper part of the spectrum.
 SMOOTHING_STEPS, SMOOTHED_RATIO = 3, 20.0
@@ -36,23 +38,27 @@ SHIFT = 1e-14  # of the scale of G: the constant vector needs a pivot
 
 @dataclass(frozen=True)
 class Precondition:
-    """A stand-in for the inverse of G, and how far conjugate gradients should go with it."""
+    """A stand-in for the inverse of G, and how many conjugate gradient steps to take with it at most."""
 
     name: str  # "multigrid" or "diagonal"
     apply: Solve
-    reduction: float  # of a residual: more costs steps, less costs blocks of the basis
     max_steps: int
 
 
-def preconditioner(
-    alignment: Alignment, samples: FloatArray | None, row_entries: float, n_threads: int
-) -> Precondition:
+def preconditioner(alignment: Alignment, samples: FloatArray | None, sizes: Sizes, n_threads: int) -> Precondition:
     """Choose the kind by the entries a row of G, and build it."""
-    too_many = row_entries > MULTIGRID_MAX_ROW or row_entries * alignment.n_samples > INT32_MAX
-    if too_many or find_spec("pyamg") is None:
-        inverse = 1.0 / alignment.diagonal()[:, None]
-        return Precondition("diagonal", lambda residual: inverse * residual, reduction=0.1, max_steps=60)
-    return Precondition("multigrid", _multigrid(alignment, samples, n_threads), reduction=0.1, max_steps=5)
+    if precondition_kind(sizes) == "multigrid":
+        return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
+    if sizes.row_entries <= MULTIGRID_MAX_ROW:
+        logger.warning("eigenpairs: without multigrid (the extra 'fast') the iterative solver may not get there")
+    inverse = _inverted(alignment.diagonal())
+    return Precondition("diagonal", lambda residual: inverse * residual, max_steps=60)
+
+
+def _inverted(diagonal: FloatArray) -> FloatArray:
+    """One over each entry, as a column; zero where there is nothing to divide by, as on levels made from copies."""
+    inverse: FloatArray = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    return inverse[:, None]
 
 
 def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
@@ -88,12 +94,11 @@ def _near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
     constant = np.ones((n_samples, 1))
     if samples is None:
         return constant
-    spread = centered(samples)
-    lengths, axes = np.linalg.eigh(spread.T @ spread)
-    leading = axes[:, ::-1][:, :NEAR_NULL_COORDINATES]
-    leading = leading[:, lengths[::-1][:NEAR_NULL_COORDINATES] > 0]
-    coordinates: FloatArray = np.hstack([constant, spread @ leading / np.sqrt(lengths[-1] / n_samples)])
-    return coordinates
+    count = min(NEAR_NULL_COORDINATES, *samples.shape)
+    axes, lengths, _ = randomized_svd(centered(samples), count, random_state=0)
+    # Flat samples have fewer coordinates than features.
+    leading = axes[:, lengths > FLAT * lengths[0]]
+    return np.hstack([constant, leading * np.sqrt(n_samples)])
 
 
 def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coarse: Solve) -> Solve:
@@ -110,7 +115,7 @@ def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coars
 
 def _smoother(G: SparseMatrix) -> Callable[[FloatArray, FloatArray], FloatArray]:
     """Chebyshev iteration that damps the upper part of the spectrum of G scaled by its diagonal."""
-    inverse = (1.0 / G.diagonal())[:, None]
+    inverse = _inverted(G.diagonal())
     highest = _largest_eigenvalue(G, np.sqrt(inverse))
     lowest = highest / SMOOTHED_RATIO
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2

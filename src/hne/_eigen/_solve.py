@@ -83,7 +83,7 @@ def _basis(
         elif solver == "direct":
             basis = direct_eigenvectors(alignment, count, tol, seed, n_threads)
         else:
-            precondition = preconditioner(alignment, samples, sizes.row_entries, n_threads)
+            precondition = preconditioner(alignment, samples, sizes, n_threads)
             basis = iterative_eigenvectors(alignment, precondition, count, tol, seed)
         if np.isfinite(basis).all() and basis.shape[1] >= count:
             return basis

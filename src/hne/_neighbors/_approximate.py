@@ -10,8 +10,8 @@ of pynndescent with the number of threads (benchmarks/approximate.py).
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hne._neighbors._exact import nearest, rank, rows_at_once
+from hne._progress import counted
 from hne._threads import map_blocks
 from hne._types import INT32_MAX, FloatArray, IndexArray
 
@@ -64,18 +65,22 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     index = InvertedFile(X, int(random.randint(INT32_MAX)), n_threads)
     sample = np.sort(random.choice(len(X), min(RECALL_ROWS, len(X)), replace=False))
     farthest_true = nearest(X, X[sample], n_neighbors, sample, n_threads)[1][:, -1:]
-    n_probes = _enough_probes(index, sample, farthest_true, n_neighbors)
+    block = rows_at_once(n_neighbors + SPARE, X.shape[1])
+    sample_blocks = [sample[start : start + block] for start in range(0, len(sample), block)]
+
+    def sample_lengths(n_probes: int) -> FloatArray:
+        return np.concatenate([index.search(rows, n_neighbors, n_probes)[1] for rows in sample_blocks])
+
+    n_probes = _enough_probes(sample_lengths, farthest_true, index.n_lists)
     indices = np.empty((len(X), n_neighbors), dtype=np.intp)
     distances = np.empty((len(X), n_neighbors))
-    block = rows_at_once(n_neighbors + SPARE, X.shape[1])
     # Rows of one list look into the same lists, which then stay in the cache: a third of the time less.
     blocks = [index.rows_by_list[start : start + block] for start in range(0, len(X), block)]
     short = []
-    for rows, (found, lengths) in zip(
-        blocks, map_blocks(lambda rows: index.search(rows, n_neighbors, n_probes), blocks, n_threads), strict=True
-    ):
-        indices[rows], distances[rows] = found, lengths
-        short.append(rows[np.isinf(lengths[:, -1])])
+    with closing(map_blocks(lambda rows: index.search(rows, n_neighbors, n_probes), blocks, n_threads)) as results:
+        for rows, (found, lengths) in zip(blocks, counted("search", results, len(blocks)), strict=True):
+            indices[rows], distances[rows] = found, lengths
+            short.append(rows[np.isinf(lengths[:, -1])])
     rest = np.concatenate(short)
     if rest.size:
         logger.info("neighbors: %d rows whose lists are too short are searched exactly", rest.size)
@@ -86,13 +91,12 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     return FoundNeighbors(indices, distances, recall)
 
 
-def _enough_probes(index: "InvertedFile", sample: IndexArray, farthest_true: FloatArray, n_neighbors: int) -> int:
+def _enough_probes(sample_lengths: Callable[[int], FloatArray], farthest_true: FloatArray, n_lists: int) -> int:
     """Smallest number of lists to probe that finds the target share of the sample's true neighbors, up to a limit."""
-    most = max(1, int(MAX_SHARE_PROBED * index.n_lists))
+    most = max(1, int(MAX_SHARE_PROBED * n_lists))
     n_probes = min(FIRST_PROBES, most)
     while n_probes < most:
-        _, lengths = index.search(sample, n_neighbors, n_probes)
-        recall = (lengths <= farthest_true).mean()
+        recall = (sample_lengths(n_probes) <= farthest_true).mean()
         logger.debug("neighbors: recall %.4f with %d lists probed", recall, n_probes)
         if recall >= TARGET_RECALL:
             break
@@ -112,7 +116,9 @@ class InvertedFile:
         self.n_lists = int(LISTS_PER_ROOT * np.sqrt(len(X)))
         centered = X - X.mean(axis=0)
         # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
-        self._points = (centered / (np.abs(centered).max() or 1.0)).astype(np.float32)
+        centered /= max(centered.max(), -centered.min()) or 1.0
+        self._points = centered.astype(np.float32)
+        del centered
         self._quantizer = faiss.IndexFlatL2(X.shape[1])
         self._index = faiss.IndexIVFFlat(self._quantizer, X.shape[1], self.n_lists)
         clustering = self._index.cp

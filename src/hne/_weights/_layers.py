@@ -7,6 +7,7 @@ threads. Two kernels compute a block: NumPy batches, and their numba twin for wo
 import importlib
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
@@ -75,8 +76,8 @@ def target_weights(
     starts = range(0, t, block)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
-    with library_threads(1):
-        blocks = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
+    mapped = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
+    with library_threads(1), closing(mapped) as blocks:
         for start, (w, joint, ids, number) in zip(starts, counted("blocks", blocks, len(starts)), strict=True):
             inner[start : start + block], counts[start : start + block] = w, number
             values.extend(joint)
