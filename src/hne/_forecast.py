@@ -23,7 +23,7 @@ from hne._validation import check_choice, check_integer
 from hne.exceptions import InputError, TooLargeError
 
 # What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
-# them: with these, forecasts of six problems are within 0.7 to 1.2 of the measured peak (benchmarks/forecasts.py).
+# them: with these, forecasts of six problems are 0.7 to 1.0 times the measured peak (benchmarks/forecasts.py).
 LIBRARIES, COMPILED = 180e6, 180e6
 # Size of the cloud on which neighbors' neighbors are counted, and the most neighbors there: rows grow with k. Many
 # dimensions take more samples to fill, and are more like a normal cloud than like a cube.
