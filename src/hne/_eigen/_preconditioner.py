@@ -25,7 +25,7 @@ logger = logging.getLogger("hne")
 
 # Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
 NEAR_NULL_COORDINATES = 3
-# Couplings below this share of the diagonals do not aggregate. No limit, and twice this one, converge more slowly on a roll.
+# Couplings below this share of the diagonals do not aggregate. No limit, or twice this one, takes more steps on a roll.
 STRENGTH = 0.08
 # Relative length below which a coordinate is none.
 FLAT = 1e-10
