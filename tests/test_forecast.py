@@ -35,14 +35,14 @@ def test_it_says_everything_in_a_line():
     line = str(forecast(20_000, 3, 8))
     assert "20000 x 3 with 8 neighbors, filling 2 dimensions: peak 0." in line
     assert "direct solver" in line
-    assert line.endswith("fits")
+    assert line.endswith("it fits.")
 
 
 @pytest.mark.parametrize("solver", ["auto", "direct", "iterative", "dense"])
 def test_what_does_not_fit_says_so(solver):
     huge = forecast(10**10, 3, 8, eigen_solver=solver)
     assert not huge.fits
-    assert str(huge).endswith("does not fit")
+    assert str(huge).endswith("or embed a part of the samples and transform the rest.")
 
 
 @pytest.mark.parametrize("extras", [True, False])
@@ -88,6 +88,8 @@ def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
 def test_bad_shapes_are_refused():
     with pytest.raises(InputError, match="n_neighbors=6 needs at least 7 samples, got n_samples=5"):
         forecast(5, 3)
+    with pytest.raises(InputError, match="n_components=5 needs at least 5 features, got n_features=3"):
+        forecast(100, 3, n_components=5)
     with pytest.raises(InputTypeError, match=r"n_samples must be an integer, got 1\.5"):
         forecast(1.5, 3)
     with pytest.raises(InputError, match="intrinsic_dimension must be at least 1, got 0"):

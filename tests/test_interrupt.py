@@ -73,6 +73,24 @@ def test_a_program_that_is_interrupted_while_it_factors_ends_in_good_order(backe
     assert run.stderr.rstrip().endswith("KeyboardInterrupt")
 
 
+def test_an_interrupted_search_does_not_write_to_what_is_gone():
+    script = """
+import os, signal, threading
+import numpy as np
+from hne._neighbors import knn_graph
+X = np.random.default_rng(0).random((200_000, 3))
+for delay in (0.02, 0.05, 0.1):
+    threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        knn_graph(X, 7, 2)
+    except KeyboardInterrupt:
+        pass
+print(knn_graph(X[:1000], 7, 2).n_samples, threading.active_count())
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "1000 1\n"), run.stderr
+
+
 def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
     watch, ended = Watch(), threading.Event()
 

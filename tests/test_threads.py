@@ -1,12 +1,16 @@
 """Threads: as many as asked for, results in order, an error or interrupt gets through."""
 
+import os
+import signal
+import sys
+import threading
 import time
 from contextlib import closing
 
 import pytest
 from threadpoolctl import threadpool_info
 
-from hne._threads import LibraryThreads, checkpoint, map_blocks, thread_count
+from hne._threads import LibraryThreads, checkpoint, load_unbroken, map_blocks, thread_count
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -94,3 +98,13 @@ def slow(done):
         done.append(item)
 
     return task
+
+
+def test_an_interrupt_waits_for_an_import(tmp_path, monkeypatch):
+    (tmp_path / "hne_slow_module.py").write_text("import time\ntime.sleep(0.3)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        load_unbroken("hne_slow_module")
+    assert load_unbroken("hne_slow_module").whole
+    del sys.modules["hne_slow_module"]

@@ -122,7 +122,8 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        is_multigrid = precondition_kind(sizes) == "multigrid"
+        # Short rows that are too many for pyamg are counted as well: more samples never need less.
+        is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
         return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
     entries, _ = dissection(sizes)
     triangle = CSR * sizes.triangle_entries
@@ -189,6 +190,8 @@ def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> N
 def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     """What to do about a problem that is too large."""
     hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
+    if solvers == ("dense",):
+        return f"Use eigen_solver='auto', {hints[0]}, or {hints[1]}."
     if "iterative" not in solvers and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")
     if find_spec("pypardiso") is None or find_spec("pyamg") is None:

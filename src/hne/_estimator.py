@@ -60,11 +60,13 @@ class HierarchicNeighborsEmbedding(
         "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
+        Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
     eigen_solver : {"auto", "dense", "direct", "iterative"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
-        dimensions that factors get too large. "auto" takes "dense" up to 500 samples, beyond that what is fastest
-        by the predicted size of the factors and fits into free memory; if that fails, the next.
+        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
+        samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
+        that fails, the next.
     tol : float, default=1e-7
         Angle in radians by which the embedding plane may still move when an iteration stops.
     n_jobs : int or None, default=-1

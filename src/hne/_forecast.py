@@ -53,6 +53,8 @@ class Forecast:
         Dimension that the samples were taken to fill.
     fits : bool
         Whether what is not there yet is free, with a reserve of a tenth.
+    advice : str
+        What to do where it does not fit.
     """
 
     n_samples: int
@@ -63,6 +65,7 @@ class Forecast:
     solver: str
     available_bytes: int
     fits: bool
+    advice: str
 
     @property
     def peak_bytes(self) -> float:
@@ -74,7 +77,8 @@ class Forecast:
         return (
             f"{self.n_samples} x {self.n_features} with {self.n_neighbors} neighbors, filling "
             f"{self.intrinsic_dimension} dimensions: peak {gigabytes(self.peak_bytes)} ({stages}; {self.solver} "
-            f"solver), {gigabytes(self.available_bytes)} free: {'fits' if self.fits else 'does not fit'}"
+            f"solver), {gigabytes(self.available_bytes)} free: "
+            + ("it fits." if self.fits else f"it does not fit. {self.advice}")
         )
 
     __repr__ = __str__
@@ -99,12 +103,13 @@ def forecast(
         As in :class:`hne.HierarchicNeighborsEmbedding`.
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
-        fill ten and more. None takes `n_components`.
+        fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
 
     Returns
     -------
     Forecast
-        `peak_bytes`, `fits`, and the bytes of each stage in `stages`; printed, it says all of it in a line.
+        `peak_bytes`, whether it `fits`, the `solver`, `advice`, and the bytes of each stage in `stages`; printed, it
+        says all of it in a line.
 
     Examples
     --------
@@ -120,6 +125,9 @@ def forecast(
     solver = check_choice("eigen_solver", eigen_solver, EIGEN_SOLVERS)
     filled = d if intrinsic_dimension is None else intrinsic_dimension
     filled = min(check_integer("intrinsic_dimension", filled, 1, "Try intrinsic_dimension=2"), D)
+    if d > D:
+        msg = f"n_components={d} needs at least {d} features, got n_features={D}. Lower n_components."
+        raise InputError(msg)
     if n <= k:
         msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
         raise InputError(msg)
@@ -142,7 +150,8 @@ def _foreseen(sizes: Sizes, n_features: int, dimension: int, solver: str, presen
         solver = min(considered, key=lambda one: solver_bytes(sizes, one))
     stages["eigenpairs"] = held + solver_bytes(sizes, solver)
     is_free = max(stages.values()) - present <= MEMORY_SHARE * free
-    return Forecast(n, n_features, int(k), dimension, stages, solver, free, is_free)
+    advice = "" if is_free else remedies(sizes, (solver,))
+    return Forecast(n, n_features, int(k), dimension, stages, solver, free, is_free, advice)
 
 
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
@@ -154,7 +163,7 @@ def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     if not expected.fits:
         msg = (
             f"an embedding of {n_samples} samples with n_neighbors={k} needs about {gigabytes(expected.peak_bytes)}, "
-            f"got {gigabytes(expected.available_bytes)} of free memory. {remedies(sizes, (expected.solver,))}"
+            f"got {gigabytes(expected.available_bytes)} of free memory. {expected.advice}"
         )
         raise TooLargeError(msg)
 

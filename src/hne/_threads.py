@@ -1,9 +1,12 @@
 """Threads: how many, and a map over blocks whose order and bits do not depend on it."""
 
+import importlib
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import ModuleType
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
@@ -43,6 +46,15 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
         # An interrupt drops the blocks that have not begun, and those that have at their next checkpoint.
         given_up.set()
         pool.shutdown(cancel_futures=True)
+
+
+def load_unbroken(module: str) -> ModuleType:
+    """Import a module; an interrupt waits until it is whole, because half a numba stays broken for the session."""
+    if module in sys.modules:
+        return sys.modules[module]
+    # Interrupts are for the main thread alone.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(importlib.import_module, module).result()
 
 
 class LibraryThreads:

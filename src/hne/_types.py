@@ -171,9 +171,13 @@ class Certificate:
         return self.gap > self.resolution
 
     def __str__(self) -> str:
+        bound = self.relative_residuals.max()
+        angle = f"plane right to {bound:.1e} rad or better" if bound < 1 else "gap below the rounding of G: no bound"
+        told = "told apart" if self.is_resolved else "NOT told apart"
         return (
-            f"residuals {self.residuals.max():.1e} (rounding {self.rounding:.1e}, gap {self.gap:.1e}), "
-            f"orthogonal to {self.orthogonality:.1e}, eigenvalues to {self.ritz_error:.1e}"
+            f"residuals at most {self.residuals.max():.1e}, gap to the next eigenvalue {self.gap:.1e} ({angle}); "
+            f"vectors orthonormal to {self.orthogonality:.1e}; eigenvalues right to {self.ritz_error:.1e} of their "
+            f"size, and {told} from the next"
         )
 
 

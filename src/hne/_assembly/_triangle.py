@@ -4,7 +4,6 @@ SciPy's sparse product computes both triangles of either term on one thread; abo
 compiled kernel sums both terms straight into the rows of one triangle, on all threads, some three times faster.
 """
 
-import importlib
 from contextlib import closing
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 
 from hne._progress import counted
-from hne._threads import map_blocks
+from hne._threads import load_unbroken, map_blocks
 from hne._types import Alignment, SparseMatrix, index_kind
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
@@ -39,7 +38,7 @@ def upper_triangle(alignment: Alignment, n_threads: int = 1, kernel: str | None 
 
 def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads: int, block_rows: int) -> SparseMatrix:
     # numba is loaded where it is worth it, and its functions have no signature that a type checker reads.
-    kernels: Any = importlib.import_module("hne._assembly._compiled")
+    kernels: Any = load_unbroken("hne._assembly._compiled")
     n = A.shape[0]
     columns_A, columns_B = A.tocsc(), B.tocsc()
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]

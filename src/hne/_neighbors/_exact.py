@@ -8,12 +8,14 @@ near as its k-th. Rows that are not (ties, duplicates, digits lost in a product)
 
 import logging
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from hne._progress import counted
+from hne._threads import map_blocks
 from hne._types import FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
@@ -54,7 +56,7 @@ def nearest(
     pending = np.arange(len(targets))
     if method == "tree":
         tree = cKDTree(X, balanced_tree=False)
-        search, spare = _tree_search(tree, targets, n_threads), TREE_SPARE
+        search, spare = _tree_search(tree, targets), TREE_SPARE
         if targets is X:
             # Neighbors in space look into the same leaves, which then stay in the cache: half the time at n = 200 000.
             pending = tree.indices
@@ -67,23 +69,25 @@ def nearest(
     n_candidates = min(n_neighbors + spare, len(X))
     while pending.size:
         block = _block_rows(X, n_candidates, proposer)
-        unfinished = []
-        starts = range(0, pending.size, block)
-        for start in counted("search", starts, len(starts)):
-            rows = pending[start : start + block]
+        blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
+
+        def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
+            """Write the neighbors of these rows, and tell which of them are not final."""
             candidates, others_beyond = search(rows, n_candidates)
             banned = None if leave_out is None else leave_out[rows]
             found, lengths = rank(X, targets[rows], candidates, banned)
             indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
-            if n_candidates < len(X):
-                unfinished.append(rows[lengths[:, n_neighbors - 1] >= others_beyond])
+            return rows[lengths[:, n_neighbors - 1] >= others_beyond] if n_candidates < len(X) else rows[:0]
+
+        with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
+            unfinished = list(counted("search", results, len(blocks)))
         pending = np.concatenate(unfinished) if unfinished else pending[:0]
         if not pending.size:
             break
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
         if proposer == "brute" and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
             # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
-            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, n_threads)
+            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets)
         n_candidates = min(2 * n_candidates, len(X))
     return indices, distances, method
 
@@ -117,9 +121,10 @@ def rank(
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
 
-def _tree_search(tree: cKDTree, targets: FloatArray, n_threads: int) -> Search:
+def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
-        lengths, candidates = tree.query(targets[rows], n_candidates, workers=n_threads)
+        # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
+        lengths, candidates = tree.query(targets[rows], n_candidates)
         return candidates, lengths[:, -1] * (1 - ROUNDING)
 
     return search

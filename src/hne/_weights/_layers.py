@@ -4,7 +4,6 @@ Rows are independent of each other, so the result has the same bits for any bloc
 threads. Two kernels compute a block: NumPy batches, and their numba twin for work worth its start.
 """
 
-import importlib
 import logging
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hne._progress import counted
-from hne._threads import checkpoint, library_threads, map_blocks
+from hne._threads import checkpoint, library_threads, load_unbroken, map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights, index_kind
 from hne.exceptions import InputError
 
@@ -62,7 +61,7 @@ def target_weights(
     kernel : "numpy" or "numba", None to choose by the amount of work.
     """
     kernel = kernel or choose_kernel(graph, settings)
-    module = importlib.import_module(KERNELS[kernel])
+    module = load_unbroken(KERNELS[kernel])
     logger.info("weights: %s kernel, %d targets", kernel, len(targets))
     block = block_rows(graph.n_neighbors)
 
