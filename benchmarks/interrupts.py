@@ -22,6 +22,8 @@ CASES = (
 )
 CHILD = """
 import json, os, signal, sys, threading, time
+# A shell's background jobs are born deaf to SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 name, n, task, delay, hidden = json.loads(sys.argv[1])
 for package in hidden:
     sys.modules[package] = None

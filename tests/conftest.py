@@ -1,8 +1,9 @@
 """Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
 
-from pathlib import Path
+from pathlib import signal
 
 import numpy as np
+import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -15,6 +16,14 @@ settings.register_profile(
     "hne", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("hne")
+
+
+@pytest.fixture
+def hears_interrupts():
+    """Background jobs of a shell are born deaf to SIGINT, and so are tests that run in one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def frozen(array):

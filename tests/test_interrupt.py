@@ -23,6 +23,7 @@ from tests.test_progress import Notebook
 # Interrupts itself when the first step of a task is done, and tells which threads do not end.
 SCRIPT = """
 import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from hne import embed
 from hne._progress import listening
 from hne.datasets import make_swiss_roll
@@ -76,6 +77,7 @@ def test_a_program_that_is_interrupted_while_it_factors_ends_in_good_order(backe
 def test_an_interrupted_search_does_not_write_to_what_is_gone():
     script = """
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from hne._neighbors import knn_graph
 X = np.random.default_rng(0).random((200_000, 3))
@@ -91,6 +93,7 @@ print(knn_graph(X[:1000], 7, 2).n_samples, threading.active_count())
     assert (run.returncode, run.stdout) == (0, "1000 1\n"), run.stderr
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
     watch, ended = Watch(), threading.Event()
 
@@ -106,6 +109,7 @@ def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
     assert ended.is_set()
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(monkeypatch, caplog):
     monkeypatch.setattr(_interrupt, "GRACE", 0.05)
     release, cleaned = threading.Event(), threading.Event()

@@ -100,6 +100,7 @@ def slow(done):
     return task
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_an_interrupt_waits_for_an_import(tmp_path, monkeypatch):
     (tmp_path / "hne_slow_module.py").write_text("import time\ntime.sleep(0.3)\nwhole = True\n")
     monkeypatch.syspath_prepend(tmp_path)
