@@ -1,9 +1,9 @@
 """Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
 
-from pathlib import signal
+import signal
+from pathlib import Path
 
 import numpy as np
-import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
