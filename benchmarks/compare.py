@@ -32,7 +32,7 @@ def measure() -> str:
     text = [
         f"## {TITLE}",
         "",
-        f"n = {N_SAMPLES}, each run in a fresh process of at most {LIMIT:g} s; imports and compilation are not counted.",
+        f"n = {N_SAMPLES}, each run in a fresh process of at most {LIMIT:g} s; imports and compilation not counted.",
         "All methods get the same k, and those that have one the same reg. A sphere is not flat: nobody can bring its",
         "error to 0.",
         "",
