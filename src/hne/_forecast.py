@@ -31,7 +31,8 @@ CLOUD, LARGE_CLOUD, CLOUD_NEIGHBORS = 4_000, 8_000, 30
 CUBE_MAX_DIMENSION = 3
 # k-d tree, candidates and their distances, a sample.
 TREE_BYTES = 160
-# Beyond as many features as a tree takes (`_neighbors/_exact`), search works on a copy in double and one in single precision.
+# Beyond as many features as a tree takes (as in `_neighbors/_exact`), search works on
+# a copy in double and one in single precision.
 TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 # Share of reserve in the array that joint weights grow in.
 RESERVE = 1.2
