@@ -62,11 +62,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Row i lists the k nearest samples to sample i, nearest first and never i itself."""
+    """Row i lists the nearest samples to sample i, nearest first and never i itself.
+
+    Rows may be of unequal length: behind its last neighbor a row has index -1 and distance inf.
+    """
 
     indices: IndexArray  # (n, k)
     distances: FloatArray  # (n, k), ascending along a row
-    method: str  # how it was found: "tree", "brute" or "approximate"
+    method: str  # how it was found: "tree", "brute", "approximate", "metric" or "given"
     recall: float = 1.0  # share of true neighbors, measured on a sample of rows where the search is approximate
 
     @property
@@ -76,7 +79,7 @@ class NeighborGraph:
 
     @property
     def n_neighbors(self) -> int:
-        """Number of neighbors a sample, k."""
+        """Number of neighbors a sample, k; the largest where rows are unequal."""
         return int(self.indices.shape[1])
 
     def __str__(self) -> str:
