@@ -14,9 +14,11 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_validation", "_files", "_progress", "_threads", "_memory", "_units"},
+    {"_samples", "_files", "_progress", "_threads", "_memory"},
+    {"_validation", "_units", "_distinct", "_principal"},
     {"_assembly", "_costs"},
-    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_forecast", "_reconstruction"},
+    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_layout", "_forecast", "_reconstruction"},
+    {"_parts", "_notices"},
     {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
     {"_estimator", "plots"},
     {"cli"},

@@ -51,8 +51,8 @@ def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
     real = _extension.target_weights
     monkeypatch.setattr(_extension, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
     for kernel in ("numpy", "numba"):
-        weights = replace(model._fitted.weights, kernel=kernel)
-        model._fitted = replace(model._fitted, weights=weights)
+        core = model._fitted.core
+        model._fitted = replace(model._fitted, core=replace(core, weights=replace(core.weights, kernel=kernel)))
         model.transform(roll.X[:2] + 0.1)
     assert asked == ["numpy", "numba"]
 

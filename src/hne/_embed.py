@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from hne._alignment import alignment
-from hne._eigen import bottom_eigenpairs
+from hne._distinct import distinct_samples
 from hne._forecast import check_fits
-from hne._neighbors import knn_graph
-from hne._pieces import connected_pieces
+from hne._neighbors import given_graph, knn_graph
+from hne._notices import check_connected, warn_of
+from hne._parts import embedded_pieces, joined
+from hne._pieces import connected_pieces, thin_links
 from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
+from hne._samples import Samples, width
 from hne._threads import library_threads, thread_count
-from hne._types import EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._types import Core, Distinct, Embedding, NeighborGraph, Settings
 from hne._units import units_of
-from hne._validation import check_samples, check_settings
+from hne._validation import check_places, check_samples, check_settings, output_kind
 from hne._weights import layer_weights
-from hne.exceptions import CloseEigenvaluesWarning, DisconnectedGraphWarning, NeighborRecallWarning
 
 STAGES = ("neighbors", "pieces", "weights", "eigenpairs")
 
-# Share of true neighbors below which a user is told: one neighbor in ten is wrong.
-LOW_RECALL = 0.9
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
 
@@ -35,8 +34,8 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The samples, one a row.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples, one a row; or with metric="precomputed" their distances.
     **parameters
         Those of :class:`hne.HierarchicNeighborsEmbedding`, with the same defaults.
 
@@ -56,66 +55,45 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
     ((20, 1), array([ 5., 10.]))
     """
     settings = check_settings(parameters)
-    return walk(check_samples(X, settings), settings)
+    return walk(check_samples(X, settings), settings, output_kind(X))
 
 
-def walk(X: FloatArray, settings: Settings) -> Embedding:
-    """Go from checked samples to their embedding."""
-    units = units_of(X)
+def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
+    """Go from checked samples to their embedding; copies of a sample count once."""
+    distinct = distinct_samples(X)
+    check_places(distinct, settings)
+    X = _at_places(X, distinct)
+    units = units_of(X, moved=settings.metric == "euclidean")
     X = units.of(X)
     n_threads = thread_count(settings.n_jobs)
-    if len(X) >= FORECAST_MIN_SAMPLES:
-        check_fits(len(X), X.shape[1], settings)
+    if X.shape[0] >= FORECAST_MIN_SAMPLES:
+        check_fits(X.shape[0], width(X), settings)
     with library_threads(n_threads), shown(settings.verbose):
-        k, search = settings.n_neighbors, settings.neighbors
-        graph = stage("neighbors", knn_graph, X, k, n_threads, search, settings.random_state)
+        graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
         pieces = stage("pieces", connected_pieces, graph)
+        check_connected(pieces, graph, settings)
+        thin = thin_links(graph)
+        if pieces.count > 1 and settings.pieces == "join":
+            graph = joined(graph, pieces, X, settings, n_threads)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
-        pairs = stage("eigenpairs", bottom_eigenpairs, alignment(weights, settings.gamma), settings, n_threads, X)
+        found = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
-    if graph.recall < LOW_RECALL:
-        _warn_of_recall(graph)
-    if pieces.count > 1:
-        _warn_of_pieces(pieces, graph)
-    elif not pairs.certificate.is_resolved:
-        _warn_of_close_eigenvalues(pairs)
-    return Embedding(settings, graph, pieces, weights, pairs, errors)
+    core = Core(X, graph, pieces, thin, weights, found.parts, found.Y, errors)
+    result = Embedding(settings, distinct, units, core, dtype)
+    warn_of(result)
+    return result
 
 
-def _warn_of_pieces(pieces: Pieces, graph: NeighborGraph) -> None:
-    sizes = ", ".join(str(size) for size in pieces.sizes[:5]) + (", ..." if pieces.count > 5 else "")
-    copies = int((graph.distances[:, -1] == 0).sum())
-    cause = f" {copies} samples have only exact copies of themselves as neighbors: drop copies." if copies else ""
-    msg = (
-        f"the neighbor graph has {pieces.count} pieces (of {sizes} samples): the embedding separates the pieces "
-        f"and shows little of what is inside each.{cause} Raise n_neighbors (now {graph.n_neighbors}), or embed "
-        "each piece on its own (see piece_labels_)."
-    )
-    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+def neighbor_graph(X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
+    """The graph over places: searched, or as given."""
+    given = settings.neighbors
+    if isinstance(given, NeighborGraph):
+        return given_graph(X, given, distinct, settings.n_neighbors)
+    metric, params = settings.metric, settings.metric_params
+    return knn_graph(X, settings.n_neighbors, n_threads, given, settings.random_state, metric, params)
 
 
-def _warn_of_recall(graph: NeighborGraph) -> None:
-    msg = (
-        f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
-        "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
-        "neighbors='exact'."
-    )
-    warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
-
-
-def _warn_of_close_eigenvalues(pairs: EigenPairs) -> None:
-    d, proof = len(pairs.values), pairs.certificate
-    msg = (
-        f"eigenvalues {d} and {d + 1} after the constant one, {pairs.values[-1]:.2e} and {pairs.next_value:.2e}, are "
-        f"closer than float64 tells apart ({proof.resolution:.1e}): the embedding is one of many that are equally "
-        f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
-    )
-    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
-
-
-def _frames_up() -> int:
-    """Frames between the warning and the first caller outside the package, whichever door was used."""
-    frame, level = sys._getframe(1), 1  # noqa: SLF001
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):
-        frame, level = frame.f_back, level + 1
-    return level
+def _at_places(X: Samples, distinct: Distinct) -> Samples:
+    """The first sample of each place; of distances, those among them."""
+    rows = X[distinct.first]
+    return rows.among(distinct.first) if hasattr(rows, "among") else rows

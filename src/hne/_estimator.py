@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
-from hne._extension import place
+from hne._extension import lift, place
 from hne._progress import shown, stage
 from hne._reconstruction import rebuild
-from hne._types import Embedding, FloatArray
-from hne._units import check_within_reach, units_of
-from hne._validation import check_new_samples, check_samples, check_settings
+from hne._samples import Distances
+from hne._types import PRECOMPUTED, Embedding, FloatArray, SparseMatrix
+from hne._units import check_within_reach
+from hne._validation import check_new_samples, check_points, check_samples, check_settings, output_kind
+from hne.exceptions import InputError
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
@@ -55,12 +58,26 @@ class HierarchicNeighborsEmbedding(
     include_self : bool, default=True
         Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
         whose reconstruction errors are small in part because of it.
-    neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are searched. "exact" takes a tree up to 12 features, and else time of n^2 D.
+    metric : str or callable, default="euclidean"
+        The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
+        are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
+        them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
+        (some 25 times `n_neighbors`) to know the distances among neighbors' neighbors.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as p of "minkowski".
+    neighbors : str, sparse matrix or pair of arrays, default="auto"
+        How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
+        of distances or as (indices, distances), short rows filled up with -1, of which the nearest `n_neighbors` are
+        taken. "exact" takes a tree up to 12 features, and else time of n^2 D.
         "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
         Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
+    pieces : {"separate", "join", "largest", "raise"}, default="separate"
+        What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
+        embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
+        `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
+        "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
     eigen_solver : {"auto", "dense", "direct", "iterative"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
@@ -82,12 +99,14 @@ class HierarchicNeighborsEmbedding(
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates Y: orthonormal, centered columns of fixed sign.
+        The coordinates Y: columns orthonormal and centered over the distinct samples, of fixed sign. float32 where X
+        is, computed in float64. Copies of a sample share one place and count once.
     eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending.
+        The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending. With several pieces, this and what else is
+        said of eigenvectors is about the largest; empty where that is too small to have any.
     eigen_residuals_ : ndarray of shape (n_components,)
         Lengths of G y - lambda y.
-    eigen_certificate_ : Certificate
+    eigen_certificate_ : Certificate or None
         The proof that columns of `embedding_` are eigenvectors, measured on themselves: `residuals`, the `gap` to
         the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
         eigenvalues can be told apart (`is_resolved`).
@@ -96,11 +115,14 @@ class HierarchicNeighborsEmbedding(
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
         W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
     reconstruction_errors_ : ndarray of shape (n_samples,)
-        Length of each sample minus its rebuilt self, through the joint weights.
+        Length of each sample minus its rebuilt self, through the joint weights; NaN for one without neighbors.
     reconstruction_error_ : float
         Their mean, the error of the paper's tables.
+    reconstruction_includes_self_ : bool
+        Whether samples took part in rebuilding themselves, which makes these errors small: `include_self` of the fit.
     neighbor_method_ : str
-        The search that ran: "tree" and "brute" are exact, "approximate" is not.
+        The search that ran: "tree", "brute" and "metric" (all distances) are exact, "approximate" is not;
+        "precomputed" and "given" where distances or neighbors were.
     neighbor_recall_ : float
         Share of neighbors that are true ones: 1.0 where the search was exact, else measured on a sample of
         rows. Less than 0.9 raises a `NeighborRecallWarning`.
@@ -108,8 +130,14 @@ class HierarchicNeighborsEmbedding(
         Connected pieces of the neighbor graph. More than one raises a `DisconnectedGraphWarning`.
     piece_labels_ : ndarray of shape (n_samples,)
         The piece of each sample, 0 the largest.
+    is_embedded_ : ndarray of shape (n_samples,)
+        Whether each sample has coordinates: all True but with pieces="largest".
+    thin_links_ : ndarray of shape (n_links, 2)
+        Pairs of samples whose link is all that holds two parts of a piece together.
+    n_distinct_ : int
+        Samples that differ: all but copies.
     n_features_in_ : int
-        Features seen in `fit`.
+        Features seen in `fit`; samples, where X holds distances.
     feature_names_in_ : ndarray of str
         Their names, where X has them.
 
@@ -135,7 +163,10 @@ class HierarchicNeighborsEmbedding(
         gamma: float = 1.0,
         n_rounds: int = 1,
         include_self: bool = True,
-        neighbors: str = "auto",
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        neighbors: Any = "auto",
+        pieces: str = "separate",
         eigen_solver: str = "auto",
         tol: float = 1e-7,
         n_jobs: int | None = -1,
@@ -150,7 +181,10 @@ class HierarchicNeighborsEmbedding(
         self.gamma = gamma
         self.n_rounds = n_rounds
         self.include_self = include_self
+        self.metric = metric
+        self.metric_params = metric_params
         self.neighbors = neighbors
+        self.pieces = pieces
         self.eigen_solver = eigen_solver
         self.tol = tol
         self.n_jobs = n_jobs
@@ -163,9 +197,9 @@ class HierarchicNeighborsEmbedding(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, one a row. A float64 array is kept, not copied: do not change it while the model is
-            in use.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row: an array, a data frame of numbers, a sparse matrix (which stays sparse); or with
+            metric="precomputed" their distances, (n_samples, n_samples).
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -177,28 +211,43 @@ class HierarchicNeighborsEmbedding(
         settings = check_settings(self.get_params(deep=False))
         samples = check_samples(X, settings)
         with called_back(self, X, y, len(STAGES)):
-            result = walk(samples, settings)
+            result = walk(samples, settings, output_kind(X))
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
-            self._samples = samples
             self._set_fitted(result)
         return self
 
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result
         self.embedding_ = result.Y
-        self.eigenvalues_ = result.eigenpairs.values
-        self.eigen_residuals_ = result.eigenpairs.residuals
-        self.eigen_certificate_ = result.eigenpairs.certificate
-        self.eigen_solver_ = result.eigenpairs.solver
-        self.inner_weights_ = result.weights.W
-        self.joint_weights_ = result.weights.J
-        self.reconstruction_errors_ = result.reconstruction_errors
-        self.reconstruction_error_ = float(result.reconstruction_errors.mean())
+        pairs = result.eigenpairs
+        self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values
+        self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals
+        self.eigen_certificate_ = None if pairs is None else pairs.certificate
+        self.eigen_solver_ = "none" if pairs is None else pairs.solver
+        errors = result.reconstruction_errors
+        self.reconstruction_errors_ = errors
+        self.reconstruction_error_ = float(np.nanmean(errors)) if np.isfinite(errors).any() else float("nan")
+        self.reconstruction_includes_self_ = result.settings.include_self
         self.neighbor_method_ = result.graph.method
         self.neighbor_recall_ = result.graph.recall
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
+        self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
+        self.thin_links_ = result.thin_links
+        self.n_distinct_ = result.distinct.n_places
+
+    @property
+    def inner_weights_(self) -> SparseMatrix:
+        """W, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.weights.W
+
+    @property
+    def joint_weights_(self) -> SparseMatrix:
+        """J, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.weights.J
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002
         """Embed the samples of X and return their coordinates.
@@ -225,13 +274,13 @@ class HierarchicNeighborsEmbedding(
         coordinates are (gamma w Y + j Y) / (gamma + 1), which minimize its share of the objective while the
         fitted samples stay where they are. Each row is placed on its own, whatever else X holds. The one
         difference from the fit: nobody has a new sample as a neighbor, so it is not in its own outer layer.
-        Of fitted samples that are exact copies of each other, the first one's coordinates are returned. A sample
+        Neighbors are those of the piece that its nearest one is in. A sample
         far from all fitted ones is placed somewhere among its nearest, without a warning.
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features)
-            Samples in the units of the fitted ones.
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples in the units of the fitted ones; with metric="precomputed" their distances to the fitted samples.
 
         Returns
         -------
@@ -239,24 +288,62 @@ class HierarchicNeighborsEmbedding(
             Their coordinates.
         """
         check_is_fitted(self)
-        units = units_of(self._samples)
-        matrix = check_new_samples(X)
+        fitted = self._fitted
+        matrix = check_new_samples(X, fitted.core.X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        new = check_within_reach(matrix, units)
-        with shown(self._fitted.settings.verbose):
-            return stage("placing", place, new, units.of(self._samples), self._fitted)
+        new = check_within_reach(matrix, fitted.units)
+        with shown(fitted.settings.verbose):
+            return stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
 
-    def reconstruct(self) -> FloatArray:
+    def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
+        """Samples whose coordinates would be these points of the embedding.
+
+        The way of `transform` gone back: weights rebuild a point from its nearest fitted samples in the embedding and
+        their neighbors, and the samples themselves are added up with these weights. A fitted sample's own
+        coordinates give that sample.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_points, n_components)
+            Points of the embedding.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+            Their samples; a CSR array where X was sparse.
+        """
+        check_is_fitted(self)
+        self._check_has_coordinates("inverse_transform")
+        points = check_points(Y, self._n_features_out)
+        with shown(self._fitted.settings.verbose):
+            lifted = self._fitted.units.undo(stage("lifting", lift, points, self._fitted))
+        return lifted.astype(self.embedding_.dtype, copy=False)
+
+    def reconstruct(self) -> FloatArray | SparseMatrix:
         """Rebuild the fitted samples from their neighbors' neighbors.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is.
+            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is. A CSR array where
+            X was sparse.
         """
         check_is_fitted(self)
-        units = units_of(self._samples)
-        return units.undo(rebuild(units.of(self._samples), self.joint_weights_))
+        self._check_has_coordinates("reconstruct")
+        core, distinct = self._fitted.core, self._fitted.distinct
+        return self._fitted.units.undo(rebuild(core.X, core.weights.J))[distinct.place]
+
+    def _check_has_coordinates(self, method: str) -> None:
+        if isinstance(self._fitted.core.X, Distances):
+            msg = f"{method} needs samples with coordinates, got distances in fit. Fit coordinates with another metric."
+            raise InputError(msg)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == PRECOMPUTED
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     @property
     def _n_features_out(self) -> int:

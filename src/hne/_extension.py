@@ -1,40 +1,119 @@
-"""New X -> Y: place new samples by the weights that rebuild them from the fitted ones, row by row."""
+"""New X -> Y and Y -> X: place new samples, and lift points of the embedding, by weights that rebuild them, row by row."""
+
+from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import issparse
 
-from hne._neighbors import nearest
+from hne._neighbors import nearest, nearest_by
+from hne._reconstruction import rebuild
+from hne._samples import Distances, Samples
 from hne._threads import thread_count
-from hne._types import Embedding, FloatArray, IndexArray
+from hne._types import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne._weights import target_weights
 
+# Takes rows of targets, samples to search among (None for all) and a number; gives the nearest and their distances.
+Search = Callable[[IndexArray, IndexArray | None, int], tuple[IndexArray, FloatArray]]
 
-def place(new: FloatArray, X: FloatArray, fitted: Embedding) -> FloatArray:
-    """Coordinates (t, d) of new samples, given the fitted samples X in the same units.
+
+def place(new: Samples, fitted: Embedding) -> FloatArray:
+    """Coordinates (t, d) of new samples, in the units of the fitted ones.
 
     With inner weights w and joint weights j of a new sample, found as in the fit from its nearest fitted
     samples and their neighbors, its coordinates y minimize gamma |y - w Y|^2 + |y - j Y|^2: the share that one
     more sample would have in the objective, the fitted ones held still. A fitted sample keeps its own.
     """
-    settings, Y = fitted.settings, fitted.Y
+    settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
-    own, distances, _ = nearest(X, new, settings.n_neighbors, n_threads=n_threads)
-    nobody = np.full(len(new), -1)
-    weights = target_weights(X, new, own, fitted.graph, nobody, settings, fitted.weights.kernel, n_threads)
+    if isinstance(new, Distances):
+        new = new.among(fitted.distinct.first)
+
+    def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
+        X, targets = core.X, new[rows]
+        if among is not None:
+            X, targets = (None, targets.among(among)) if isinstance(targets, Distances) else (X[among], targets)
+        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, count, None, n_threads)
+        return found, lengths
+
+    own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
+    weights = _weights_of(core.X, new, own, core, settings, n_threads)
+    Y = core.Y
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / (settings.gamma + 1.0)
-    for row in np.flatnonzero(distances[:, 0] == 0):
-        sample = _same_sample(new[row], X, own[row])
-        if sample is not None:
-            placed[row] = Y[sample]
+    same = _same_places(new, core.X, own, distances)
+    placed[same >= 0] = Y[same[same >= 0]]
     return placed
 
 
-def _same_sample(x: FloatArray, X: FloatArray, nearest_samples: IndexArray) -> int | None:
-    """The first fitted sample that equals x: among its nearest, or among all where those do not include it.
+def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
+    """Samples (t, D), in the units of the fitted ones, whose coordinates would be these points of the embedding.
 
-    Samples closer than 1e-162 have a distance of zero without being equal, and there may be more of them than k.
+    The way of `place` gone back: weights rebuild a point from its nearest fitted places and their neighbors in the
+    embedding, and the samples there are added up with them. At a fitted sample's place, it is that sample.
     """
-    for candidates in (np.sort(nearest_samples), np.arange(len(X))):
-        equal = candidates[(X[candidates] == x).all(axis=1)]
-        if len(equal):
-            return int(equal[0])
-    return None
+    settings, core = fitted.settings, fitted.core
+    n_threads = thread_count(settings.n_jobs)
+    is_embedded = np.flatnonzero(np.isfinite(core.Y[:, 0]))
+
+    def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
+        among = is_embedded if among is None else among
+        found, lengths, _ = nearest(core.Y[among], points[rows], min(count, len(among)), n_threads=n_threads)
+        return among[found], lengths
+
+    own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
+    weights = _weights_of(core.Y, points, own, core, settings, n_threads)
+    mixed = (settings.gamma * weights.W + weights.J) / (settings.gamma + 1.0)
+    lifted = rebuild(core.X, mixed)
+    same = _same_places(points, core.Y, own, distances)
+    rows = np.flatnonzero(same >= 0)
+    if rows.size:
+        if issparse(lifted):
+            lifted = lifted.tolil()
+        lifted[rows] = core.X[same[rows]]
+    return lifted.tocsr() if issparse(lifted) else lifted
+
+
+def _within_a_piece(search: Search, count: int, core: Core, k: int) -> tuple[IndexArray, FloatArray]:
+    """The k nearest of each target in the piece of its nearest: a row of the width of the graph, -1 behind the last."""
+    width = core.graph.n_neighbors
+    k = min(k, width)
+    everyone = np.arange(count)
+    found, lengths = search(everyone, None, min(k, core.Y.shape[0]))
+    own, distances = np.full((count, width), -1, dtype=np.intp), np.full((count, width), np.inf)
+    own[:, : found.shape[1]], distances[:, : found.shape[1]] = found, lengths
+    if core.pieces.count == 1:
+        return own, distances
+    label = np.where(own >= 0, core.pieces.labels[own], -1)
+    strays = np.flatnonzero(((label != label[:, :1]) & (own >= 0)).any(axis=1))
+    for piece in np.unique(label[strays, 0]):
+        members = np.flatnonzero(core.pieces.labels == piece)
+        rows = strays[label[strays, 0] == piece]
+        nearby, lengths = search(rows, members, min(k, len(members)))
+        own[rows], distances[rows] = -1, np.inf
+        own[rows, : nearby.shape[1]] = np.where(nearby >= 0, nearby, -1)
+        distances[rows, : nearby.shape[1]] = lengths
+    return own, distances
+
+
+def _weights_of(
+    X: Samples, targets: Samples, own: IndexArray, core: Core, settings: Settings, n_threads: int
+) -> Weights:
+    nobody = np.full(len(own), -1)
+    return target_weights(X, targets, own, core.graph, nobody, settings, core.weights.kernel, n_threads)
+
+
+def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: FloatArray) -> IndexArray:
+    """The fitted sample that each target equals, -1 for none."""
+    if isinstance(targets, Distances):
+        return np.where(distances[:, 0] == 0, own[:, 0], -1)
+    same = np.where(_differences(X[own[:, 0]], targets) == 0, own[:, 0], -1)
+    # Samples closer than 1e-162 have a distance of zero without being equal, and there may be more of them than k.
+    for row in np.flatnonzero((distances[:, 0] == 0) & (same < 0)):
+        equal = np.flatnonzero(_differences(X, targets[row : row + 1]) == 0)
+        same[row] = equal[0] if equal.size else -1
+    return same
+
+
+def _differences(X: Samples, targets: Samples) -> IndexArray:
+    """Number of values in which rows differ."""
+    counts: IndexArray = np.asarray((X != targets).sum(axis=1)).ravel()
+    return counts

@@ -1,26 +1,55 @@
 """X, J -> X rebuilt: each sample as the weighted sum of its outer layer, and how far off that is."""
 
 import numpy as np
+from scipy.sparse import issparse
 
+from hne._samples import Distances, Samples, gram_of_distances, width
 from hne._types import FloatArray, SparseMatrix
 
 BLOCK_BYTES = 2**25
 
 
-def rebuild(X: FloatArray, J: SparseMatrix) -> FloatArray:
+def rebuild(X: FloatArray | SparseMatrix, J: SparseMatrix) -> FloatArray | SparseMatrix:
     """Rebuild targets (t, D) from the samples X by weights J (t, n), whose rows sum to one."""
+    if issparse(X):
+        return J @ X
     # J X = mean + J (X - mean), which keeps the digits of data far from the origin.
     center = X.mean(axis=0)
     rebuilt: FloatArray = J @ (X - center) + center
     return rebuilt
 
 
-def reconstruction_errors(X: FloatArray, J: SparseMatrix) -> FloatArray:
-    """Length of x_i - sum_j J_ij x_j for each sample, the error of the paper's tables."""
-    centered = X - X.mean(axis=0)
-    errors = np.empty(len(X))
-    block = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(X), block):
-        rows = slice(start, start + block)
-        errors[rows] = np.linalg.norm(centered[rows] - J[rows] @ centered, axis=1)
+def reconstruction_errors(X: Samples, J: SparseMatrix) -> FloatArray:
+    """Length of x_i - sum_j J_ij x_j for each sample, the error of the paper's tables; NaN where row i is empty."""
+    if isinstance(X, Distances):
+        errors = _errors_from_distances(X, J)
+    else:
+        errors = np.empty(X.shape[0])
+        centered = X if issparse(X) else X - X.mean(axis=0)
+        block = max(1, BLOCK_BYTES // (8 * width(X) * (max(1, J.nnz // J.shape[0]) if issparse(X) else 1)))
+        for start in range(0, len(errors), block):
+            rows = slice(start, start + block)
+            errors[rows] = _lengths(centered[rows] - J[rows] @ centered)
+    errors[np.diff(J.indptr) == 0] = np.nan
+    return errors
+
+
+def _lengths(difference: FloatArray | SparseMatrix) -> FloatArray:
+    if not issparse(difference):
+        return np.linalg.norm(difference, axis=1)
+    return np.sqrt(np.asarray(difference.multiply(difference).sum(axis=1), dtype=np.float64).ravel())
+
+
+def _errors_from_distances(X: Distances, J: SparseMatrix) -> FloatArray:
+    """|x - J x|^2 = v' K v with K the Gram matrix of the differences from x, for rows with equally many weights."""
+    errors, sizes = np.zeros(X.shape[0]), np.diff(J.indptr)
+    for size in np.unique(sizes[sizes > 0]):
+        of_size = np.flatnonzero(sizes == size)
+        step = max(1, BLOCK_BYTES // (8 * int(size) ** 2))
+        for start in range(0, len(of_size), step):
+            rows = of_size[start : start + step]
+            entries = J.indptr[rows][:, None] + np.arange(size)
+            ids, v = J.indices[entries].astype(np.intp), J.data[entries]
+            K, unit = gram_of_distances(X, X[rows], ids)
+            errors[rows] = unit * np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", v, K, v), 0.0))
     return errors

@@ -9,10 +9,12 @@ Records hold arrays and sparse matrices; nobody changes them after they are made
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
@@ -33,6 +35,8 @@ def index_kind(largest: int) -> type[np.signedinteger[Any]]:
 VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
+PIECE_POLICIES = ("separate", "join", "largest", "raise")
+PRECOMPUTED = "precomputed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +51,10 @@ class Settings:
     gamma: float = 1.0
     n_rounds: int = 1
     include_self: bool = True
-    neighbors: str = "auto"
+    metric: Any = "euclidean"
+    metric_params: Any = None
+    neighbors: Any = "auto"
+    pieces: str = "separate"
     eigen_solver: str = "auto"
     tol: float = 1e-7
     n_jobs: int | None = -1
@@ -60,7 +67,7 @@ class Settings:
         return self.reg if self.outer_reg is None else self.outer_reg
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NeighborGraph:
     """Row i lists the nearest samples to sample i, nearest first and never i itself.
 
@@ -83,7 +90,12 @@ class NeighborGraph:
         return int(self.indices.shape[1])
 
     def __str__(self) -> str:
-        return f"{self.n_samples} samples, {self.n_neighbors} each, {self.method} search"
+        lengths = np.count_nonzero(self.indices >= 0, axis=1)
+        least, most = int(lengths.min()), int(lengths.max())
+        each = f"{most}" if least == most else f"{least} to {most}"
+        return f"{self.n_samples} samples, {each} each, {self.method}{'' if self.method == 'given' else ' search'}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -204,22 +216,104 @@ class EigenPairs:
         return f"{d} of {n} x {n}, {self.solver} solver"
 
 
-@dataclass(frozen=True, repr=False)
-class Embedding:
-    """Everything that one walk from X to Y made."""
+@dataclass(frozen=True)
+class Distinct:
+    """Which samples are copies of each other: n samples at m places, the places in an order of their own.
 
-    settings: Settings
-    graph: NeighborGraph
-    pieces: Pieces
-    weights: Weights
-    eigenpairs: EigenPairs
-    reconstruction_errors: FloatArray  # (n,), |x - rebuilt x| through the joint weights
+    The order depends on what the samples are and not on where they stand, so that a walk over the places gives the
+    same bits whatever the order of the samples.
+    """
+
+    first: IndexArray  # (m,), the first sample at each place
+    place: IndexArray  # (n,), the place of each sample
 
     @property
-    def Y(self) -> FloatArray:
+    def n_samples(self) -> int:
+        """Number of samples, n, copies included."""
+        return len(self.place)
+
+    @property
+    def n_places(self) -> int:
+        """Number of places, m: samples that differ."""
+        return len(self.first)
+
+
+@dataclass(frozen=True)
+class Core:
+    """What one walk made over places: all its arrays have a row for each place, in the order of `Distinct`."""
+
+    X: Any  # the samples in the units of the walk: dense, CSR, or Distances
+    graph: NeighborGraph
+    pieces: Pieces  # as found, before any were joined
+    thin_links: IndexArray  # (l, 2), links whose removal would cut a piece
+    weights: Weights
+    parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
+    Y: FloatArray  # (m, d)
+    reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
+
+
+@dataclass(frozen=True, repr=False)
+class Embedding:
+    """Everything that one walk from X to Y made, a row for each sample; `core` has a row for each distinct one."""
+
+    settings: Settings
+    distinct: Distinct
+    units: Any
+    core: Core
+    dtype: Any  # of the coordinates that are handed out; all is computed in float64
+
+    @cached_property
+    def Y(self) -> NDArray[Any]:
         """The coordinates, (n, d)."""
-        return self.eigenpairs.vectors
+        return self.core.Y[self.distinct.place].astype(self.dtype, copy=False)
+
+    @property
+    def eigenpairs(self) -> EigenPairs | None:
+        """Eigenpairs of the largest piece, a row for each of its places; None where it is too small for any."""
+        return self.core.parts[0]
+
+    @cached_property
+    def graph(self) -> NeighborGraph:
+        """The neighbors of every sample: of copies, the first stands for all."""
+        graph, first, place = self.core.graph, self.distinct.first, self.distinct.place
+        indices = np.where(graph.indices >= 0, first[graph.indices], -1)
+        return NeighborGraph(indices[place], graph.distances[place], graph.method, graph.recall)
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The connected pieces of the graph, sizes with all copies; the largest is that of most distinct samples."""
+        labels = self.core.pieces.labels[self.distinct.place]
+        return Pieces(labels, np.bincount(labels, minlength=self.core.pieces.count))
+
+    @cached_property
+    def thin_links(self) -> IndexArray:
+        """Pairs of samples whose link is all that holds two parts of the graph together, (l, 2)."""
+        pairs: IndexArray = np.sort(self.distinct.first[self.core.thin_links], axis=1)
+        return pairs[np.lexsort(pairs.T[::-1])]
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Both layers of weights, (n, n): of copies, the first stands for all."""
+        core = self.core.weights
+        return Weights(self._of_samples(core.W), self._of_samples(core.J), core.kernel)
+
+    @cached_property
+    def reconstruction_errors(self) -> FloatArray:
+        """Lengths of x - rebuilt x through the joint weights, (n,); NaN for samples without neighbors."""
+        return self.core.reconstruction_errors[self.distinct.place]
+
+    def _of_samples(self, matrix: SparseMatrix) -> SparseMatrix:
+        n, rows = self.distinct.n_samples, matrix[self.distinct.place]
+        columns = self.distinct.first[rows.indices].astype(rows.indices.dtype, copy=False)
+        spread = csr_array((rows.data, columns, rows.indptr), shape=(n, n))
+        spread.sort_indices()
+        return spread
 
     def __repr__(self) -> str:
         n, d = self.Y.shape
-        return f"Embedding of {n} samples in {d} dimensions ({self.settings})"
+        itself = "in" if self.settings.include_self else "left out of"
+        error = np.nanmean(self.reconstruction_errors) if np.isfinite(self.reconstruction_errors).any() else np.nan
+        return (
+            f"Embedding of {n} samples in {d} dimensions, {self.pieces.count} piece(s), mean reconstruction error "
+            f"{error:.3g} (samples {itself} their own outer layer) ({self.settings})"
+        )

@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 
+from hne._samples import Distances, Samples
 from hne._types import FloatArray
 from hne.exceptions import InputError
 
@@ -18,23 +20,25 @@ FARTHEST = 500
 class Units:
     """x -> (x - origin) * scale; the method does not depend on either, and a power of two changes no digit."""
 
-    origin: FloatArray | None = None  # None for ordinary data, which is left alone
+    origin: FloatArray | None = None  # None where data is not moved: ordinary, sparse, or distances
     scale: float = 1.0
 
-    def of(self, X: FloatArray) -> FloatArray:
+    def of(self, X: Samples) -> Samples:
         """X in these units; X itself where it is ordinary."""
+        if isinstance(X, Distances):
+            return Distances(self.of(X.matrix))
         if self.origin is None:
-            return X
+            return X if self.scale == 1.0 else X * self.scale
         with np.errstate(over="ignore", invalid="ignore"):
             # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
             # ones have no digit to lose.
             scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
         return scaled
 
-    def undo(self, X: FloatArray) -> FloatArray:
+    def undo(self, X: Samples) -> Samples:
         """X back in the units of the data."""
         if self.origin is None:
-            return X
+            return X if self.scale == 1.0 else X / self.scale
         original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
         return original
 
@@ -44,36 +48,47 @@ class Units:
         return original
 
 
-def units_of(X: FloatArray) -> Units:
-    """Choose units for these samples."""
-    _, exponent = math.frexp(max(abs(float(X.max())), abs(float(X.min()))))
+def units_of(X: Samples, *, moved: bool = True) -> Units:
+    """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
+    stored = X.matrix if isinstance(X, Distances) else X
+    values = stored.data if issparse(stored) else stored
+    largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    _, exponent = math.frexp(largest)
     if abs(exponent) <= ORDINARY:
         return Units()
-    half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
-    _, exponent = math.frexp(half_spread)
-    # A value in the middle of each column: exact for columns far from zero, and no outlier's.
-    origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
-    units = Units(origin=origin, scale=math.ldexp(1.0, -max(exponent, -1000)))
-    inside = np.abs(units.of(X))
+    if values is not X or not moved:
+        units = Units(scale=math.ldexp(1.0, -max(exponent, -1000)))
+    else:
+        half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
+        largest = 2 * half_spread
+        # A value in the middle of each column: exact for columns far from zero, and no outlier's.
+        origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
+        units = Units(origin=origin, scale=math.ldexp(1.0, -max(math.frexp(half_spread)[1], -1000)))
+    inside = np.abs(units.of(values))
     smallest = float(inside.min(where=inside > 0, initial=1.0))
     if smallest < 2.0**-FARTHEST:
         msg = (
             f"X must not mix magnitudes beyond float64's reach, got differences from {smallest / units.scale:.0e} to "
-            f"{2 * half_spread:.0e}. Drop the samples or features that dwarf the others, or rescale them."
+            f"{largest:.0e}. Drop the samples or features that dwarf the others, or rescale them."
         )
         raise InputError(msg)
     return units
 
 
-def check_within_reach(new: FloatArray, units: Units) -> FloatArray:
+def check_within_reach(new: Samples, units: Units) -> Samples:
     """Return new samples in the units of the fitted ones, or name the first that is too far to be measured."""
     inside = units.of(new)
-    too_far = ~(np.abs(inside).max(axis=1) <= 2.0**FARTHEST)
+    if isinstance(new, Distances):
+        inside = inside.matrix
+    largest = np.abs(inside).max(axis=1)
+    if issparse(largest):
+        largest = largest.toarray().ravel()
+    too_far = ~(largest <= 2.0**FARTHEST)
     if too_far.any():
         row = int(np.flatnonzero(too_far)[0])
         msg = (
             f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
-            f"got {np.abs(new[row]).max():.1e} in row {row}. Check the units of X."
+            f"got {largest[row] / units.scale:.1e} in row {row}. Check the units of X."
         )
         raise InputError(msg)
-    return inside
+    return Distances(inside) if isinstance(new, Distances) else inside

@@ -1,8 +1,10 @@
 """Every error and warning that hne raises on purpose.
 
     HNEError
-    ├── InputTypeError      (TypeError)      the wrong kind of thing: text, a sparse matrix, a float k
+    ├── InputTypeError      (TypeError)      the wrong kind of thing: text, a date, a float k
     ├── InputError          (ValueError)     the right kind with a wrong value: NaN, k >= n, reg = 0
+    │   ├── DisconnectedGraphError           the neighbor graph falls apart, and pieces="raise"
+    │   └── ModelFileError                   not a file that `save` wrote, or not any more
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
     ├── TooLargeError       (MemoryError)    more memory needed than there is, known before it is taken
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
@@ -16,6 +18,7 @@ Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 
 __all__ = [
     "CloseEigenvaluesWarning",
+    "DisconnectedGraphError",
     "DisconnectedGraphWarning",
     "EigenSolverError",
     "HNEError",
@@ -23,6 +26,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "MissingExtraError",
+    "ModelFileError",
     "NeighborRecallWarning",
     "TooLargeError",
 ]
@@ -38,6 +42,14 @@ class InputTypeError(HNEError, TypeError):
 
 class InputError(HNEError, ValueError):
     """A parameter or the data has a value that the method cannot work with."""
+
+
+class DisconnectedGraphError(InputError):
+    """The neighbor graph has several pieces, and the user wants none of it."""
+
+
+class ModelFileError(InputError):
+    """A file is not a saved model, is damaged, or comes from a later version."""
 
 
 class EigenSolverError(HNEError, RuntimeError):
@@ -61,7 +73,7 @@ class CloseEigenvaluesWarning(HNEWarning):
 
 
 class DisconnectedGraphWarning(HNEWarning):
-    """The neighbor graph has several pieces, so the embedding separates them and little else."""
+    """The neighbor graph has several pieces; the message says how many, of what sizes, and what became of them."""
 
 
 class NeighborRecallWarning(HNEWarning):

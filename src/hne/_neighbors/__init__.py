@@ -1,6 +1,7 @@
 """X -> NeighborGraph: for each sample its k nearest others, by distance, then index."""
 
 from hne._neighbors._exact import nearest
-from hne._neighbors._graph import knn_graph
+from hne._neighbors._graph import given_graph, knn_graph
+from hne._neighbors._metric import nearest_by
 
-__all__ = ["knn_graph", "nearest"]
+__all__ = ["given_graph", "knn_graph", "nearest", "nearest_by"]

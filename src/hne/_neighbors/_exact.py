@@ -11,12 +11,14 @@ from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from hne._progress import counted
+from hne._samples import lengths_between, width
 from hne._threads import map_blocks
-from hne._types import FloatArray, IndexArray
+from hne._types import FloatArray, IndexArray, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -42,18 +44,19 @@ Search = Callable[[IndexArray, int], Proposal]
 
 
 def nearest(
-    X: FloatArray,
-    targets: FloatArray,
+    X: FloatArray | SparseMatrix,
+    targets: FloatArray | SparseMatrix,
     n_neighbors: int,
     leave_out: IndexArray | None = None,
     n_threads: int = 1,
 ) -> tuple[IndexArray, FloatArray, str]:
-    """Nearest samples of X to each target, their distances, and the method that proposed them.
+    """Nearest samples of X to each target, their distances, and the method that proposed them; both dense or both CSR.
 
     `leave_out[i]` is a sample that target i may not have as a neighbor.
     """
     method = exact_method(X)
-    pending = np.arange(len(targets))
+    n, t = X.shape[0], targets.shape[0]
+    pending = np.arange(t)
     if method == "tree":
         tree = cKDTree(X, balanced_tree=False)
         search, spare = _tree_search(tree, targets), TREE_SPARE
@@ -62,11 +65,11 @@ def nearest(
             pending = tree.indices
     else:
         search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
-    logger.info("neighbors: %s search, n = %d, %d features", method, len(X), X.shape[1])
-    indices = np.empty((len(targets), n_neighbors), dtype=np.intp)
-    distances = np.empty((len(targets), n_neighbors))
+    logger.info("neighbors: %s search, n = %d, %d features", method, n, X.shape[1])
+    indices = np.empty((t, n_neighbors), dtype=np.intp)
+    distances = np.empty((t, n_neighbors))
     proposer = method
-    n_candidates = min(n_neighbors + spare, len(X))
+    n_candidates = min(n_neighbors + spare, n)
     while pending.size:
         block = _block_rows(X, n_candidates, proposer)
         blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
@@ -77,7 +80,7 @@ def nearest(
             banned = None if leave_out is None else leave_out[rows]
             found, lengths = rank(X, targets[rows], candidates, banned)
             indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
-            return rows[lengths[:, n_neighbors - 1] >= others_beyond] if n_candidates < len(X) else rows[:0]
+            return rows[lengths[:, n_neighbors - 1] >= others_beyond] if n_candidates < n else rows[:0]
 
         with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
             unfinished = list(counted("search", results, len(blocks)))
@@ -85,22 +88,22 @@ def nearest(
         if not pending.size:
             break
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
-        if proposer == "brute" and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
+        if proposer == "brute" and not issparse(X) and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
             # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
             proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets)
-        n_candidates = min(2 * n_candidates, len(X))
+        n_candidates = min(2 * n_candidates, n)
     return indices, distances, method
 
 
-def exact_method(X: FloatArray) -> str:
+def exact_method(X: FloatArray | SparseMatrix) -> str:
     """Name the exact search that serves these samples: "tree" or "brute"."""
-    return "tree" if X.shape[1] <= TREE_MAX_FEATURES else "brute"
+    return "tree" if X.shape[1] <= TREE_MAX_FEATURES and not issparse(X) else "brute"
 
 
-def _block_rows(X: FloatArray, n_candidates: int, proposer: str) -> int:
+def _block_rows(X: FloatArray | SparseMatrix, n_candidates: int, proposer: str) -> int:
     """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
-    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // X.size)
-    return min(quick, rows_at_once(n_candidates, X.shape[1]))
+    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
+    return min(quick, rows_at_once(n_candidates, width(X)))
 
 
 def rows_at_once(n_candidates: int, n_features: int) -> int:
@@ -109,12 +112,11 @@ def rows_at_once(n_candidates: int, n_features: int) -> int:
 
 
 def rank(
-    X: FloatArray, targets: FloatArray, candidates: IndexArray, banned: IndexArray | None
+    X: FloatArray | SparseMatrix, targets: FloatArray | SparseMatrix, candidates: IndexArray, banned: IndexArray | None
 ) -> tuple[IndexArray, FloatArray]:
     """Sort each row's candidates by distance, then index; a banned one goes to the end."""
     candidates = np.sort(candidates, axis=1)
-    difference = X[candidates] - targets[:, None, :]
-    lengths = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+    lengths = lengths_between(X, targets, candidates)
     if banned is not None:
         lengths[candidates == banned[:, None]] = np.inf
     order = np.argsort(lengths, axis=1, kind="stable")
@@ -130,18 +132,25 @@ def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
     return search
 
 
-def _brute_search(X: FloatArray, targets: FloatArray, n_threads: int) -> Search:
-    # |x|^2 - 2 x.t + |t|^2 loses digits far from the origin; centered, it loses as few as it can.
-    center = X.mean(axis=0)
-    centered = X - center
+def _brute_search(X: FloatArray | SparseMatrix, targets: FloatArray | SparseMatrix, n_threads: int) -> Search:
+    # |x|^2 - 2 x.t + |t|^2 loses digits far from the origin; centered, it loses as few as it can. Sparse samples have
+    # most of their values there.
+    center = None if issparse(X) else X.mean(axis=0)
+    centered = X if center is None else X - center
     finder = NearestNeighbors(algorithm="brute", n_jobs=n_threads).fit(centered)
-    farthest = np.sqrt(np.einsum("ij,ij->i", centered, centered).max())
+    farthest = _lengths(centered).max()
     rounding = 4 * (X.shape[1] + 8) * np.finfo(float).eps
 
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
-        shifted = targets[rows] - center
+        shifted = targets[rows] if center is None else targets[rows] - center
         lengths, candidates = finder.kneighbors(shifted, n_candidates)
-        lost = rounding * (farthest + np.linalg.norm(shifted, axis=1)) ** 2
+        lost = rounding * (farthest + _lengths(shifted)) ** 2
         return candidates, np.sqrt(np.maximum(lengths[:, -1] ** 2 - lost, 0.0)) * (1 - ROUNDING)
 
     return search
+
+
+def _lengths(X: FloatArray | SparseMatrix) -> FloatArray:
+    if not issparse(X):
+        return np.sqrt(np.einsum("ij,ij->i", X, X))
+    return np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())

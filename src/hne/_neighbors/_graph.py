@@ -1,13 +1,16 @@
-"""X -> NeighborGraph: which search runs, and the graph that it found."""
+"""X -> NeighborGraph: which search runs, and the graph that it found; or the graph that was given."""
 
 import logging
 from importlib.util import find_spec
 
 import numpy as np
+from scipy.sparse import issparse
 
 from hne._neighbors._approximate import approximate_neighbors, is_worth_an_index
-from hne._neighbors._exact import exact_method, nearest
-from hne._types import FloatArray, NeighborGraph
+from hne._neighbors._exact import exact_method
+from hne._neighbors._metric import in_metric, is_euclidean, listed, nearest_by, searchable
+from hne._samples import Distances, Samples, lengths_between, width
+from hne._types import Distinct, NeighborGraph
 
 logger = logging.getLogger("hne")
 
@@ -17,17 +20,65 @@ EXACT_MAX_PRODUCTS = 5e11
 
 
 def knn_graph(
-    X: FloatArray, n_neighbors: int, n_threads: int = 1, neighbors: str = "auto", random_state: object = 0
+    X: Samples,
+    n_neighbors: int,
+    n_threads: int = 1,
+    neighbors: str = "auto",
+    random_state: object = 0,
+    metric: object = "euclidean",
+    metric_params: object = None,
 ) -> NeighborGraph:
     """Find the `n_neighbors` nearest samples of every sample of X, itself left out."""
-    if choose_search(X, n_neighbors, neighbors) == "approximate":
-        found = approximate_neighbors(X, n_neighbors, n_threads, random_state)
-        return NeighborGraph(found.indices, found.distances, "approximate", found.recall)
-    indices, distances, method = nearest(X, X, n_neighbors, np.arange(len(X)), n_threads)
-    return NeighborGraph(indices, distances, method)
+    if _can_be_approximate(X, metric, metric_params):
+        points = searchable(X, metric)
+        if choose_search(points, n_neighbors, neighbors) == "approximate":
+            found = approximate_neighbors(points, n_neighbors, n_threads, random_state)
+            return NeighborGraph(found.indices, in_metric(found.distances, metric), "approximate", found.recall)
+    everyone = np.arange(X.shape[0])
+    return NeighborGraph(*nearest_by(metric, metric_params, X, X, n_neighbors, everyone, n_threads))
 
 
-def choose_search(X: FloatArray, n_neighbors: int, neighbors: str) -> str:
+def given_graph(X: Samples, given: NeighborGraph, distinct: Distinct, n_neighbors: int) -> NeighborGraph:
+    """Graph over places from one given over samples: a place has the neighbors of its first sample.
+
+    Copies of a sample count as one neighbor, and a sample's own copies as none. Where all given distances are equal,
+    as in a graph that only tells who is a neighbor, distances are those of X.
+    """
+    indices, distances = given.indices[distinct.first], given.distances[distinct.first]
+    present = indices >= 0
+    rows = np.nonzero(present)[0]
+    places, lengths = distinct.place[indices[present]], distances[present]
+    others = places != rows
+    rows, places, lengths = rows[others], places[others], lengths[others]
+    # Of a place that is listed more than once, the nearest counts.
+    order = np.lexsort((lengths, places, rows))
+    rows, places, lengths = rows[order], places[order], lengths[order]
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[1:] != rows[:-1]) | (places[1:] != places[:-1])
+    rows, places, lengths = rows[is_new], places[is_new], lengths[is_new]
+    if len(lengths) and (lengths == lengths[0]).all():
+        lengths = _measured(X, rows, places)
+    found, ordered = listed(rows, places, lengths, distinct.n_places, n_neighbors)
+    return NeighborGraph(found, ordered, "given")
+
+
+def _measured(X: Samples, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    if isinstance(X, Distances):
+        return np.nan_to_num(X.at(rows, places), nan=1.0)
+    block = max(1, 2**22 // width(X))
+    parts = [
+        lengths_between(X, X[rows[start : start + block]], places[start : start + block, None])[:, 0]
+        for start in range(0, len(rows), block)
+    ]
+    return np.concatenate(parts)
+
+
+def _can_be_approximate(X: Samples, metric: object, metric_params: object) -> bool:
+    """Whether the approximate search knows samples of this kind and this metric."""
+    return not isinstance(X, Distances) and not issparse(X) and is_euclidean(metric, metric_params)
+
+
+def choose_search(X: Samples, n_neighbors: int, neighbors: str) -> str:
     """Name the search that the parameter `neighbors` stands for with these samples: "exact" or "approximate"."""
     n, n_features = X.shape
     if neighbors == "approximate":

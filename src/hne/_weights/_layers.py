@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from hne._progress import counted
+from hne._samples import Distances, Samples, gram_of_distances, gram_of_sparse, width
 from hne._threads import checkpoint, library_threads, load_unbroken, map_blocks
 from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights, index_kind
 from hne.exceptions import InputError
@@ -32,7 +33,7 @@ GROWTH = 1.2
 
 
 def layer_weights(
-    X: FloatArray, graph: NeighborGraph, settings: Settings, kernel: str | None = None, n_threads: int = 1
+    X: Samples, graph: NeighborGraph, settings: Settings, kernel: str | None = None, n_threads: int = 1
 ) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
     own_rows = np.arange(graph.n_samples)
@@ -41,8 +42,8 @@ def layer_weights(
 
 
 def target_weights(
-    X: FloatArray,
-    targets: FloatArray,
+    X: Samples,
+    targets: Samples,
     own: IndexArray,
     graph: NeighborGraph,
     left_out: IndexArray,
@@ -54,22 +55,22 @@ def target_weights(
 
     Parameters
     ----------
-    X : (n, D) samples, and `graph` their neighbors.
-    targets : (t, D) points to rebuild.
+    X : (n, D) samples, dense or sparse, or their distances; and `graph` their neighbors.
+    targets : (t, D) points to rebuild, or their distances to the samples.
     own : (t, k) neighbors of the targets among the samples.
     left_out : (t,) sample that a target's outer layer does without, -1 for none.
     kernel : "numpy" or "numba", None to choose by the amount of work.
     """
     kernel = kernel or choose_kernel(graph, settings)
     module = load_unbroken(KERNELS[kernel])
-    logger.info("weights: %s kernel, %d targets", kernel, len(targets))
+    logger.info("weights: %s kernel, %d targets", kernel, len(own))
     block = block_rows(graph.n_neighbors)
 
     def rows_of(start: int) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
         rows = slice(start, start + block)
         return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
 
-    n, (t, k) = len(X), own.shape
+    n, (t, k) = X.shape[0], own.shape
     inner, counts = np.empty((t, k)), np.empty(t, dtype=np.intp)
     values, columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
     starts = range(0, t, block)
@@ -145,8 +146,8 @@ def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArr
 
 def _block_weights(
     kernels: ModuleType,
-    X: FloatArray,
-    targets: FloatArray,
+    X: Samples,
+    targets: Samples,
     own: IndexArray,
     lists: IndexArray,
     left_out: IndexArray,
@@ -157,12 +158,20 @@ def _block_weights(
     rounds = (settings.n_rounds,) if settings.variant == "bhne" else ()
     outer = getattr(kernels, settings.variant)
     w, joint = np.zeros(own.shape), np.zeros(ids.shape)
-    for size, rows in _batches((ids >= 0).sum(axis=1), X.shape[1]):
+    for size, rows in _batches((ids >= 0).sum(axis=1), 1 if isinstance(X, Distances) else width(X)):
         checkpoint()
-        K = kernels.local_gram(X, targets[rows], ids[rows, :size])
+        K = _local_gram(kernels, X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
         w[rows] = kernels.inner_weights(K, inner, settings.reg)
         joint[rows, :size] = outer(K, w[rows], inner, outside, settings.effective_outer_reg, *rounds)
     # Slots of the inner layer alone and slots behind the last sample hold an exact zero.
     used = joint != 0
     return w, joint[used], ids[used], used.sum(axis=1)
+
+
+def _local_gram(kernels: ModuleType, X: Samples, targets: Samples, ids: IndexArray) -> FloatArray:
+    """Gram matrices K (b, m, m) of the differences from each target, whatever the samples are known by."""
+    if isinstance(X, Distances):
+        return gram_of_distances(X, targets, ids)[0]
+    gram: FloatArray = gram_of_sparse(X, targets, ids) if issparse(X) else kernels.local_gram(X, targets, ids)
+    return gram

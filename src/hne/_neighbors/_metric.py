@@ -1,0 +1,174 @@
+"""Samples and a metric -> nearest samples: through Euclidean search where the metric allows it, else by all distances.
+
+Cosine and correlation distances are half the squared Euclidean distance of directions. Every other metric of
+scikit-learn, or a function of two samples, is computed for all pairs, a block of targets at a time.
+"""
+
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
+
+from hne._neighbors._exact import nearest
+from hne._progress import counted
+from hne._samples import Distances, Samples
+from hne._threads import map_blocks
+from hne._types import FloatArray, IndexArray
+from hne.exceptions import InputError
+
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski", "nan_euclidean")
+DIRECTIONAL = ("cosine", "correlation")
+# Distances of a block of targets to all samples, in memory at once.
+BLOCK_BYTES = 2**25
+# Directions shorter than this have lost their digits: they are as good as none.
+SMALLEST_DIRECTION = 1e-300
+
+Found = tuple[IndexArray, FloatArray, str]
+
+
+def is_euclidean(metric: Any, params: Any) -> bool:
+    """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
+    return metric in DIRECTIONAL or (metric in EUCLIDEAN and not params)
+
+
+def nearest_by(
+    metric: Any,
+    params: Any,
+    X: Samples,
+    targets: Samples,
+    n_neighbors: int,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
+) -> Found:
+    """Nearest samples of X to each target by a metric, their distances, and the method; see `nearest`.
+
+    Where fewer are known than asked for, a row ends in index -1 and distance inf.
+    """
+    if isinstance(targets, Distances):
+        return _nearest_known(targets, n_neighbors, leave_out)
+    if is_euclidean(metric, params):
+        ours = searchable(X, metric)
+        others = ours if targets is X else searchable(targets, metric)
+        indices, lengths, method = nearest(ours, others, n_neighbors, leave_out, n_threads)
+        return indices, in_metric(lengths, metric), method
+    distances_of = _pairwise(metric, params, X)
+    block = max(1, BLOCK_BYTES // (8 * X.shape[0]))
+
+    def search(start: int) -> tuple[IndexArray, FloatArray]:
+        banned = None if leave_out is None else leave_out[start : start + block]
+        return _smallest(distances_of(targets[start : start + block]), n_neighbors, banned)
+
+    starts = range(0, targets.shape[0], block)
+    with closing(map_blocks(search, starts, n_threads)) as results:
+        found = list(counted("search", results, len(starts)))
+    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), "metric"
+
+
+def searchable(X: Samples, metric: Any) -> Samples:
+    """Points whose Euclidean distances are in the order of the metric: the samples, or their directions."""
+    if metric not in DIRECTIONAL:
+        return X
+    if metric == "correlation":
+        X = X - X.mean(axis=1, keepdims=True)
+    lengths = np.sqrt(X.multiply(X).sum(axis=1)) if issparse(X) else np.sqrt(np.einsum("ij,ij->i", X, X))
+    has_direction = lengths > SMALLEST_DIRECTION
+    scale = 1.0 / np.where(has_direction, lengths, 1.0)
+    # A sample without direction is at distance 1 of all that have one, as in scikit-learn: it gets an axis of its own.
+    nowhere = np.where(has_direction, 0.0, 1.0)[:, None]
+    if issparse(X):
+        directions = hstack([X.multiply(scale[:, None]), csr_array(nowhere)], format="csr")
+        directions.indices, directions.indptr = directions.indices.astype(np.int32), directions.indptr.astype(np.int32)
+        return csr_array(directions)
+    return np.hstack([X * scale[:, None], nowhere])
+
+
+def in_metric(lengths: FloatArray, metric: Any) -> FloatArray:
+    """Euclidean lengths between searchable points as distances of the metric."""
+    if metric in DIRECTIONAL:
+        return lengths**2 / 2
+    return lengths**2 if metric == "sqeuclidean" else lengths
+
+
+def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], FloatArray]:
+    """The function that gives the distances (t, n) of targets to the samples."""
+    given = {} if params is None else dict(params)
+    if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X):
+        X = X != 0
+    # scikit-learn would estimate these from each block on its own.
+    if metric == "seuclidean":
+        given.setdefault("V", np.var(X, axis=0, ddof=1))
+    if metric == "mahalanobis" and not given.keys() & {"V", "VI"}:
+        given["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
+
+    def distances_of(targets: Samples) -> FloatArray:
+        targets = targets != 0 if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X) else targets
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            msg = f"metric={metric!r} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
+            raise InputError(msg) from error
+        if not (found >= 0).all():
+            worst = "NaN" if np.isnan(found).any() else f"{found.min():.3g}"
+            if worst != "NaN" and found.min() > -1e-9 * max(1.0, float(found.max())):
+                return np.maximum(found, 0.0)
+            msg = f"metric={metric!r} must give distances of zero and more, got {worst}. Check it on these samples."
+            raise InputError(msg)
+        return found
+
+    return distances_of
+
+
+def _nearest_known(targets: Distances, n_neighbors: int, leave_out: IndexArray | None) -> Found:
+    """The smallest distances of each target."""
+    t, n = targets.shape
+    if targets.is_complete:
+        block = max(1, BLOCK_BYTES // (8 * n))
+        starts = range(0, t, block)
+        found = []
+        for start in counted("search", starts, len(starts)):
+            rows = slice(start, start + block)
+            found.append(_smallest(targets.matrix[rows], n_neighbors, None if leave_out is None else leave_out[rows]))
+        return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), "precomputed"
+    matrix = targets.matrix
+    rows = np.repeat(np.arange(t), np.diff(matrix.indptr))
+    lengths, columns = matrix.data, matrix.indices
+    if leave_out is not None:
+        others = columns != leave_out[rows]
+        rows, lengths, columns = rows[others], lengths[others], columns[others]
+    indices, distances = listed(rows, columns, lengths, t, n_neighbors)
+    return indices, distances, "precomputed"
+
+
+def listed(
+    rows: IndexArray, columns: IndexArray, lengths: FloatArray, n_rows: int, n_neighbors: int
+) -> tuple[IndexArray, FloatArray]:
+    """Neighbor lists from links in any order: by distance, then index, the nearest `n_neighbors` of each row."""
+    order = np.lexsort((columns, lengths, rows))
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    counts = np.bincount(rows, minlength=n_rows)
+    position = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = position < n_neighbors
+    k = int(min(n_neighbors, counts.max(initial=0)))
+    indices, distances = np.full((n_rows, k), -1, dtype=np.intp), np.full((n_rows, k), np.inf)
+    indices[rows[kept], position[kept]] = columns[kept]
+    distances[rows[kept], position[kept]] = lengths[kept]
+    return indices, distances
+
+
+def _smallest(distances: FloatArray, count: int, banned: IndexArray | None) -> tuple[IndexArray, FloatArray]:
+    """The `count` smallest of each row, by distance, then index; a banned column is none of them."""
+    if banned is not None:
+        distances = np.array(distances)
+        distances[np.arange(len(distances)), banned] = np.inf
+    limit = np.partition(distances, count - 1, axis=1)[:, count - 1 : count]
+    # All that are as near as the last: an order by index among them does not depend on how they were found.
+    rows, columns = np.nonzero(distances <= limit)
+    return listed(rows, columns, distances[rows, columns], len(distances), count)

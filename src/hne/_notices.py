@@ -1,0 +1,85 @@
+"""What a user is told of an embedding: the error for a graph in pieces, and the warnings."""
+
+import sys
+import warnings
+
+from hne._types import Embedding, NeighborGraph, Pieces, Settings
+from hne.exceptions import (
+    CloseEigenvaluesWarning,
+    DisconnectedGraphError,
+    DisconnectedGraphWarning,
+    NeighborRecallWarning,
+)
+
+# Share of true neighbors below which a user is told: one neighbor in ten is wrong.
+LOW_RECALL = 0.9
+
+TREATMENT = {
+    "separate": "each is embedded on its own and laid beside the others, so that directions and distances between "
+    "pieces mean little",
+    "join": "they are joined by the shortest links between them, which decide how the pieces lie to each other",
+    "largest": "only the largest is embedded, and the others get NaN (see is_embedded_)",
+}
+
+
+def check_connected(pieces: Pieces, graph: NeighborGraph, settings: Settings) -> None:
+    """Raise for a graph in several pieces, where that is what the user wants."""
+    if pieces.count > 1 and settings.pieces == "raise":
+        msg = (
+            f"pieces='raise' needs a connected neighbor graph, got {_counted(pieces)}. Raise n_neighbors "
+            f"(now {graph.n_neighbors}), or choose pieces='separate', 'join' or 'largest'."
+        )
+        raise DisconnectedGraphError(msg)
+
+
+def warn_of(result: Embedding) -> None:
+    """Warn of what makes the embedding less than it seems."""
+    if result.core.graph.recall < LOW_RECALL:
+        _warn_of_recall(result.core.graph)
+    if result.core.pieces.count > 1:
+        _warn_of_pieces(result)
+    elif result.eigenpairs is not None and not result.eigenpairs.certificate.is_resolved:
+        _warn_of_close_eigenvalues(result)
+
+
+def _warn_of_pieces(result: Embedding) -> None:
+    msg = (
+        f"the neighbor graph has {_counted(result.pieces)}: {TREATMENT[result.settings.pieces]}. Raise n_neighbors "
+        f"(now {result.settings.n_neighbors}) to connect them, or choose another value of pieces; see piece_labels_."
+    )
+    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+
+
+def _counted(pieces: Pieces) -> str:
+    """Number of pieces, and sizes of the largest."""
+    sizes = ", ".join(str(size) for size in pieces.sizes[:5]) + (", ..." if pieces.count > 5 else "")
+    return f"{pieces.count} pieces (of {sizes} samples)"
+
+
+def _warn_of_recall(graph: NeighborGraph) -> None:
+    msg = (
+        f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
+        "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
+        "neighbors='exact'."
+    )
+    warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
+
+
+def _warn_of_close_eigenvalues(result: Embedding) -> None:
+    pairs = result.eigenpairs
+    assert pairs is not None
+    d, proof = len(pairs.values), pairs.certificate
+    msg = (
+        f"eigenvalues {d} and {d + 1} after the constant one, {pairs.values[-1]:.2e} and {pairs.next_value:.2e}, are "
+        f"closer than float64 tells apart ({proof.resolution:.1e}): the embedding is one of many that are equally "
+        f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
+    )
+    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
+
+
+def _frames_up() -> int:
+    """Frames between the warning and the first caller outside the package, whichever door was used."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):
+        frame, level = frame.f_back, level + 1
+    return level

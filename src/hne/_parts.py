@@ -1,0 +1,97 @@
+"""Alignment, Pieces -> Y: each piece's own eigenvectors, laid out side by side; and pieces joined to one."""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hne._eigen import bottom_eigenpairs
+from hne._layout import lay_out
+from hne._neighbors import nearest_by
+from hne._pieces import joining_links, with_links
+from hne._principal import piece_centers, principal_coordinates
+from hne._progress import counted
+from hne._samples import Distances, Samples
+from hne._types import (
+    Alignment,
+    EigenPairs,
+    FloatArray,
+    IndexArray,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    SparseMatrix,
+)
+
+logger = logging.getLogger("hne")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Coordinates of all samples, and the eigenpairs of each embedded piece, None for those too small."""
+
+    Y: FloatArray
+    parts: tuple[EigenPairs | None, ...]
+
+    def __str__(self) -> str:
+        solved = [pairs for pairs in self.parts if pairs is not None]
+        if len(self.parts) == 1 and solved:
+            return str(solved[0])
+        return f"{len(solved)} pieces solved, {len(self.parts) - len(solved)} too small for it"
+
+
+def embedded_pieces(
+    X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int
+) -> Parts:
+    """Embed the pieces as the settings say."""
+    if pieces.count == 1 or settings.pieces == "join":
+        pairs = bottom_eigenpairs(whole, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+        return Parts(pairs.vectors, (pairs,))
+    order = np.argsort(pieces.labels, kind="stable")
+    members = np.split(order, np.cumsum(pieces.sizes)[:-1])
+    wanted = members[:1] if settings.pieces == "largest" else members
+    # In this order the pieces are blocks along the diagonal.
+    A, B = whole.A[order][:, order].tocsr(), whole.B[order][:, order].tocsr()
+    parts: list[EigenPairs | None] = []
+    start = 0
+    for rows in counted("pieces", wanted, len(wanted)):
+        # Fewer samples have no next eigenvector to tell the last one from.
+        if len(rows) < settings.n_components + 2:
+            parts.append(None)
+        else:
+            own = Alignment(_block(A, start, len(rows)), _block(B, start, len(rows)), whole.gamma)
+            parts.append(bottom_eigenpairs(own, settings, n_threads, X[rows] if isinstance(X, np.ndarray) else None))
+        start += len(rows)
+    coordinates = [
+        principal_coordinates(X, rows, settings.n_components) if pairs is None else pairs.vectors
+        for rows, pairs in zip(wanted, parts, strict=True)
+    ]
+    Y = np.full((len(order), settings.n_components), np.nan)
+    centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
+    Y[np.concatenate(wanted)] = lay_out(coordinates, centers)
+    return Parts(Y, tuple(parts))
+
+
+def _block(matrix: SparseMatrix, start: int, size: int) -> SparseMatrix:
+    """The square block on the diagonal that begins there, columns in order."""
+    ends = matrix.indptr[start : start + size + 1]
+    entries = slice(ends[0], ends[-1])
+    block = csr_array((matrix.data[entries], matrix.indices[entries] - start, ends - ends[0]), shape=(size, size))
+    block.sort_indices()
+    return block
+
+
+def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
+    """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
+
+    def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
+        ours, others = X[targets], X[among]
+        if isinstance(ours, Distances):
+            ours, others = ours.among(among), None
+        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
+        return np.where(found >= 0, among[found], -1), lengths
+
+    links, lengths = joining_links(pieces, nearest_among, settings.n_neighbors)
+    logger.info("pieces: %d joined by %d links", pieces.count, len(links))
+    return with_links(graph, links, lengths)

@@ -1,0 +1,133 @@
+"""What samples may be known by, and the few operations that differ: a dense array, a CSR array, or distances.
+
+All three have a `shape` whose first number counts the samples, and rows that `[rows]` takes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from hne._types import FloatArray, IndexArray, SparseMatrix
+from hne.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances of targets, one a row, to the samples; square where the samples are the targets.
+
+    A CSR array holds those that are known: what is not stored is not known. Its columns ascend along a row.
+    """
+
+    matrix: FloatArray | SparseMatrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of targets and of samples."""
+        return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every distance is known."""
+        return not issparse(self.matrix)
+
+    def __getitem__(self, rows: Any) -> "Distances":
+        return Distances(self.matrix[rows])
+
+    def among(self, samples: IndexArray) -> "Distances":
+        """The targets' distances to some of the samples alone, in that order."""
+        taken = self.matrix[:, samples]
+        if issparse(taken):
+            taken = csr_array(taken)
+            taken.sort_indices()
+        return Distances(taken)
+
+    def at(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
+        """Distances of targets to samples, NaN where unknown; the two arrays are broadcast against each other."""
+        if self.is_complete:
+            found: FloatArray = self.matrix[rows, columns]
+            return found
+        keys = np.asarray(rows, dtype=np.int64) * self.shape[1] + columns
+        at = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
+        if not len(self._keys):
+            return np.full(keys.shape, np.nan)
+        return np.where(self._keys[at] == keys, self.matrix.data[at], np.nan)
+
+    @cached_property
+    def _keys(self) -> IndexArray:
+        """Number of each stored entry, counted along the rows of the full matrix: ascending."""
+        rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), np.diff(self.matrix.indptr))
+        return rows * self.shape[1] + self.matrix.indices
+
+
+Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
+
+
+def width(X: Samples) -> int:
+    """Numbers that a row of X really holds, on average; at least one."""
+    if isinstance(X, Distances):
+        return max(1, X.matrix.nnz // X.shape[0]) if issparse(X.matrix) else X.shape[1]
+    return max(1, X.nnz // max(1, X.shape[0])) if issparse(X) else int(X.shape[1])
+
+
+def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
+    """Euclidean distance (t, c) of each target to its candidates among the samples, from differences."""
+    if not issparse(X):
+        difference = X[candidates] - targets[:, None, :]
+        return np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+    t, c = candidates.shape
+    difference = X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]
+    squares = difference.multiply(difference).sum(axis=1)
+    return np.sqrt(np.asarray(squares, dtype=np.float64)).reshape(t, c)
+
+
+def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Gram matrices K (b, m, m) of the differences of samples from each target: K_ab = (d_ta^2 + d_tb^2 - d_ab^2) / 2.
+
+    In units of the farthest distance, which come along (b,). Distances of no Euclidean space give negative eigenvalues, which are set to
+    zero: the nearest matrix that is a Gram matrix.
+    """
+    near = targets.at(np.arange(len(ids))[:, None], ids)
+    between = X.at(ids[:, :, None], ids[:, None, :])
+    _check_known(near, between, X)
+    reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
+    unit = np.where(reach > 0, reach, 1.0)
+    near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
+    K = (near[:, :, None] + near[:, None, :] - between) / 2
+    values, vectors = np.linalg.eigh(K)
+    gram: FloatArray = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return gram, unit
+
+
+def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
+    unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
+    if unknown:
+        share = unknown / (near.size + between.size)
+        msg = (
+            "X as a graph of distances must hold those between all samples within two hops of each other, got "
+            f"{share:.0%} of them missing (it stores {width(X)} a sample). Raise n_neighbors of KNeighborsTransformer, "
+            "to about 25 times that of HNE, or fit the coordinates and pass the graph as neighbors=."
+        )
+        raise InputError(msg)
+
+
+def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> FloatArray:
+    """Gram matrices K (b, m, m) of the differences of sparse samples from each target, in units of the farthest.
+
+    Row by row, over the columns that its samples use: no row's bits depend on the rows beside it.
+    """
+    b, m = ids.shape
+    K = np.empty((b, m, m))
+    for row in range(b):
+        near, target = X[ids[row]], targets[row : row + 1]
+        columns, slots = np.unique(np.concatenate([near.indices, target.indices]), return_inverse=True)
+        local = np.zeros((m + 1, max(1, len(columns))))
+        local[np.repeat(np.arange(m), np.diff(near.indptr)), slots[: near.nnz]] = near.data
+        local[m, slots[near.nnz :]] = target.data
+        difference = local[:m] - local[m]
+        reach = np.abs(difference).max()
+        difference /= reach if reach > 0 else 1.0
+        K[row] = difference @ difference.T
+    return K

@@ -1,0 +1,35 @@
+"""Every check of parameters and of X, and every message about them.
+
+Checks run at the doors (`embed`, the estimator, the command line) and nowhere below. A `check_*` function
+returns the checked value or raises an error of `hne.exceptions`.
+"""
+
+from hne._validation._parameters import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_positive,
+    check_settings,
+)
+from hne._validation._samples import (
+    check_matrix,
+    check_new_samples,
+    check_places,
+    check_points,
+    check_samples,
+    output_kind,
+)
+
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_matrix",
+    "check_new_samples",
+    "check_number",
+    "check_places",
+    "check_points",
+    "check_positive",
+    "check_samples",
+    "check_settings",
+    "output_kind",
+]

@@ -1,0 +1,298 @@
+"""X -> samples that the walk can work with: a dense array, a CSR array, or distances; and every message about them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_array
+
+from hne._samples import Distances, Samples
+from hne._types import INT32_MAX, PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix
+from hne.exceptions import InputError, InputTypeError
+
+# Relative to the largest distance: what programs that sum in different order disagree by.
+SYMMETRY = 1e-6
+BLOCK_BYTES = 2**25
+
+
+def check_samples(X: ArrayLike, settings: Settings) -> Samples:
+    """Return X as samples of float64: dense, CSR, or Distances where the metric is "precomputed"."""
+    samples: Samples = _check_square(X) if settings.metric == PRECOMPUTED else _check_coordinates(X)
+    n, n_features = samples.shape
+    _check_sizes(n, n, settings)
+    if settings.metric != PRECOMPUTED and settings.n_components > n_features:
+        msg = (
+            f"n_components={settings.n_components} needs at least {settings.n_components} features, "
+            f"got n_features={n_features}. Lower n_components or pass more features."
+        )
+        raise InputError(msg)
+    _check_fits_neighbors(samples, settings)
+    return samples
+
+
+def check_places(distinct: Distinct, settings: Settings) -> None:
+    """Raise where there are too few distinct samples for the settings."""
+    if distinct.n_places == 1:
+        n = distinct.n_samples
+        msg = f"X must have different samples, got {n} samples that are all equal. Check how X was read."
+        raise InputError(msg)
+    _check_sizes(distinct.n_samples, distinct.n_places, settings)
+
+
+def _check_sizes(n: int, m: int, settings: Settings) -> None:
+    """Raise where n samples, m of them different, are too few."""
+    k, d = settings.n_neighbors, settings.n_components
+    different, got = ("different ", f"n_samples={n}, {m} of them different") if m < n else ("", f"n_samples={n}")
+    # Given neighborhoods may be as small as they like.
+    if m <= k and not isinstance(settings.neighbors, NeighborGraph):
+        msg = (
+            f"n_neighbors={k} needs at least {k + 1} {different}samples, got {got}. "
+            "Lower n_neighbors or pass more samples."
+        )
+        raise InputError(msg)
+    if m <= d:
+        msg = (
+            f"n_components={d} needs at least {d + 1} {different}samples, got {got}. "
+            "Lower n_components or pass more samples."
+        )
+        raise InputError(msg)
+
+
+def check_new_samples(X: ArrayLike, fitted: Samples) -> Samples:
+    """Return new samples to place, of the kind of the fitted ones, at least one row."""
+    if isinstance(fitted, Distances):
+        new: Samples = _check_distances(X)
+    else:
+        new = _check_coordinates(X)
+        if issparse(fitted) != issparse(new):
+            new = csr_array(new) if issparse(fitted) else new.toarray()
+    if not new.shape[0]:
+        msg = f"X must have samples, got 0 sample(s) (shape={new.shape}). Pass at least one row."
+        raise InputError(msg)
+    return new
+
+
+def check_points(Y: ArrayLike, n_components: int) -> FloatArray:
+    """Return points of the embedding as a float64 matrix of `n_components` columns."""
+    points = check_matrix(Y, "Y")
+    if points.shape[1] != n_components:
+        msg = f"Y must have {n_components} columns, as the embedding, got {points.shape[1]}. Pass coordinates of transform."
+        raise InputError(msg)
+    if not len(points):
+        msg = f"Y must have points, got 0 sample(s) (shape={points.shape}). Pass at least one row."
+        raise InputError(msg)
+    return points
+
+
+def output_kind(X: object) -> Any:
+    """Kind of numbers that go out: float32 where X is all of it, else float64."""
+    kinds = getattr(X, "dtypes", None)
+    if kinds is None:
+        schema = getattr(X, "schema", None)
+        kinds = [getattr(X, "dtype", None)] if schema is None else list(getattr(schema, "types", ["float64"]))
+    names = {str(kind).lower() for kind in (kinds if np.iterable(kinds) else [kinds])}
+    return np.float32 if names and names <= {"float32", "float"} else np.float64
+
+
+def _check_coordinates(X: ArrayLike) -> FloatArray | SparseMatrix:
+    return _check_sparse(X) if issparse(X) else check_matrix(X)
+
+
+def _check_fits_neighbors(X: Samples, settings: Settings) -> None:
+    """Refuse what the wanted search does not know."""
+    graph = settings.neighbors
+    if isinstance(graph, NeighborGraph):
+        if graph.n_samples != X.shape[0]:
+            msg = f"neighbors must have a row for each of the {X.shape[0]} samples, got {graph.n_samples}. Pass the graph of X."
+            raise InputError(msg)
+    elif graph == "approximate" and (issparse(X) or isinstance(X, Distances)):
+        kind = "distances" if isinstance(X, Distances) else "a sparse X"
+        msg = f"neighbors='approximate' needs a dense X, got {kind}. Pass neighbors='auto'."
+        raise InputError(msg)
+
+
+def _check_square(X: ArrayLike) -> Distances:
+    """Return the distances of samples among each other: symmetric, with nothing between a sample and itself."""
+    distances = _check_distances(X)
+    if distances.shape[0] != distances.shape[1]:
+        msg = (
+            f"X must be square (distances of samples to each other) with metric='precomputed', got shape "
+            f"{distances.shape}. Pass pairwise distances, or coordinates with another metric."
+        )
+        raise InputError(msg)
+    if not distances.is_complete:
+        return Distances(_symmetric(distances.matrix))
+    matrix = distances.matrix
+    largest, block = float(matrix.max(initial=0.0)), max(1, BLOCK_BYTES // (8 * max(1, len(matrix))))
+    itself = np.diagonal(matrix)
+    if len(itself) and itself.max() > SYMMETRY * largest:
+        row = int(itself.argmax())
+        msg = f"X must have zero distance of samples to themselves, got {itself[row]:.3g} in row {row}. Pass distances, not similarities."
+        raise InputError(msg)
+    for start in range(0, len(matrix), block):
+        off = np.abs(matrix[start : start + block] - matrix[:, start : start + block].T)
+        if off.max() > SYMMETRY * largest:
+            row, column = np.unravel_index(int(off.argmax()), off.shape)
+            row += start
+            msg = (
+                f"X must be symmetric with metric='precomputed', got {matrix[row, column]:.6g} from sample {row} to "
+                f"{column} and {matrix[column, row]:.6g} back. Pass (X + X.T) / 2."
+            )
+            raise InputError(msg)
+    if itself.any():
+        matrix = np.array(matrix)
+        np.fill_diagonal(matrix, 0.0)
+    return Distances(matrix)
+
+
+def _symmetric(graph: SparseMatrix) -> SparseMatrix:
+    """The graph with each distance known from both ends, and zero from a sample to itself."""
+    n, entries = graph.shape[0], graph.tocoo()
+    everyone = np.arange(n)
+    rows = np.concatenate([entries.row, entries.col, everyone])
+    columns = np.concatenate([entries.col, entries.row, everyone])
+    values = np.concatenate([entries.data, entries.data, np.zeros(n)])
+    values[rows == columns] = 0.0
+    order = np.lexsort((values, columns, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows[is_new], minlength=n))])
+    return csr_array((values[is_new], columns[is_new], ends), shape=(n, n))
+
+
+def _check_distances(X: ArrayLike) -> Distances:
+    matrix = _check_stored(X) if issparse(X) else check_matrix(X)
+    values = matrix.data if issparse(matrix) else matrix
+    if values.size and values.min() < 0:
+        msg = f"X must hold distances with metric='precomputed', got {values.min():.3g}. Pass distances, not similarities."
+        raise InputError(msg)
+    if issparse(matrix) and matrix.nnz > matrix.shape[0] and (values[values > 0] == 1).all():
+        msg = (
+            "X as a graph must hold distances, got ones alone. Pass mode='distance' to KNeighborsTransformer, or fit "
+            "the coordinates and pass the graph as neighbors=."
+        )
+        raise InputError(msg)
+    return Distances(matrix)
+
+
+def _check_sparse(X: SparseMatrix) -> SparseMatrix:
+    """Return sparse samples as a CSR array of float64 without stored zeros."""
+    matrix = _check_stored(X)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _check_stored(X: SparseMatrix) -> SparseMatrix:
+    """Return a sparse matrix as a CSR array of finite float64, columns in order; explicit zeros are kept."""
+    if X.dtype.kind not in "biuf":
+        kind = "complex numbers (Complex data not supported)" if X.dtype.kind == "c" else f"values of {X.dtype}"
+        msg = f"X must be a table of numbers, got a sparse matrix of {kind}. Convert it to numbers first."
+        raise InputError(msg)
+    if X.ndim != 2:
+        msg = f"X must have two dimensions (samples, features), got {X.ndim} with shape {X.shape}. Reshape your data."
+        raise InputError(msg)
+    matrix = csr_array(X, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    if max(matrix.shape[1], matrix.nnz) <= INT32_MAX:
+        # scikit-learn's search is compiled for these.
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    _check_has_features(matrix.shape, "X")
+    finite = np.isfinite(matrix.data)
+    if not finite.all():
+        entry = int(np.flatnonzero(~finite)[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right") - 1)
+        raise _not_finite("X", matrix.data, matrix.data[entry], row, str(matrix.indices[entry]))
+    return matrix
+
+
+def check_matrix(X: ArrayLike, name: str = "X") -> FloatArray:
+    """Return X as a finite float64 matrix of samples x features; messages call it by its name."""
+    matrix = _as_float(X, name)
+    if matrix.ndim != 2:
+        msg = (
+            f"{name} must have two dimensions (samples, features), got {matrix.ndim} with shape {matrix.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images."
+        )
+        raise InputError(msg)
+    _check_has_features(matrix.shape, name)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        names = getattr(X, "column_names", getattr(X, "columns", None))
+        named = f"{column}" if names is None else f"{names[column]!r}"
+        raise _not_finite(name, matrix, matrix[row, column], row, named)
+    return matrix
+
+
+def _check_has_features(shape: tuple[int, ...], name: str) -> None:
+    if shape[1] == 0:
+        # The words in the middle are those that scikit-learn's common tests look for.
+        msg = (
+            f"{name} must have features, got 0 feature(s) (shape={shape}) while a minimum of 1 is required. "
+            "Check how X was read."
+        )
+        raise InputError(msg)
+
+
+def _not_finite(name: str, values: FloatArray, value: float, row: int, column: str) -> InputError:
+    msg = (
+        f"{name} must be finite, got {value} in row {row}, column {column} "
+        f"({np.isnan(values).sum()} NaN and {np.isinf(values).sum()} inf in all). Drop or impute such values."
+    )
+    return InputError(msg)
+
+
+def _as_float(X: ArrayLike, name: str) -> FloatArray:
+    """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
+    _check_kind(X, name)
+    try:
+        matrix: FloatArray = check_array(
+            X,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+        )
+    except (TypeError, ValueError) as error:
+        got = _described(X)
+        if "complex" in str(error).lower():
+            msg = f"{name} must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
+            raise InputError(msg) from None
+        reason = str(error).split(". ")[0].splitlines()[0]
+        msg = f"{name} must be a table of numbers, got {got} ({reason}). Drop or encode what is not a number."
+        raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
+    return matrix
+
+
+def _check_kind(X: ArrayLike, name: str) -> None:
+    """Refuse what would convert to numbers without being a table of them."""
+    if issparse(X):
+        msg = f"{name} must be a dense array, got a sparse matrix. Pass {name}.toarray()."
+        raise InputTypeError(msg)
+    if X is None:
+        msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
+        raise InputTypeError(msg)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        msg = (
+            f"{name} must have all its values, got a masked array with {np.sum(X.mask)} masked. "
+            "Fill them (X.filled) or drop their rows."
+        )
+        raise InputTypeError(msg)
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "USmM":
+        msg = f"{name} must be a table of numbers, got {_described(X)}. Convert it to numbers first."
+        raise InputError(msg)
+
+
+def _described(X: ArrayLike) -> str:
+    """Kind of X, and of a data frame the columns that hold no numbers."""
+    kind = getattr(X, "dtype", None)
+    if kind is not None:
+        return f"{type(X).__name__} of {kind}"
+    frame: Any = X
+    kinds = zip(getattr(frame, "columns", ()), getattr(frame, "dtypes", ()), strict=False)
+    others = [repr(name) for name, one in kinds if getattr(one, "kind", "f") not in "biuf"]
+    return type(X).__name__ + (f" with columns {', '.join(others[:5])}" if others else "")
