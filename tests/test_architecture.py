@@ -16,7 +16,7 @@ LEVELS = [
     {"exceptions", "_types"},
     {"_validation", "_files", "_progress", "_threads", "_memory", "_units"},
     {"_assembly", "_costs"},
-    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_forecast", "_reconstruction"},
+    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_forecast", "_layout", "_reconstruction"},
     {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
     {"_estimator", "plots"},
     {"cli"},

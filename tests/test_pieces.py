@@ -196,13 +196,19 @@ def test_a_connected_graph_needs_no_joining_links():
 
 
 def test_many_pieces_are_joined_by_few_searches():
-    X = np.random.default_rng(2).random((2000, 2))
-    singles = Search(X)
-    joining_links(pieces_of(np.arange(2000)), singles, 2)
-    assert singles.calls < 120  # at most 1 + 2 (11 + 10 + ... + 1) = 133, were each round to halve the pieces only
-    around_one = Search(X)
-    joining_links(pieces_of(np.maximum(np.arange(2000) // 4 - 400, 0)), around_one, 2)
-    assert around_one.calls < 99  # of 99 pieces
+    X = np.random.default_rng(2).random((500, 2))
+    for per_join, most in ((1, 91), (2, 120)):  # 91 = 1 + 2 (9 + 8 + ... + 1), if rounds only halved the pieces
+        search = Search(X)
+        joining_links(pieces_of(np.arange(500)), search, per_join)
+        assert search.calls <= most
+
+
+def test_small_pieces_around_a_large_one_are_joined_by_few_searches():
+    X = np.random.default_rng(2).random((500, 2))
+    search = Search(X)
+    links, _ = joining_links(pieces_of(np.maximum(np.arange(500) // 4 - 75, 0)), search, 2)
+    assert len(links) == 2 * 49
+    assert search.calls <= 40
 
 
 def test_links_are_added_in_both_directions_in_the_order_of_distances():

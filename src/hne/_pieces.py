@@ -128,7 +128,7 @@ def joining_links(pieces: Pieces, nearest_among: NearestAmong, per_join: int) ->
     found = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
     while groups.any():
         links, distances = search.shortest_links(groups)
-        found += _joins(links, distances, groups, nearest_among, per_join)
+        found += _Joins(groups, nearest_among, per_join).found(links, distances)
         groups = _merged(groups, links)
     links, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort(links.T[::-1])
@@ -195,30 +195,65 @@ def _merged(groups: IndexArray, links: IndexArray) -> IndexArray:
     """Groups numbered anew after the links have joined them; 0 stays the one of the largest piece."""
     count = int(groups.max()) + 1
     _, merged = connected_components(_matrix(groups[links], count), directed=False)
-    return merged[groups].astype(np.intp)
+    anew: IndexArray = merged[groups].astype(np.intp)
+    return anew
 
 
-def _joins(
-    links: IndexArray, distances: FloatArray, groups: IndexArray, nearest_among: NearestAmong, per_join: int
-) -> Iterator[tuple[IndexArray, FloatArray]]:
-    """For each pair of groups that the links join, the shortest links between the two with no end in common."""
-    sizes = np.bincount(groups)
-    by_group = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
-    pairs = groups[links]
-    pairs = np.take_along_axis(pairs, np.argsort(sizes[pairs], axis=1, kind="stable"), axis=1)
-    enough = np.minimum(sizes[pairs[:, 0]], per_join) == 1
-    yield links[enough], distances[enough]
-    pairs = pairs[~enough]
-    # The smaller groups ask, and all that ask the same larger one ask at once.
-    for larger in np.unique(pairs[:, 1]):
-        smaller = pairs[pairs[:, 1] == larger, 0]
-        targets = np.concatenate([by_group[group] for group in smaller])
-        # At most per_join - 1 of them are taken when a target's turn comes.
-        count = min(per_join, int(sizes[larger]))
-        found, lengths = nearest_among(targets, by_group[larger], count)
-        ends = np.cumsum(sizes[smaller])[:-1]
-        for own, theirs, apart in zip(*(np.split(part, ends) for part in (targets, found, lengths)), strict=True):
-            yield _apart(np.repeat(own, count), theirs.ravel(), apart.ravel(), per_join)
+class _Joins:
+    """The pairs of groups that one round joins, each by its shortest links with no end in common."""
+
+    def __init__(self, groups: IndexArray, nearest_among: NearestAmong, per_join: int) -> None:
+        self.groups, self.nearest_among, self.per_join = groups, nearest_among, per_join
+        self.sizes = np.bincount(groups)
+        self.by_group = np.split(np.argsort(groups, kind="stable"), np.cumsum(self.sizes)[:-1])
+
+    def found(self, links: IndexArray, distances: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Links and distances for each pair of groups whose shortest link is given."""
+        pairs = self.groups[links]
+        smaller_first = np.argsort(self.sizes[pairs], axis=1, kind="stable")
+        pairs = np.take_along_axis(pairs, smaller_first, axis=1)
+        enough = np.minimum(self.sizes[pairs[:, 0]], self.per_join) == 1
+        yield links[enough], distances[enough]
+        settled = set()
+        for pair, join in self._at_once(pairs[~enough & (pairs > 0).all(axis=1)]):
+            settled.add(pair)
+            yield join
+        rest = np.array([pair for pair in pairs[~enough].tolist() if tuple(pair) not in settled]).reshape(-1, 2)
+        for larger in np.unique(rest[:, 1]):
+            # At most per_join - 1 are taken when a target's turn comes, so that it needs to know no more of them.
+            asking = rest[rest[:, 1] == larger]
+            for _, join, _ in self._searched(asking, self.by_group[larger], self.per_join):
+                yield join
+
+    def _at_once(self, pairs: IndexArray) -> Iterator[tuple[tuple[int, int], tuple[IndexArray, FloatArray]]]:
+        """Pairs that can be settled by searches for all of them, one for each bit that tells the two groups apart."""
+        differing = pairs[:, 0] ^ pairs[:, 1]
+        lowest = differing & -differing
+        for bit in np.unique(lowest):
+            for side in (0, bit):
+                asking = pairs[(lowest == bit) & (pairs[:, 0] & bit == side)]
+                if len(asking) > 1:
+                    # Other groups are in the way, but rarely many: a pair is joined where it is near.
+                    among = np.flatnonzero((self.groups & bit != side) & (self.groups > 0))
+                    searched = self._searched(asking, among, 4 * self.per_join)
+                    yield from ((pair, join) for pair, join, is_certain in searched if is_certain)
+
+    def _searched(
+        self, pairs: IndexArray, among: IndexArray, count: int
+    ) -> Iterator[tuple[tuple[int, int], tuple[IndexArray, FloatArray], bool]]:
+        """Each pair with the links that one search finds, and whether no link that it did not see is shorter."""
+        targets = np.concatenate([self.by_group[group] for group in pairs[:, 0]])
+        found, distances = self.nearest_among(targets, among, min(count, len(among)))
+        horizons = distances[:, -1] if count < len(among) else np.full(len(targets), np.inf)
+        ends = np.cumsum(self.sizes[pairs[:, 0]])
+        for (smaller, larger), end in zip(pairs.tolist(), ends, strict=True):
+            rows = slice(end - self.sizes[smaller], end)
+            inside = self.groups[found[rows]] == larger
+            own = np.repeat(targets[rows], inside.sum(axis=1))
+            links, lengths = _apart(own, found[rows][inside], distances[rows][inside], self.per_join)
+            is_complete = len(links) == min(self.per_join, self.sizes[smaller])
+            seen = horizons[rows][~np.isin(targets[rows], links)].min(initial=np.inf)
+            yield (smaller, larger), (links, lengths), is_complete and lengths[-1] < seen
 
 
 def _apart(own: IndexArray, theirs: IndexArray, distances: FloatArray, count: int) -> tuple[IndexArray, FloatArray]:
