@@ -96,11 +96,13 @@ ROWS = {"ihne": ihne_row, "rhne": rhne_row, "bhne": bhne_row}
 
 
 def weights(X, N, variant, reg, outer_reg, n_rounds=1, include_self=True):
-    """Dense W and J of all samples."""
+    """Dense W and J of all samples; the lists N(i) may be of unequal length."""
     n = len(X)
     W, J = np.zeros((n, n)), np.zeros((n, n))
     extra = {"n_rounds": n_rounds} if variant == "bhne" else {}
     for i in range(n):
+        if len(N[i]) == 0:  # without neighbors, both rows are empty
+            continue
         w = inner_row(X, N, X[i], N[i], reg)
         W[i, N[i]] = w
         lists = outer_lists(N, N[i], None if include_self else i)

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hne._neighbors import knn_graph
-from hne._types import Settings
-from hne._weights import _batch, _layers, layer_weights
+from hne._types import NeighborGraph, Settings
+from hne._weights import _batch, _layers, layer_weights, target_weights
 from hne.exceptions import InputError
 from tests import reference
 from tests.conftest import frozen, lattice_clouds
@@ -21,6 +21,24 @@ def weights_of(X, k, kernel=None, **parameters):
     for array in (graph.indices, graph.distances):
         array.flags.writeable = False
     return layer_weights(X, graph, Settings(n_neighbors=k, **parameters), kernel)
+
+
+def graph_of(lists, k=None):
+    """The graph of neighbor lists that may be of unequal length, read-only; k widens it beyond the longest."""
+    k = k or max(map(len, lists))
+    indices = np.array([[*row, *[-1] * (k - len(row))] for row in lists], dtype=np.intp)
+    return NeighborGraph(frozen(indices), frozen(np.where(indices < 0, np.inf, 1.0)), "given")
+
+
+def unequal_lists(n, longest, seed):
+    """Neighbor lists of random length and members, with one of each kind that needs a rule of its own."""
+    rng = np.random.default_rng(seed)
+    lists = [rng.permutation(np.delete(np.arange(n), i))[: rng.integers(longest + 1)].tolist() for i in range(n)]
+    # No neighbors at all; a neighbor without any; a pair that sees nothing but each other; one of full length.
+    lists[0], lists[1] = [], [0, *[j for j in lists[1] if j != 0][: longest - 1]]
+    lists[2], lists[3] = [3], [2]
+    lists[4] = [(4 + step) % n for step in range(1, longest + 1)]
+    return lists
 
 
 def assert_same(found, expected, tolerance):
@@ -37,6 +55,20 @@ def test_weights_are_the_oracles(kernel, variant, include_self, X, k, n_rounds):
     more = {"n_rounds": n_rounds, "include_self": include_self}
     weights = weights_of(X, k, kernel, variant=variant, reg=1e-3, outer_reg=1e-2, **more)
     W, J = reference.weights(X, reference.neighbors(X, k), variant, 1e-3, 1e-2, **more)
+    assert_same(weights.W.toarray(), W, 1e-10)
+    assert_same(weights.J.toarray(), J, 1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("include_self", [True, False])
+@given(X=lattice_clouds(), longest=st.integers(1, 4), seed=st.integers(0, 10**6), n_rounds=st.integers(0, 2))
+def test_weights_of_unequal_neighborhoods_are_the_oracles(kernel, variant, include_self, X, longest, seed, n_rounds):
+    lists = unequal_lists(len(X), longest, seed)
+    more = {"n_rounds": n_rounds, "include_self": include_self}
+    settings = Settings(variant=variant, reg=1e-3, outer_reg=1e-2, **more)
+    weights = layer_weights(X, graph_of(lists), settings, kernel)
+    W, J = reference.weights(X, lists, variant, 1e-3, 1e-2, **more)
     assert_same(weights.W.toarray(), W, 1e-10)
     assert_same(weights.J.toarray(), J, 1e-9)
 
@@ -89,6 +121,90 @@ def test_any_block_size_and_number_of_threads_gives_the_same_bits(cloud, variant
         np.testing.assert_array_equal(whole.W.toarray(), split.W.toarray())
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("include_self", [True, False])
+def test_unequal_rows_have_the_same_bits_in_any_block_and_thread(cloud, variant, kernel, include_self, monkeypatch):
+    graph = graph_of(unequal_lists(len(cloud), 6, seed=1))
+    settings = Settings(variant=variant, include_self=include_self)
+    whole = layer_weights(cloud, graph, settings, kernel)
+    # Blocks of one: the sample without neighbors is then a block without any sample within two hops.
+    for rows, n_threads in ((7, 1), (7, 4), (1, 1)):
+        monkeypatch.setattr(_layers, "MAX_BLOCK", rows)
+        split = layer_weights(cloud, graph, settings, kernel, n_threads)
+        np.testing.assert_array_equal(whole.J.toarray(), split.J.toarray())
+        np.testing.assert_array_equal(whole.W.toarray(), split.W.toarray())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_short_rows_have_the_weights_of_a_graph_of_their_length(variant, kernel, include_self, n_features):
+    X = frozen(np.random.default_rng(8).normal(size=(60, n_features)))
+    short = unequal_lists(40, 4, seed=2)
+    # Beside them, in another piece, lists of nine: the short ones are padded further.
+    beside = [[40 + (i + step) % 20 for step in range(1, 10)] for i in range(20)]
+    settings = Settings(variant=variant, reg=1e-2, include_self=include_self)
+    alone = layer_weights(X[:40], graph_of(short), settings, kernel)
+    padded = layer_weights(X, graph_of(short + beside), settings, kernel)
+    for one, other in ((alone.W, padded.W), (alone.J, padded.J)):
+        found = other[:40, :40].toarray()
+        if kernel == "numba":
+            np.testing.assert_array_equal(found, one.toarray())
+        else:  # LAPACK may round a padded system otherwise
+            np.testing.assert_allclose(found, one.toarray(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("include_self", [True, False])
+def test_absent_neighbors_are_not_stored(cloud, variant, kernel, include_self):
+    lists = unequal_lists(len(cloud), 5, seed=3)
+    weights = layer_weights(cloud, graph_of(lists), Settings(variant=variant, include_self=include_self), kernel)
+    for i, neighbors in enumerate(lists):
+        np.testing.assert_array_equal(weights.W.indices[slice(*weights.W.indptr[i : i + 2])], sorted(neighbors))
+    assert weights.W.indices.dtype == weights.W.indptr.dtype == weights.J.indices.dtype == np.int32
+    # Without neighbors there is nothing to sum to one, in either layer; all other rows do.
+    some = np.array([len(neighbors) > 0 for neighbors in lists])
+    assert 1 < (~some).sum() < len(some)
+    np.testing.assert_array_equal(np.diff(weights.J.indptr) > 0, some)
+    np.testing.assert_allclose(weights.W.sum(axis=1), some, atol=1e-10)
+    np.testing.assert_allclose(weights.J.sum(axis=1), some, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_neighbors_without_neighbors_stand_for_themselves(variant, kernel):
+    # Sample 0 lies midway between 1 and 2, which see nobody; 3 sees nobody and nobody sees it.
+    X = frozen([[0.0], [-1.0], [1.0], [5.0]])
+    weights = layer_weights(X, graph_of([[1, 2], [], [], []], k=4), Settings(variant=variant), kernel)
+    expected = [[0, 0.5, 0.5, 0], [0] * 4, [0] * 4, [0] * 4]
+    np.testing.assert_allclose(weights.W.toarray(), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(weights.J.toarray(), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_graph_without_edges_has_empty_weights(cloud, variant, kernel):
+    weights = layer_weights(cloud, graph_of([[]] * len(cloud), k=3), Settings(variant=variant), kernel)
+    assert weights.W.shape == weights.J.shape == (60, 60)
+    assert weights.W.nnz == weights.J.nnz == 0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_new_points_may_have_fewer_neighbors_than_samples_do(cloud, variant, kernel):
+    graph = knn_graph(cloud, 4)
+    own = frozen([[5, 9, -1, -1], [-1] * 4, [7, -1, -1, -1]])
+    nobody = np.full(3, -1)
+    weights = target_weights(cloud, cloud[:3] + 0.1, own, graph, nobody, Settings(variant=variant), kernel)
+    np.testing.assert_array_equal(weights.W.indptr, [0, 2, 2, 3])
+    np.testing.assert_array_equal(weights.W.indices, [5, 9, 7])
+    assert set(weights.J[[2]].indices) == set(graph.indices[7])
+    np.testing.assert_allclose(weights.J.sum(axis=1), [1, 0, 1], atol=1e-9)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_sorting_w_does_not_reorder_the_graph(cloud, variant):
     graph = knn_graph(cloud, 6)
@@ -104,6 +220,20 @@ def test_one_neighbor_without_self_keeps_the_inner_weight(variant, kernel):
     X = frozen([[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [11.0, 0.0]])
     weights = weights_of(X, 1, kernel, variant=variant, include_self=False)
     np.testing.assert_array_equal(weights.J.toarray(), weights.W.toarray())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_pair_that_sees_only_itself_keeps_the_inner_weight_among_longer_lists(cloud, variant, kernel):
+    lists = unequal_lists(len(cloud), 5, seed=4)
+    with_self, without = (
+        layer_weights(cloud, graph_of(lists), Settings(variant=variant, include_self=include_self), kernel)
+        for include_self in (True, False)
+    )
+    ones = np.ones(2)
+    np.testing.assert_allclose(with_self.J[[2, 3]].toarray()[:, [2, 3]], np.diag(ones), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(without.J[[2, 3]].toarray(), without.W[[2, 3]].toarray())
+    np.testing.assert_array_equal(without.W[[2, 3]].toarray()[:, [3, 2]], np.diag(ones))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -180,6 +310,49 @@ def test_local_sets_are_the_same_in_both_kernels(X, k):
             _batch.local_sets(lists, lists, left_out), _compiled.local_sets(lists, lists, left_out), strict=True
         ):
             np.testing.assert_array_equal(found, twin)
+
+
+@given(n=st.integers(5, 20), longest=st.integers(1, 4), seed=st.integers(0, 10**6))
+def test_local_sets_of_unequal_lists_are_those_counted_by_hand(n, longest, seed):
+    from hne._weights import _compiled
+
+    lists = unequal_lists(n, longest, seed)
+    indices = graph_of(lists).indices
+    for left_out in (np.full(n, -1), np.arange(n)):
+        for kernel in (_batch, _compiled):
+            ids, inner_slots, outer_slots = kernel.local_sets(indices, indices, left_out)
+            # With a -1 behind the ids, slots turn back into lists.
+            named = np.hstack([ids, np.full((n, 1), -1)])
+            np.testing.assert_array_equal(np.take_along_axis(named, inner_slots, axis=1), indices)
+            for i, own in enumerate(lists):
+                outer = np.full((longest, longest), -1)
+                outer[: len(own)] = indices[own]
+                outer[outer == left_out[i]] = -1
+                np.testing.assert_array_equal(named[i, outer_slots[i]], outer)
+                distinct = sorted({*own, *outer.ravel()} - {-1})
+                np.testing.assert_array_equal(ids[i], distinct + [-1] * (ids.shape[1] - len(distinct)))
+
+
+def test_local_sets_of_targets_without_neighbors_are_the_same_in_both_kernels():
+    from hne._weights import _compiled
+
+    nobody = np.full((3, 2), -1)
+    for kernel in (_batch, _compiled):
+        ids, inner_slots, outer_slots = kernel.local_sets(nobody, nobody, np.arange(3))
+        assert ids.shape == (3, 1)
+        assert (ids == -1).all()
+        assert (inner_slots == -1).all()
+        assert (outer_slots == -1).all()
+
+
+def test_the_inner_weight_of_an_absent_neighbor_is_exactly_zero():
+    from hne._weights import _compiled
+
+    # Two points at -1 and 1 rebuild the target midway, with and without a place for a third.
+    K = np.array([[[1.0, -1.0], [-1.0, 1.0]]] * 2)
+    for kernel in (_batch, _compiled):
+        w = kernel.inner_weights(K, np.array([[0, 1, -1], [1, -1, -1]]), 1e-3)
+        np.testing.assert_array_equal(w, [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
 
 
 def test_the_kernel_is_chosen_by_the_amount_of_work(cloud):

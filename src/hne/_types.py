@@ -116,9 +116,9 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Weights:
-    """Both layers of weights as CSR matrices; every row of either sums to one."""
+    """Both layers of weights as CSR matrices; every row of either sums to one, or is empty without neighbors."""
 
-    W: SparseMatrix  # (m, n), inner: k entries a row
+    W: SparseMatrix  # (m, n), inner: an entry a neighbor
     J: SparseMatrix  # (m, n), joint: the outer samples of a row
     kernel: str  # which twin computed them: "numpy" or "numba"
 

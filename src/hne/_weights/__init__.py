@@ -1,4 +1,4 @@
-"""NeighborGraph -> Weights: W (inner) and J (joint), every row of either summing to one."""
+"""NeighborGraph -> Weights: W (inner) and J (joint), every row of either summing to one, or empty without neighbors."""
 
 from hne._weights._layers import layer_weights, target_weights
 

@@ -2,7 +2,8 @@
 
 The twin of `_compiled`, with the same functions. Letters: b targets, k neighbors, m slots. A slot
 is a place in a target's list of distinct samples within two hops; -1 in a slot array marks an absent sample.
-Targets of one call have equally many slots, so that no row's bits depend on the rows beside it.
+Targets of one call have equally many slots, so that no row's bits depend on the rows beside it, and at least one.
+Where a list is short, its systems are padded to k: LAPACK may round them otherwise than systems of its own length.
 K holds the local Gram matrices of the differences `sample - target`, and after it nothing costs D any more.
 """
 
@@ -22,21 +23,23 @@ def local_sets(own: IndexArray, lists: IndexArray, left_out: IndexArray) -> tupl
 
     Parameters
     ----------
-    own : (b, k) neighbors of the targets.
-    lists : (n, k) neighbors of every sample.
+    own : (b, k) neighbors of the targets, -1 behind the last.
+    lists : (n, k) neighbors of every sample, -1 behind the last.
     left_out : (b,) a sample to leave out of the target's outer layer, -1 for none.
 
     Returns
     -------
     ids : (b, m) distinct samples in ascending order, -1 behind the last.
-    inner_slots : (b, k) slot of each neighbor.
-    outer_slots : (b, k, k) slot of each neighbor's neighbor, -1 where it is left out.
+    inner_slots : (b, k) slot of each neighbor, -1 where there is none.
+    outer_slots : (b, k, k) slot of each neighbor's neighbor, -1 where there is none or it is left out.
     """
     b, k = own.shape
-    outer = lists[own].reshape(b, k * k)
-    absent = outer == left_out[:, None]
-    # An absent sample stands in as its target's first neighbor, which has a slot anyway.
-    samples = np.concatenate([own, np.where(absent, own[:, :1], outer)], axis=1)
+    # The list of an absent neighbor is all -1, where indexing alone would give the last sample's.
+    outer = np.where(own[:, :, None] >= 0, lists[own], -1).reshape(b, k * k)
+    samples = np.concatenate([own, np.where(outer == left_out[:, None], -1, outer)], axis=1)
+    absent = samples < 0
+    # The target's first neighbor, which has a slot anyway, stands in for an absent sample.
+    samples = np.where(absent, own[:, :1], samples)
     order = np.argsort(samples, axis=1, kind="stable")
     ascending = np.take_along_axis(samples, order, axis=1)
     rank = np.zeros_like(ascending)
@@ -45,8 +48,8 @@ def local_sets(own: IndexArray, lists: IndexArray, left_out: IndexArray) -> tupl
     np.put_along_axis(slots, order, rank, axis=1)
     ids = np.full((b, int(rank[:, -1].max()) + 1), -1, dtype=np.intp)
     np.put_along_axis(ids, rank, ascending, axis=1)
-    outer_slots = np.where(absent, -1, slots[:, k:])
-    return ids, slots[:, :k], outer_slots.reshape(b, k, k)
+    slots[absent] = -1
+    return ids, slots[:, :k], slots[:, k:].reshape(b, k, k)
 
 
 def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArray:
@@ -95,8 +98,8 @@ def rhne(
     system[:, diagonal, diagonal] += ridge[:, None] / np.where(active, counts, 1.0)
     u = np.linalg.solve(system, active[:, :, None].astype(float))[:, :, 0]
     # Nobody in the outer layer: the inner weights stay on the neighbors.
-    alone = np.flatnonzero(~active.any(axis=1))
-    u[alone[:, None], inner_slots[alone]] = w[alone]
+    alone = ~active.any(axis=1)
+    u[alone] = _scatter(w[alone, None], inner_slots[alone, None], m)[:, 0]
     joint: FloatArray = u / u.sum(axis=1, keepdims=True)
     return joint
 
@@ -112,8 +115,7 @@ def bhne(
     """Joint weights (b, m) of BHNE: neighborhoods take turns to rebuild what the others leave."""
     b, k = w.shape
     m = K.shape[1]
-    neighbors = np.zeros((b, k, m))
-    np.put_along_axis(neighbors, inner_slots[:, :, None], 1.0, axis=2)
+    neighbors = _scatter(np.ones((b, k, 1)), inner_slots[:, :, None], m)
     # Round 1: every neighborhood against the original neighbors.
     others = w[:, None, :] * (1.0 - np.eye(k))
     v = _rebuild_rest(K, w, others @ neighbors, outer_slots, outer_reg)
@@ -173,16 +175,19 @@ def _select(K: FloatArray, slots: IndexArray) -> FloatArray:
 
 
 def _scatter(values: FloatArray, slots: IndexArray, m: int) -> FloatArray:
-    """Put the values of each list (b, l, k), distinct slots, at their slots: (b, l, m)."""
+    """Put the values of each list (b, l, k), distinct slots, at their slots: (b, l, m). Absent ones go nowhere."""
     spread = np.zeros((*slots.shape[:2], m + 1))
     np.put_along_axis(spread, np.where(slots >= 0, slots, m), values, axis=2)
     return spread[:, :, :m]
 
 
 def _contributions(v: FloatArray, inner_slots: IndexArray, outer_slots: IndexArray, m: int) -> FloatArray:
-    """What stands for each neighbor, as coefficients over the slots (b, l, m): its list, or else itself."""
+    """What stands for each neighbor, as coefficients over the slots (b, l, m): its list, or else itself.
+
+    Nothing stands for an absent neighbor.
+    """
     z = _scatter(v, outer_slots, m)
-    target, neighbor = np.nonzero((outer_slots < 0).all(axis=2))
+    target, neighbor = np.nonzero((outer_slots < 0).all(axis=2) & (inner_slots >= 0))
     z[target, neighbor, inner_slots[target, neighbor]] = 1.0
     return z
 

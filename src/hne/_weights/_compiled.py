@@ -3,6 +3,7 @@
 Importing this module costs the import of numba and, on the first call of a fresh installation, seconds of
 compiling (kept in numba's cache afterwards), so it is imported only where the work is worth it. Functions run
 without Python's global lock and keep no state: threads may share them. No `fastmath`: it would reorder sums.
+Absent samples are skipped, not padded: a short list gets the bits that it gets in a graph of its own length.
 """
 
 import math
@@ -27,19 +28,18 @@ def local_sets(own, lists, left_out):
     """See `_batch.local_sets`."""
     b, k = own.shape
     ids = np.full((b, k + k * k), -1, dtype=np.intp)
-    inner_slots = np.empty((b, k), dtype=np.intp)
-    outer_slots = np.empty((b, k, k), dtype=np.intp)
+    inner_slots = np.full((b, k), -1, dtype=np.intp)
+    outer_slots = np.full((b, k, k), -1, dtype=np.intp)
     samples = np.empty(k + k * k, dtype=np.intp)
-    longest = 0
+    longest = 1
     for row in range(b):
-        count = 0
-        for l in range(k):
-            samples[count] = own[row, l]
-            count += 1
-        for l in range(k):
+        length = _length(own[row])
+        samples[:length] = own[row, :length]
+        count = length
+        for l in range(length):
             for j in range(k):
                 sample = lists[own[row, l], j]
-                if sample != left_out[row]:
+                if sample >= 0 and sample != left_out[row]:
                     samples[count] = sample
                     count += 1
         ascending = np.sort(samples[:count])
@@ -49,12 +49,12 @@ def local_sets(own, lists, left_out):
                 ids[row, size] = ascending[position]
                 size += 1
         distinct = ids[row, :size]
-        for l in range(k):
+        for l in range(length):
             inner_slots[row, l] = np.searchsorted(distinct, own[row, l])
             for j in range(k):
                 sample = lists[own[row, l], j]
-                absent = sample == left_out[row]
-                outer_slots[row, l, j] = -1 if absent else np.searchsorted(distinct, sample)
+                if sample >= 0 and sample != left_out[row]:
+                    outer_slots[row, l, j] = np.searchsorted(distinct, sample)
         longest = max(longest, size)
     return ids[:, :longest].copy(), inner_slots, outer_slots
 
@@ -97,14 +97,15 @@ def _local_gram(X, targets, ids):
 def inner_weights(K, inner_slots, reg):
     """See `_batch.inner_weights`."""
     b, k = inner_slots.shape
-    w = np.empty((b, k))
+    w = np.zeros((b, k))
     C = np.empty((k, k))
     for row in range(b):
         slots = inner_slots[row]
-        for first in range(k):
+        length = _length(slots)
+        for first in range(length):
             for second in range(first + 1):
                 C[first, second] = K[row, slots[first], slots[second]]
-        _affine(C, k, reg, 0.0, w[row])
+        _affine(C, length, reg, 0.0, w[row])
     return w
 
 
@@ -117,7 +118,7 @@ def ihne(K, w, inner_slots, outer_slots, outer_reg):
     v = np.empty(k)
     slots = np.empty(k, dtype=np.intp)
     for row in range(b):
-        for l in range(k):
+        for l in range(_length(inner_slots[row])):
             size = _present(outer_slots[row, l], slots)
             if size == 0:
                 joint[row, inner_slots[row, l]] += w[row, l]
@@ -155,7 +156,7 @@ def rhne(K, w, inner_slots, outer_slots, outer_reg):
                 size += 1
                 trace += counts[slot] * K[row, slot, slot]
         if size == 0:
-            for l in range(k):
+            for l in range(_length(inner_slots[row])):
                 joint[row, inner_slots[row, l]] += w[row, l]
             continue
         ridge = outer_reg * trace if outer_reg * trace > 0 else 1.0
@@ -182,20 +183,21 @@ def bhne(K, w, inner_slots, outer_slots, outer_reg, n_rounds):
     v = np.empty(k)
     slots = np.empty(k, dtype=np.intp)
     for row in range(b):
+        length = _length(inner_slots[row])
         start[:] = 0.0
-        for l in range(k):
+        for l in range(length):
             start[l, inner_slots[row, l]] = 1.0
         z[:] = start
-        for turn in range(k + n_rounds * k):
-            l = turn % k
+        for turn in range(length + n_rounds * length):
+            l = turn % length
             size = _present(outer_slots[row, l], slots)
             if size > 0:
-                _rest(K[row], w[row], start if turn < k else z, l, scratch)
+                _rest(K[row], w[row, :length], start if turn < length else z, l, scratch)
                 _rebuild_rest(K[row], w[row, l], slots[:size], outer_reg, scratch, C, v)
                 z[l] = 0.0
                 for j in range(size):
                     z[l, slots[j]] = v[j]
-        for l in range(k):
+        for l in range(length):
             for slot in range(m):
                 joint[row, slot] += w[row, l] * z[l, slot]
     return joint
@@ -235,6 +237,15 @@ def _rebuild_rest(K, weight, slots, outer_reg, scratch, C, v):
             C[first, second] = weight * (weight * K[slots[first], slots[second]] + slope) + height
         terms += (abs(weight) * math.sqrt(K[slots[first], slots[first]]) + reach) ** 2
     _affine(C, size, outer_reg, NOISE * terms, v)
+
+
+@compiled
+def _length(neighbors):
+    """Count a target's neighbors, or their slots: -1 stands behind the last."""
+    length = 0
+    while length < len(neighbors) and neighbors[length] >= 0:
+        length += 1
+    return length
 
 
 @compiled

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse
 from hne._progress import counted
 from hne._samples import Distances, Samples, gram_of_distances, gram_of_sparse, width
 from hne._threads import checkpoint, library_threads, load_unbroken, map_blocks
-from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, Weights, index_kind
+from hne._types import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
 from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
@@ -57,7 +57,8 @@ def target_weights(
     ----------
     X : (n, D) samples, dense or sparse, or their distances; and `graph` their neighbors.
     targets : (t, D) points to rebuild, or their distances to the samples.
-    own : (t, k) neighbors of the targets among the samples.
+    own : (t, k) neighbors of the targets among the samples, -1 behind the last; both rows of a target without
+        any are empty.
     left_out : (t,) sample that a target's outer layer does without, -1 for none.
     kernel : "numpy" or "numba", None to choose by the amount of work.
     """
@@ -85,13 +86,26 @@ def target_weights(
     if not (np.isfinite(inner).all() and np.isfinite(values.filled()).all()):
         msg = f"reg must be large enough for finite weights, got reg={settings.reg:g}. Raise reg, or lower n_neighbors."
         raise InputError(msg)
-    ends_W, ends_J = np.arange(0, t * k + 1, k), np.concatenate([[0], np.cumsum(counts)])
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    kind = index_kind(max(n, ends[-1]))
+    J = csr_array((values.filled(), columns.filled().astype(kind, copy=False), ends.astype(kind)), shape=(t, n))
+    return Weights(W=_inner_matrix(inner, own, n), J=J, kernel=kernel)
+
+
+def _inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
+    """W (t, n) of the weights (t, k): nothing is stored for an absent neighbor, a weight of zero is."""
+    t, k = own.shape
+    ends = np.arange(0, t * k + 1, k)
+    # A short row has -1 in the last column: where there is none, nothing of the size of `own` is made.
+    if own[:, -1].min(initial=0) < 0:
+        present = own >= 0
+        ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        inner, own = inner[present], own[present]
+    kind = index_kind(max(n, ends[-1]))
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
-    kind_W, kind_J = index_kind(max(n, ends_W[-1])), index_kind(max(n, ends_J[-1]))
-    W = csr_array((inner.ravel(), own.astype(kind_W).ravel(), ends_W.astype(kind_W)), shape=(t, n))
-    J = csr_array((values.filled(), columns.filled().astype(kind_J, copy=False), ends_J.astype(kind_J)), shape=(t, n))
+    W = csr_array((inner.ravel(), own.astype(kind).ravel(), ends.astype(kind)), shape=(t, n))
     W.sort_indices()
-    return Weights(W=W, J=J, kernel=kernel)
+    return W
 
 
 class GrowingArray:
@@ -133,11 +147,11 @@ def batch_rows(n_slots: int, n_features: int) -> int:
 
 
 def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArray]]:
-    """Rows with equally many slots, a bounded number at a time.
+    """Rows with equally many slots, a bounded number at a time; rows without any are left out.
 
     Padding rows to a common length instead would let them decide about each other's bits.
     """
-    for size in np.unique(sizes):
+    for size in np.unique(sizes[sizes > 0]):
         rows = np.flatnonzero(sizes == size)
         step = batch_rows(int(size), n_features)
         for start in range(0, len(rows), step):
@@ -164,7 +178,7 @@ def _block_weights(
         inner, outside = inner_slots[rows], outer_slots[rows]
         w[rows] = kernels.inner_weights(K, inner, settings.reg)
         joint[rows, :size] = outer(K, w[rows], inner, outside, settings.effective_outer_reg, *rounds)
-    # Slots of the inner layer alone and slots behind the last sample hold an exact zero.
+    # Slots of the inner layer alone, slots behind the last sample and rows without any hold an exact zero.
     used = joint != 0
     return w, joint[used], ids[used], used.sum(axis=1)
 
