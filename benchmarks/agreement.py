@@ -53,10 +53,14 @@ def _line(problem: Problem) -> list[str]:
 def _eigenpairs(X: FloatArray, problem: Problem, solver: str) -> EigenPairs:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        return embed(
+        pairs = embed(
             X,
             n_neighbors=problem.n_neighbors,
             n_components=problem.n_components,
             reg=problem.reg,
             eigen_solver=solver,
         ).eigenpairs
+    if pairs is None:
+        msg = "no piece is large enough to be solved"
+        raise EigenSolverError(msg)
+    return pairs

@@ -131,7 +131,9 @@ def test_a_disconnected_graph_is_finite_with_the_direct_solver_too():
 
 def test_the_record_is_a_line_not_a_page(cloud):
     assert repr(embed(cloud)).startswith("Embedding of 60 samples in 2 dimensions, 1 piece(s), mean reconst")
-    assert "(samples left out of their own outer layer) (Settings(n_neighbors=6" in repr(embed(cloud, include_self=False))
+    assert "(samples left out of their own outer layer) (Settings(n_neighbors=6" in repr(
+        embed(cloud, include_self=False)
+    )
 
 
 def test_stages_are_logged_with_their_times(cloud, caplog):

@@ -77,7 +77,11 @@ BAD_DATA = {
         InputError,
         r"X must be finite, got nan in row 4, column 2 \(1 NaN and 0 inf in all\)\. Drop or impute",
     ),
-    "sparse complex": (csr_array(X + 1j), InputError, r"got a sparse matrix of complex numbers \(Complex data not supp"),
+    "sparse complex": (
+        csr_array(X + 1j),
+        InputError,
+        r"got a sparse matrix of complex numbers \(Complex data not supp",
+    ),
     "sparse without features": (csr_array((30, 0)), InputError, r"X must have features, got 0 feature\(s\)"),
     "all rows equal": (
         np.ones((30, 3)),

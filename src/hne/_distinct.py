@@ -40,7 +40,7 @@ def _distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: F
 
 
 def _numbered(order: IndexArray, is_new: NDArray[np.bool_]) -> Distinct:
-    """Places in this order, a new one begun wherever it says so; the first sample of a place is the lowest in number."""
+    """Places in this order, a new one begun wherever it says so; the first sample of one is the lowest in number."""
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.cumsum(is_new) - 1
     first = np.full(int(is_new.sum()), len(order), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""New X -> Y and Y -> X: place new samples, and lift points of the embedding, by weights that rebuild them, row by row."""
+"""New X -> Y and Y -> X: place new samples and lift points of the embedding, by weights that rebuild them."""
 
 from collections.abc import Callable
 
@@ -62,7 +62,7 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
     weights = _weights_of(core.Y, points, own, core, settings, n_threads)
     mixed = (settings.gamma * weights.W + weights.J) / (settings.gamma + 1.0)
-    lifted = rebuild(core.X, mixed)
+    lifted: Samples = rebuild(core.X, mixed)
     same = _same_places(points, core.Y, own, distances)
     rows = np.flatnonzero(same >= 0)
     if rows.size:
@@ -115,5 +115,5 @@ def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: Float
 
 def _differences(X: Samples, targets: Samples) -> IndexArray:
     """Number of values in which rows differ."""
-    counts: IndexArray = np.asarray((X != targets).sum(axis=1)).ravel()
+    counts: IndexArray = np.asarray((targets != X).sum(axis=1)).ravel()
     return counts

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-from hne._types import Embedding, NeighborGraph, Pieces, Settings
+from hne._types import EigenPairs, Embedding, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,
@@ -39,7 +39,7 @@ def warn_of(result: Embedding) -> None:
     if result.core.pieces.count > 1:
         _warn_of_pieces(result)
     elif result.eigenpairs is not None and not result.eigenpairs.certificate.is_resolved:
-        _warn_of_close_eigenvalues(result)
+        _warn_of_close_eigenvalues(result.eigenpairs)
 
 
 def _warn_of_pieces(result: Embedding) -> None:
@@ -65,9 +65,7 @@ def _warn_of_recall(graph: NeighborGraph) -> None:
     warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
 
 
-def _warn_of_close_eigenvalues(result: Embedding) -> None:
-    pairs = result.eigenpairs
-    assert pairs is not None
+def _warn_of_close_eigenvalues(pairs: EigenPairs) -> None:
     d, proof = len(pairs.values), pairs.certificate
     msg = (
         f"eigenvalues {d} and {d + 1} after the constant one, {pairs.values[-1]:.2e} and {pairs.next_value:.2e}, are "

@@ -41,9 +41,7 @@ class Parts:
         return f"{len(solved)} pieces solved, {len(self.parts) - len(solved)} too small for it"
 
 
-def embedded_pieces(
-    X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int
-) -> Parts:
+def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
         pairs = bottom_eigenpairs(whole, settings, n_threads, X if isinstance(X, np.ndarray) else None)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import issparse
 
-from hne._samples import Distances, Samples, gram_of_distances, width
+from hne._samples import Distances, Samples, gram_of_distances, row_lengths, width
 from hne._types import FloatArray, SparseMatrix
 
 BLOCK_BYTES = 2**25
@@ -29,15 +29,9 @@ def reconstruction_errors(X: Samples, J: SparseMatrix) -> FloatArray:
         block = max(1, BLOCK_BYTES // (8 * width(X) * (max(1, J.nnz // J.shape[0]) if issparse(X) else 1)))
         for start in range(0, len(errors), block):
             rows = slice(start, start + block)
-            errors[rows] = _lengths(centered[rows] - J[rows] @ centered)
+            errors[rows] = row_lengths(centered[rows] - J[rows] @ centered)
     errors[np.diff(J.indptr) == 0] = np.nan
     return errors
-
-
-def _lengths(difference: FloatArray | SparseMatrix) -> FloatArray:
-    if not issparse(difference):
-        return np.linalg.norm(difference, axis=1)
-    return np.sqrt(np.asarray(difference.multiply(difference).sum(axis=1), dtype=np.float64).ravel())
 
 
 def _errors_from_distances(X: Distances, J: SparseMatrix) -> FloatArray:

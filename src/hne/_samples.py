@@ -21,7 +21,7 @@ class Distances:
     A CSR array holds those that are known: what is not stored is not known. Its columns ascend along a row.
     """
 
-    matrix: FloatArray | SparseMatrix
+    matrix: Any  # FloatArray or CSR array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,7 +59,8 @@ class Distances:
     def _keys(self) -> IndexArray:
         """Number of each stored entry, counted along the rows of the full matrix: ascending."""
         rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), np.diff(self.matrix.indptr))
-        return rows * self.shape[1] + self.matrix.indices
+        keys: IndexArray = rows * self.shape[1] + self.matrix.indices
+        return keys
 
 
 Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
@@ -72,22 +73,27 @@ def width(X: Samples) -> int:
     return max(1, X.nnz // max(1, X.shape[0])) if issparse(X) else int(X.shape[1])
 
 
+def row_lengths(X: Samples) -> FloatArray:
+    """Euclidean length of each row, dense or sparse."""
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.sqrt(np.asarray(squares, dtype=np.float64))
+
+
 def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
     """Euclidean distance (t, c) of each target to its candidates among the samples, from differences."""
-    if not issparse(X):
-        difference = X[candidates] - targets[:, None, :]
-        return np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
     t, c = candidates.shape
-    difference = X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]
-    squares = difference.multiply(difference).sum(axis=1)
-    return np.sqrt(np.asarray(squares, dtype=np.float64)).reshape(t, c)
+    if issparse(X):
+        return row_lengths(X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]).reshape(t, c)
+    difference = X[candidates] - targets[:, None, :]
+    lengths: FloatArray = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+    return lengths
 
 
 def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Gram matrices K (b, m, m) of the differences of samples from each target: K_ab = (d_ta^2 + d_tb^2 - d_ab^2) / 2.
 
-    In units of the farthest distance, which come along (b,). Distances of no Euclidean space give negative eigenvalues, which are set to
-    zero: the nearest matrix that is a Gram matrix.
+    In units of the farthest distance, which come along (b,). Distances of no Euclidean space give negative eigenvalues,
+    which are set to zero: the nearest matrix that is a Gram matrix.
     """
     near = targets.at(np.arange(len(ids))[:, None], ids)
     between = X.at(ids[:, :, None], ids[:, None, :])

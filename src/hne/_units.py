@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -51,7 +52,7 @@ class Units:
 def units_of(X: Samples, *, moved: bool = True) -> Units:
     """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
     stored = X.matrix if isinstance(X, Distances) else X
-    values = stored.data if issparse(stored) else stored
+    values: Any = stored.data if issparse(stored) else stored
     largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
     _, exponent = math.frexp(largest)
     if abs(exponent) <= ORDINARY:

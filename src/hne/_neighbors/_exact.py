@@ -16,9 +16,9 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from hne._progress import counted
-from hne._samples import lengths_between, width
+from hne._samples import Samples, lengths_between, row_lengths, width
 from hne._threads import map_blocks
-from hne._types import FloatArray, IndexArray, SparseMatrix
+from hne._types import FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
 
@@ -44,8 +44,8 @@ Search = Callable[[IndexArray, int], Proposal]
 
 
 def nearest(
-    X: FloatArray | SparseMatrix,
-    targets: FloatArray | SparseMatrix,
+    X: Samples,
+    targets: Samples,
     n_neighbors: int,
     leave_out: IndexArray | None = None,
     n_threads: int = 1,
@@ -95,12 +95,12 @@ def nearest(
     return indices, distances, method
 
 
-def exact_method(X: FloatArray | SparseMatrix) -> str:
+def exact_method(X: Samples) -> str:
     """Name the exact search that serves these samples: "tree" or "brute"."""
     return "tree" if X.shape[1] <= TREE_MAX_FEATURES and not issparse(X) else "brute"
 
 
-def _block_rows(X: FloatArray | SparseMatrix, n_candidates: int, proposer: str) -> int:
+def _block_rows(X: Samples, n_candidates: int, proposer: str) -> int:
     """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
     quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
     return min(quick, rows_at_once(n_candidates, width(X)))
@@ -112,7 +112,7 @@ def rows_at_once(n_candidates: int, n_features: int) -> int:
 
 
 def rank(
-    X: FloatArray | SparseMatrix, targets: FloatArray | SparseMatrix, candidates: IndexArray, banned: IndexArray | None
+    X: Samples, targets: Samples, candidates: IndexArray, banned: IndexArray | None
 ) -> tuple[IndexArray, FloatArray]:
     """Sort each row's candidates by distance, then index; a banned one goes to the end."""
     candidates = np.sort(candidates, axis=1)
@@ -132,25 +132,19 @@ def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
     return search
 
 
-def _brute_search(X: FloatArray | SparseMatrix, targets: FloatArray | SparseMatrix, n_threads: int) -> Search:
+def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
     # |x|^2 - 2 x.t + |t|^2 loses digits far from the origin; centered, it loses as few as it can. Sparse samples have
     # most of their values there.
     center = None if issparse(X) else X.mean(axis=0)
     centered = X if center is None else X - center
     finder = NearestNeighbors(algorithm="brute", n_jobs=n_threads).fit(centered)
-    farthest = _lengths(centered).max()
+    farthest = row_lengths(centered).max()
     rounding = 4 * (X.shape[1] + 8) * np.finfo(float).eps
 
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         shifted = targets[rows] if center is None else targets[rows] - center
         lengths, candidates = finder.kneighbors(shifted, n_candidates)
-        lost = rounding * (farthest + _lengths(shifted)) ** 2
+        lost = rounding * (farthest + row_lengths(shifted)) ** 2
         return candidates, np.sqrt(np.maximum(lengths[:, -1] ** 2 - lost, 0.0)) * (1 - ROUNDING)
 
     return search
-
-
-def _lengths(X: FloatArray | SparseMatrix) -> FloatArray:
-    if not issparse(X):
-        return np.sqrt(np.einsum("ij,ij->i", X, X))
-    return np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from hne._neighbors._exact import nearest
 from hne._progress import counted
-from hne._samples import Distances, Samples
+from hne._samples import Distances, Samples, row_lengths
 from hne._threads import map_blocks
 from hne._types import FloatArray, IndexArray
 from hne.exceptions import InputError
@@ -75,7 +75,7 @@ def searchable(X: Samples, metric: Any) -> Samples:
         return X
     if metric == "correlation":
         X = X - X.mean(axis=1, keepdims=True)
-    lengths = np.sqrt(X.multiply(X).sum(axis=1)) if issparse(X) else np.sqrt(np.einsum("ij,ij->i", X, X))
+    lengths = row_lengths(X)
     has_direction = lengths > SMALLEST_DIRECTION
     scale = 1.0 / np.where(has_direction, lengths, 1.0)
     # A sample without direction is at distance 1 of all that have one, as in scikit-learn: it gets an axis of its own.
@@ -113,7 +113,9 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
                 found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
         except Exception as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            msg = f"metric={metric!r} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
+            msg = (
+                f"metric={metric!r} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
+            )
             raise InputError(msg) from error
         if not (found >= 0).all():
             worst = "NaN" if np.isnan(found).any() else f"{found.min():.3g}"
@@ -134,8 +136,8 @@ def _nearest_known(targets: Distances, n_neighbors: int, leave_out: IndexArray |
         starts = range(0, t, block)
         found = []
         for start in counted("search", starts, len(starts)):
-            rows = slice(start, start + block)
-            found.append(_smallest(targets.matrix[rows], n_neighbors, None if leave_out is None else leave_out[rows]))
+            few = slice(start, start + block)
+            found.append(_smallest(targets.matrix[few], n_neighbors, None if leave_out is None else leave_out[few]))
         return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), "precomputed"
     matrix = targets.matrix
     rows = np.repeat(np.arange(t), np.diff(matrix.indptr))

@@ -108,14 +108,18 @@ def _check_metric(value: Any) -> Any:
         raise InputTypeError(msg)
     known = sorted({*VALID_METRICS["brute"], PRECOMPUTED})
     if value not in known:
-        msg = f"metric must be one of {', '.join(known)} or a function of two samples, got {value!r}. Choose one of them."
+        msg = (
+            f"metric must be one of {', '.join(known)} or a function of two samples, got {value!r}. Choose one of them."
+        )
         raise InputError(msg)
     return value
 
 
 def _check_metric_params(value: object) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
-        msg = f"metric_params must be a dict or None, got {value!r}. Try metric_params={{'p': 3}} for metric='minkowski'."
+        msg = (
+            f"metric_params must be a dict or None, got {value!r}. Try metric_params={{'p': 3}} for metric='minkowski'."
+        )
         raise InputTypeError(msg)
     return value
 
@@ -160,5 +164,3 @@ def _check_random_state(value: Any) -> Any:
 def _check_verbose(value: object) -> int:
     # scikit-learn's estimators take True for 1 and False for 0.
     return check_integer("verbose", int(value) if isinstance(value, bool | np.bool_) else value, 0, "Try verbose=1")
-
-

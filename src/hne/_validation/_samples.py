@@ -77,7 +77,7 @@ def check_points(Y: ArrayLike, n_components: int) -> FloatArray:
     """Return points of the embedding as a float64 matrix of `n_components` columns."""
     points = check_matrix(Y, "Y")
     if points.shape[1] != n_components:
-        msg = f"Y must have {n_components} columns, as the embedding, got {points.shape[1]}. Pass coordinates of transform."
+        msg = f"Y must have {n_components} columns, as the embedding, got {points.shape[1]}. Pass what transform gave."
         raise InputError(msg)
     if not len(points):
         msg = f"Y must have points, got 0 sample(s) (shape={points.shape}). Pass at least one row."
@@ -104,7 +104,8 @@ def _check_fits_neighbors(X: Samples, settings: Settings) -> None:
     graph = settings.neighbors
     if isinstance(graph, NeighborGraph):
         if graph.n_samples != X.shape[0]:
-            msg = f"neighbors must have a row for each of the {X.shape[0]} samples, got {graph.n_samples}. Pass the graph of X."
+            n = X.shape[0]
+            msg = f"neighbors must have a row for each of the {n} samples, got {graph.n_samples}. Pass the graph of X."
             raise InputError(msg)
     elif graph == "approximate" and (issparse(X) or isinstance(X, Distances)):
         kind = "distances" if isinstance(X, Distances) else "a sparse X"
@@ -128,12 +129,15 @@ def _check_square(X: ArrayLike) -> Distances:
     itself = np.diagonal(matrix)
     if len(itself) and itself.max() > SYMMETRY * largest:
         row = int(itself.argmax())
-        msg = f"X must have zero distance of samples to themselves, got {itself[row]:.3g} in row {row}. Pass distances, not similarities."
+        msg = (
+            f"X must have zero distance of samples to themselves, got {itself[row]:.3g} in row {row}. "
+            "Pass distances, not similarities."
+        )
         raise InputError(msg)
     for start in range(0, len(matrix), block):
         off = np.abs(matrix[start : start + block] - matrix[:, start : start + block].T)
         if off.max() > SYMMETRY * largest:
-            row, column = np.unravel_index(int(off.argmax()), off.shape)
+            row, column = (int(number) for number in np.unravel_index(off.argmax(), off.shape))
             row += start
             msg = (
                 f"X must be symmetric with metric='precomputed', got {matrix[row, column]:.6g} from sample {row} to "
@@ -163,10 +167,13 @@ def _symmetric(graph: SparseMatrix) -> SparseMatrix:
 
 
 def _check_distances(X: ArrayLike) -> Distances:
-    matrix = _check_stored(X) if issparse(X) else check_matrix(X)
+    matrix: Any = _check_stored(X) if issparse(X) else check_matrix(X)
     values = matrix.data if issparse(matrix) else matrix
     if values.size and values.min() < 0:
-        msg = f"X must hold distances with metric='precomputed', got {values.min():.3g}. Pass distances, not similarities."
+        msg = (
+            f"X must hold distances with metric='precomputed', got {values.min():.3g}. "
+            "Pass distances, not similarities."
+        )
         raise InputError(msg)
     if issparse(matrix) and matrix.nnz > matrix.shape[0] and (values[values > 0] == 1).all():
         msg = (
@@ -198,12 +205,13 @@ def _check_stored(X: SparseMatrix) -> SparseMatrix:
     if max(matrix.shape[1], matrix.nnz) <= INT32_MAX:
         # scikit-learn's search is compiled for these.
         matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    _check_has_features(matrix.shape, "X")
+    name = "X"
+    _check_has_features(matrix.shape, name)
     finite = np.isfinite(matrix.data)
     if not finite.all():
         entry = int(np.flatnonzero(~finite)[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right") - 1)
-        raise _not_finite("X", matrix.data, matrix.data[entry], row, str(matrix.indices[entry]))
+        raise _not_finite(name, matrix.data, matrix.data[entry], row, str(matrix.indices[entry]))
     return matrix
 
 
