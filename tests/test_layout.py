@@ -154,6 +154,17 @@ def test_groups_of_pieces_that_are_far_apart_stay_apart(d):
     assert (high[group == 0].max(axis=0) < low[group == 1].min(axis=0)).any()
 
 
+@given(st.permutations([(0.0, 0.0), (0.0, 1.0), (3.0, 0.0), (3.0, 1.0)]))
+def test_pieces_at_the_corners_of_a_rectangle_stay_at_its_corners(corners):
+    parts = [grid_of(5, 2)] * 4
+    Y = lay_out(parts, np.array(corners))
+    places = dict(zip(corners, (piece.mean(axis=0) for piece in pieces_in(Y, parts)), strict=True))
+    assert places[0, 0][0] < places[3, 0][0]
+    assert places[0, 1][0] < places[3, 1][0]
+    assert places[0, 0][1] < places[0, 1][1]
+    assert places[3, 0][1] < places[3, 1][1]
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_single_samples_on_a_line_fill_all_dimensions_evenly(d):
     Y = lay_out([np.zeros((1, d))] * 500, frozen(np.arange(500.0)[:, None]))

@@ -3,6 +3,7 @@
 from itertools import combinations, pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,6 +164,16 @@ def test_joining_links_are_those_of_the_slow_rounds_even_among_ties(X, per_join,
     links, distances = joining_links(pieces, search, per_join)
     assert [tuple(link) for link in links.tolist()] == slow_joins(pieces.labels.tolist(), search.distances, per_join)
     np.testing.assert_array_equal(distances, search.distances[links[:, 0], links[:, 1]])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_searches_for_many_pairs_at_once_find_what_the_slow_rounds_find(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(9, size=(90, 2)) / 8
+    pieces = pieces_of(rng.integers(30, size=90))
+    search = Search(X)
+    links, _ = joining_links(pieces, search, 2)
+    assert [tuple(link) for link in links.tolist()] == slow_joins(pieces.labels.tolist(), search.distances, 2)
 
 
 @given(lattice_clouds(min_samples=2, max_samples=20), st.integers(2, 9), st.integers(0, 99))

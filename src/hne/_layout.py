@@ -124,8 +124,8 @@ def _arranged(
         return boxes[int(members[0])]
     axis = int(np.argmax(np.ptp(centers[members], axis=0)))
     members = members[np.argsort(centers[members, axis], kind="stable")]
-    # Halves are of samples, not of pieces. Whatever the sizes, each of two cuts leaves at most half of what is not in
-    # one dominating piece, so that this ends after some 2 log2(n) steps.
+    # Halves are of samples, not of pieces. Where one piece outweighs the others, the cut beside it leaves it with the
+    # lighter side of them: either way what is left to cut halves, and this is some log2(n) calls deep.
     until = np.cumsum(sizes[members])
     cut = 1 + int(np.argmin(np.abs(2 * until[:-1] - until[-1])))
     one, other = (_arranged(half, boxes, sizes, centers, missing) for half in (members[:cut], members[cut:]))
