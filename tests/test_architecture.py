@@ -17,7 +17,7 @@ LEVELS = [
     {"_samples", "_files", "_progress", "_threads", "_memory"},
     {"_validation", "_units", "_distinct", "_principal"},
     {"_assembly", "_costs"},
-    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_layout", "_forecast", "_reconstruction"},
+    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
     {"_parts", "_notices"},
     {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
     {"_estimator", "plots"},

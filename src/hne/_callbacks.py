@@ -49,18 +49,21 @@ class FitTasks:
     def __init__(self, estimator: Any, fit: Any) -> None:
         self._estimator = estimator
         self._open = [fit]
-        self._done = 0
+        self._task, self._done = "", 0
 
     def begin(self, stage: str) -> None:
         """Open the stage; how many tasks it has shows when they begin."""
         self._descend(stage, None)
 
     def step(self, task: str, done: int, total: int | None) -> None:
-        """Open the task at its first call, then open and close a leaf for each step since the last one."""
-        if done == 0:
+        """Open the task at its first call, then open and close a leaf for each step since the last one.
+
+        A task that goes on after another came between is opened anew, for the steps that are left.
+        """
+        if done == 0 or task != self._task:
             self._ascend_to(2)
             self._descend(task, total)
-            self._done = 0
+            self._task, self._done = task, max(0, done - 1)
         for _ in range(self._done, done):
             self._descend(task, 0)
             self._ascend_to(3)

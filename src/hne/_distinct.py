@@ -52,7 +52,8 @@ def _distinct_by_distance(X: Distances) -> Distinct:
     """Samples at distance zero of each other are copies; the order is that of the distances to all others."""
     matrix = X.matrix
     if issparse(matrix):
-        zero = csr_array((matrix.data == 0, matrix.indices, matrix.indptr), shape=matrix.shape)
+        zero = csr_array((matrix.data == 0, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+        zero.eliminate_zeros()
     else:
         zero = csr_array(matrix == 0)
     _, group = connected_components(zero, directed=False)

@@ -12,8 +12,7 @@ from hne._distinct import distinct_samples
 from hne._forecast import check_fits
 from hne._neighbors import given_graph, knn_graph
 from hne._notices import check_connected, warn_of
-from hne._parts import embedded_pieces, joined
-from hne._pieces import connected_pieces, thin_links
+from hne._parts import embedded_pieces, found_pieces
 from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
@@ -70,15 +69,13 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         check_fits(X.shape[0], width(X), settings)
     with library_threads(n_threads), shown(settings.verbose):
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
-        pieces = stage("pieces", connected_pieces, graph)
-        check_connected(pieces, graph, settings)
-        thin = thin_links(graph)
-        if pieces.count > 1 and settings.pieces == "join":
-            graph = joined(graph, pieces, X, settings, n_threads)
+        found = stage("pieces", found_pieces, X, graph, settings, n_threads)
+        pieces, graph = found.pieces, found.graph
+        check_connected(pieces, settings)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
-        found = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
+        parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))
-    core = Core(X, graph, pieces, thin, weights, found.parts, found.Y, errors)
+    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors)
     result = Embedding(settings, distinct, units, core, dtype)
     warn_of(result)
     return result

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
+from hne._pieces import thin_links
 from hne._progress import shown, stage
 from hne._reconstruction import rebuild
 from hne._samples import Distances
-from hne._types import PRECOMPUTED, Embedding, FloatArray, SparseMatrix
+from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne._units import check_within_reach
 from hne._validation import check_new_samples, check_points, check_samples, check_settings, output_kind
 from hne.exceptions import InputError
@@ -62,7 +63,7 @@ class HierarchicNeighborsEmbedding(
         The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
         are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
         them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
-        (some 25 times `n_neighbors`) to know the distances among neighbors' neighbors.
+        (some 40 times `n_neighbors`) to know the distances among neighbors' neighbors.
     metric_params : dict or None, default=None
         Further arguments of the metric, such as p of "minkowski".
     neighbors : str, sparse matrix or pair of arrays, default="auto"
@@ -234,7 +235,6 @@ class HierarchicNeighborsEmbedding(
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
         self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
-        self.thin_links_ = result.thin_links
         self.n_distinct_ = result.distinct.n_places
 
     @property
@@ -248,6 +248,13 @@ class HierarchicNeighborsEmbedding(
         """J, made when asked for."""
         check_is_fitted(self)
         return self._fitted.weights.J
+
+    @property
+    def thin_links_(self) -> IndexArray:
+        """Thin links, searched when asked for."""
+        check_is_fitted(self)
+        pairs = np.sort(self._fitted.distinct.first[thin_links(self._fitted.core.graph)], axis=1)
+        return pairs[np.lexsort(pairs.T[::-1])]
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002
         """Embed the samples of X and return their coordinates.

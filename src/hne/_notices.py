@@ -22,12 +22,12 @@ TREATMENT = {
 }
 
 
-def check_connected(pieces: Pieces, graph: NeighborGraph, settings: Settings) -> None:
+def check_connected(pieces: Pieces, settings: Settings) -> None:
     """Raise for a graph in several pieces, where that is what the user wants."""
     if pieces.count > 1 and settings.pieces == "raise":
         msg = (
             f"pieces='raise' needs a connected neighbor graph, got {_counted(pieces)}. Raise n_neighbors "
-            f"(now {graph.n_neighbors}), or choose pieces='separate', 'join' or 'largest'."
+            f"(now {settings.n_neighbors}), or choose pieces='separate', 'join' or 'largest'."
         )
         raise DisconnectedGraphError(msg)
 

@@ -1,4 +1,4 @@
-"""Alignment, Pieces -> Y: each piece's own eigenvectors, laid out side by side; and pieces joined to one."""
+"""Graph -> Pieces -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
 
 import logging
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hne._eigen import bottom_eigenpairs
+from hne._joins import joining_links, with_links
 from hne._layout import lay_out
 from hne._neighbors import nearest_by
-from hne._pieces import joining_links, with_links
+from hne._pieces import connected_pieces, without_islands
 from hne._principal import piece_centers, principal_coordinates
-from hne._progress import counted
 from hne._samples import Distances, Samples
 from hne._types import (
     Alignment,
@@ -41,6 +41,45 @@ class Parts:
         return f"{len(solved)} pieces solved, {len(self.parts) - len(solved)} too small for it"
 
 
+@dataclass(frozen=True)
+class Found:
+    """The pieces of a graph, and the graph as the walk goes on with it."""
+
+    pieces: Pieces
+    graph: NeighborGraph
+
+    def __str__(self) -> str:
+        return str(self.pieces)
+
+
+def found_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+    """Find the pieces of the graph, isolated samples among them, and join them where that is wanted.
+
+    A given graph is taken as it is.
+    """
+    if graph.method != "given":
+        graph = without_islands(graph)
+    pieces = connected_pieces(graph)
+    if pieces.count > 1 and settings.pieces == "join":
+        graph = joined(graph, pieces, X, settings, n_threads)
+    return Found(pieces, graph)
+
+
+def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
+    """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
+
+    def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
+        ours, others = X[targets], X[among]
+        if isinstance(ours, Distances):
+            ours, others = ours.among(among), None
+        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
+        return np.where(found >= 0, among[found], -1), lengths
+
+    links, lengths = joining_links(pieces, nearest_among, settings.n_neighbors)
+    logger.info("pieces: %d joined by %d links", pieces.count, len(links))
+    return with_links(graph, links, lengths)
+
+
 def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
@@ -53,7 +92,7 @@ def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Sett
     A, B = whole.A[order][:, order].tocsr(), whole.B[order][:, order].tocsr()
     parts: list[EigenPairs | None] = []
     start = 0
-    for rows in counted("pieces", wanted, len(wanted)):
+    for rows in wanted:
         # Fewer samples have no next eigenvector to tell the last one from.
         if len(rows) < settings.n_components + 2:
             parts.append(None)
@@ -78,18 +117,3 @@ def _block(matrix: SparseMatrix, start: int, size: int) -> SparseMatrix:
     block = csr_array((matrix.data[entries], matrix.indices[entries] - start, ends - ends[0]), shape=(size, size))
     block.sort_indices()
     return block
-
-
-def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
-    """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
-
-    def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
-        ours, others = X[targets], X[among]
-        if isinstance(ours, Distances):
-            ours, others = ours.among(among), None
-        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
-        return np.where(found >= 0, among[found], -1), lengths
-
-    links, lengths = joining_links(pieces, nearest_among, settings.n_neighbors)
-    logger.info("pieces: %d joined by %d links", pieces.count, len(links))
-    return with_links(graph, links, lengths)

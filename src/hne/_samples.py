@@ -97,7 +97,7 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
     """
     near = targets.at(np.arange(len(ids))[:, None], ids)
     between = X.at(ids[:, :, None], ids[:, None, :])
-    _check_known(near, between, X)
+    _check_known(near, between)
     reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
     unit = np.where(reach > 0, reach, 1.0)
     near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
@@ -107,14 +107,13 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
     return gram, unit
 
 
-def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
+def _check_known(near: FloatArray, between: FloatArray) -> None:
     unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
     if unknown:
-        share = unknown / (near.size + between.size)
         msg = (
-            "X as a graph of distances must hold those between all samples within two hops of each other, got "
-            f"{share:.0%} of them missing (it stores {width(X)} a sample). Raise n_neighbors of KNeighborsTransformer, "
-            "to about 25 times that of HNE, or fit the coordinates and pass the graph as neighbors=."
+            "X as a graph of distances must hold those among all samples within two hops of a sample, got a block of "
+            f"samples with {unknown} of {near.size + between.size} missing. Raise n_neighbors of KNeighborsTransformer "
+            "to 40 times that of HNE, or fit the coordinates and pass the graph as neighbors=."
         )
         raise InputError(msg)
 

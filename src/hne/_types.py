@@ -245,7 +245,6 @@ class Core:
     X: Any  # the samples in the units of the walk: dense, CSR, or Distances
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
-    thin_links: IndexArray  # (l, 2), links whose removal would cut a piece
     weights: Weights
     parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
     Y: FloatArray  # (m, d)
@@ -284,12 +283,6 @@ class Embedding:
         """The connected pieces of the graph, sizes with all copies; the largest is that of most distinct samples."""
         labels = self.core.pieces.labels[self.distinct.place]
         return Pieces(labels, np.bincount(labels, minlength=self.core.pieces.count))
-
-    @cached_property
-    def thin_links(self) -> IndexArray:
-        """Pairs of samples whose link is all that holds two parts of the graph together, (l, 2)."""
-        pairs: IndexArray = np.sort(self.distinct.first[self.core.thin_links], axis=1)
-        return pairs[np.lexsort(pairs.T[::-1])]
 
     @cached_property
     def weights(self) -> Weights:

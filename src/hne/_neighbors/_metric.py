@@ -158,7 +158,8 @@ def listed(
     counts = np.bincount(rows, minlength=n_rows)
     position = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     kept = position < n_neighbors
-    k = int(min(n_neighbors, counts.max(initial=0)))
+    # One column at the least, of nobody, where there is no link at all.
+    k = max(1, int(min(n_neighbors, counts.max(initial=0))))
     indices, distances = np.full((n_rows, k), -1, dtype=np.intp), np.full((n_rows, k), np.inf)
     indices[rows[kept], position[kept]] = columns[kept]
     distances[rows[kept], position[kept]] = lengths[kept]
