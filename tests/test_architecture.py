@@ -17,8 +17,8 @@ LEVELS = [
     {"_validation", "_files", "_progress", "_threads", "_memory", "_units"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_forecast", "_reconstruction"},
-    {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
-    {"_estimator", "plots"},
+    {"_callbacks", "_embed", "_extension", "_projection", "metrics", "datasets"},
+    {"_estimator", "_linear", "plots"},
     {"cli"},
     {"__main__"},
 ]

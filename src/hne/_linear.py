@@ -1,0 +1,288 @@
+"""LinearHNE: the scikit-learn face of the linear map, parameters in, fitted attributes out, no algebra."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hne._alignment import alignment
+from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
+from hne._embed import LOW_RECALL, _frames_up, _warn_of_recall
+from hne._neighbors import knn_graph
+from hne._progress import shown, stage
+from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
+from hne._threads import library_threads, thread_count
+from hne._types import FloatArray, NeighborGraph, Settings, Weights
+from hne._units import units_of
+from hne._validation import check_choice, check_new_samples, check_samples, check_settings
+from hne._weights import layer_weights
+from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError
+
+__all__ = ["LinearHNE"]
+
+STAGES = ("neighbors", "weights", "projection")
+
+
+class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Linear Hierarchic Neighbors Embedding: the projection that keeps two layers of neighborhoods best.
+
+    The objective of :class:`HierarchicNeighborsEmbedding`, minimized over the linear maps of X: what neighborhood
+    preserving embedding (NPE) is to locally linear embedding. It cannot unroll what is rolled up; in return the map
+    is explicit, applies to any sample at the price of a matrix product, and says what each feature contributes.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=6
+        k, the neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. Up
+        to the dimension of the samples, neighborhoods tell directions apart; with far more neighbors than that, all
+        directions are rebuilt about equally well.
+    n_components : int, default=2
+        d, the number of coordinates, at most the number of dimensions that the samples span.
+    constraint : {"uncorrelated", "orthonormal"}, default="uncorrelated"
+        What keeps the map from shrinking to nothing. "uncorrelated": coordinates of the fitted samples are
+        orthonormal, as in NPE; every direction counts by how well it is rebuilt relative to its spread.
+        "orthonormal": rows of `components_` are, as in orthogonal neighborhood preserving projections; distances are
+        never stretched, and directions in which the samples hardly differ come first. Where features are many or
+        noisy, put a PCA in front.
+    variant : {"bhne", "ihne", "rhne"}, default="bhne"
+        How the outer layer is weighed, as in :class:`HierarchicNeighborsEmbedding`.
+    reg : float, default=1e-4
+        Ridge of the small problems, relative to the trace of their Gram matrix.
+    outer_reg : float or None, default=None
+        Ridge of the outer problems; None takes `reg`.
+    gamma : float, default=1.0
+        Weight of the inner layer in the objective.
+    n_rounds : int, default=1
+        Rounds of "bhne" after its first; other variants do not use it.
+    include_self : bool, default=True
+        Whether a sample stays in its own outer layer, as a neighbor of its neighbors.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How neighbors are searched, as in :class:`HierarchicNeighborsEmbedding`.
+    n_jobs : int or None, default=-1
+        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise.
+    random_state : int, RandomState or None, default=0
+        Index of approximate neighbors; nothing else is random.
+    verbose : int, default=0
+        What standard error sees of `fit`: 1 shows a line for each stage, 2 also one for each of its tasks.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map, one coordinate a row: the transpose of P.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted samples, which the map takes to zero.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the fitted samples, what `transform` makes of them, with the signs that
+        :class:`HierarchicNeighborsEmbedding` would give them.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Share of each coordinate in the objective, gamma |A y|^2 + |B y|^2, ascending. With orthonormal components
+        it is in squared units of X.
+    rank_ : int
+        Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
+    inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
+        W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+    neighbor_method_ : str
+        The search that ran: "tree" and "brute" are exact, "approximate" is not.
+    neighbor_recall_ : float
+        Share of neighbors that are true ones. Less than 0.9 raises a `NeighborRecallWarning`.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne import LinearHNE
+    >>> line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
+    >>> model = LinearHNE(n_neighbors=2, n_components=1).fit(line)
+    >>> model.mean_, model.components_, model.embedding_[:, 0]
+    (array([15., 20.]), array([[0.012, 0.016]]), array([-0.5, -0.4, -0.1,  0.3,  0.7]))
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 6,
+        *,
+        n_components: int = 2,
+        constraint: str = "uncorrelated",
+        variant: str = "bhne",
+        reg: float = 1e-4,
+        outer_reg: float | None = None,
+        gamma: float = 1.0,
+        n_rounds: int = 1,
+        include_self: bool = True,
+        neighbors: str = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.constraint = constraint
+        self.variant = variant
+        self.reg = reg
+        self.outer_reg = outer_reg
+        self.gamma = gamma
+        self.n_rounds = n_rounds
+        self.include_self = include_self
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Find the projection of the samples of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, one a row.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        parameters = self.get_params(deep=False)
+        constraint = check_choice("constraint", parameters.pop("constraint"), CONSTRAINTS)
+        settings = check_settings(parameters)
+        _check_dense(X)
+        samples = check_samples(X, settings)
+        with called_back(self, X, y, len(STAGES)):
+            graph, weights, found = _walk(samples, settings, constraint)
+            embedding = project(samples, found.mean, found.components)
+            # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+            validate_data(self, X, skip_check_array=True)
+            self.components_ = found.components
+            self.mean_ = found.mean
+            self.embedding_ = _in_precision_of(X, embedding)
+            self.eigenvalues_ = found.values
+            self.rank_ = found.rank
+            self.inner_weights_ = weights.W
+            self.joint_weights_ = weights.J
+            self.neighbor_method_ = graph.method
+            self.neighbor_recall_ = graph.recall
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
+        """Find the projection of the samples of X and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, one a row.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates, `embedding_`.
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Project samples: (X - mean_) @ components_.T, each row on its own.
+
+        Computed in float64; single precision comes back in single precision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features)
+            Samples in the units of the fitted ones.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+            Their coordinates.
+        """
+        check_is_fitted(self)
+        _check_dense(X)
+        matrix = check_new_samples(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return _in_precision_of(X, project(matrix, self.mean_, self.components_))
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Find samples that have these coordinates: of all that do, those nearest to the mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_features)
+            X @ pinv(components_).T + mean_. What `transform` dropped stays lost; with as many components as `rank_`
+            nothing was.
+        """
+        check_is_fitted(self)
+        coordinates = check_new_samples(X)
+        d = len(self.components_)
+        if coordinates.shape[1] != d:
+            msg = f"X must have {d} columns, one a component, got {coordinates.shape[1]}. Pass what transform returns."
+            raise InputError(msg)
+        return _in_precision_of(X, lift(coordinates, self.mean_, self.components_))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that single precision stays single."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates, which names the output columns."""
+        return len(self.components_)
+
+
+def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[NeighborGraph, Weights, Projection]:
+    """Go from checked samples to their projection."""
+    units = units_of(X)
+    inside = units.of(X)
+    n_threads = thread_count(settings.n_jobs)
+    with library_threads(n_threads), shown(settings.verbose):
+        k, search = settings.n_neighbors, settings.neighbors
+        graph = stage("neighbors", knn_graph, inside, k, n_threads, search, settings.random_state)
+        weights = stage("weights", layer_weights, inside, graph, settings, None, n_threads)
+        aligned = alignment(weights, settings.gamma)
+        found = stage("projection", projection, aligned, inside, settings.n_components, constraint)
+    found = in_units_of_data(found, units)
+    if graph.recall < LOW_RECALL:
+        _warn_of_recall(graph)
+    if not found.is_resolved:
+        _warn_of_close_values(found)
+    return graph, weights, found
+
+
+def _warn_of_close_values(found: Projection) -> None:
+    d = len(found.values)
+    msg = (
+        f"eigenvalues {d} and {d + 1}, {found.values[-1]:.2e} and {found.next_value:.2e}, are closer than float64 "
+        f"tells apart: the projection is one of many that are equally good. Choose n_components={d + 1}, or raise reg."
+    )
+    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
+
+
+def _check_dense(X: ArrayLike) -> None:
+    if issparse(X):
+        msg = (
+            "X must be a dense array, got a sparse matrix. Reduce it first: "
+            "make_pipeline(TruncatedSVD(100), LinearHNE()), or pass X.toarray()."
+        )
+        raise InputTypeError(msg)
+
+
+def _in_precision_of(X: ArrayLike, result: FloatArray) -> NDArray[Any]:
+    """The result in single precision if X is."""
+    return result.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else result
