@@ -39,17 +39,17 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
     Parameters
     ----------
     n_neighbors : int, default=6
-        k, the neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. Up
-        to the dimension of the samples, neighborhoods tell directions apart; with far more neighbors than that, all
-        directions are rebuilt about equally well.
+        k, the neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. A
+        graph in several pieces does no harm: one map serves them all.
     n_components : int, default=2
         d, the number of coordinates, at most the number of dimensions that the samples span.
     constraint : {"uncorrelated", "orthonormal"}, default="uncorrelated"
         What keeps the map from shrinking to nothing. "uncorrelated": coordinates of the fitted samples are
-        orthonormal, as in NPE; every direction counts by how well it is rebuilt relative to its spread.
-        "orthonormal": rows of `components_` are, as in orthogonal neighborhood preserving projections; distances are
-        never stretched, and directions in which the samples hardly differ come first. Where features are many or
-        noisy, put a PCA in front.
+        orthonormal, as in NPE: directions count by how well they are rebuilt relative to their spread. With at
+        least as many features as samples, every embedding is linear, and this one is that of
+        :class:`HierarchicNeighborsEmbedding`. "orthonormal": rows of `components_` are, as in orthogonal
+        neighborhood preserving projections: distances are never stretched, and a direction in which the samples
+        hardly differ is rebuilt well by any weights. Put a PCA in front where features are many.
     variant : {"bhne", "ihne", "rhne"}, default="bhne"
         How the outer layer is weighed, as in :class:`HierarchicNeighborsEmbedding`.
     reg : float, default=1e-4

@@ -11,11 +11,13 @@ lose the digits in which the wanted directions differ.
 """
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hne._eigen._solve import fix_signs
+from hne._threads import library_threads
 from hne._types import Alignment, FloatArray
 from hne._units import Units
 from hne.exceptions import InputError
@@ -28,6 +30,9 @@ ROUNDINGS_OF_LENGTH = 10
 # Components beyond 2**+-LARGEST_EXPONENT would lose digits, or be infinite.
 LARGEST_EXPONENT = 1000
 BLOCK_BYTES = 2**24
+# Multiplications of a decomposition, n D min(n, D), from which on BLAS may share them out. Below, some 20 s on one
+# core, its threads wait for each other on a busy machine: 700 x 4096 took 2 s with one and 22 s with two of them.
+SHARED_MIN_WORK = 1e11
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,12 @@ class Span:
 
 def projection(alignment: Alignment, X: FloatArray, n_components: int, constraint: str) -> Projection:
     """Find the linear map of X to that many components which the alignment's weights rebuild best."""
+    n, n_features = X.shape
+    with library_threads(1) if n * n_features * min(n, n_features) < SHARED_MIN_WORK else nullcontext():
+        return _best_map(alignment, X, n_components, constraint)
+
+
+def _best_map(alignment: Alignment, X: FloatArray, n_components: int, constraint: str) -> Projection:
     span = span_of(X)
     rank = len(span.lengths)
     if n_components > rank:
@@ -103,8 +114,13 @@ def span_of(X: FloatArray) -> Span:
     # Again, for data far from the origin: a rest of the mean would look like a direction that G does not see.
     rest = centered.mean(axis=0)
     centered -= rest
-    left, lengths, directions = np.linalg.svd(centered, full_matrices=False)
     n, n_features = X.shape
+    # LAPACK takes half the time for a tall matrix that it takes for a wide one.
+    if n < n_features:
+        transposed, lengths, left_rows = np.linalg.svd(centered.T, full_matrices=False)
+        left, directions = left_rows.T, transposed.T
+    else:
+        left, lengths, directions = np.linalg.svd(centered, full_matrices=False)
     # What rounding leaves of a direction that is not there: the decomposition's own, by the usual bound, and that of
     # the numbers in X, a random matrix whose norm grows with sqrt(n) + sqrt(D).
     own = EPS * max(n, n_features) * lengths[0]
