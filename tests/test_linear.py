@@ -289,3 +289,4 @@ def test_images_with_far_more_pixels_than_samples_are_projected():
     model = LinearHNE().fit(X)
     assert (model.rank_, model.components_.shape) == (119, (2, 4096))
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(2), atol=1e-10)
+    np.testing.assert_array_equal(LinearHNE(n_jobs=1).fit(X).components_, model.components_)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from scipy.linalg import eigh, subspace_angles
+from scipy.stats import ortho_group
 
 from hne._alignment import alignment
 from hne._neighbors import knn_graph
@@ -94,7 +95,7 @@ def test_rounding_adds_no_directions_to_a_plane_however_far_from_the_origin(shif
 
 def test_a_narrow_feature_beside_one_far_from_the_origin_is_kept():
     rng = np.random.default_rng(3)
-    X = np.column_stack([1.7e9 + 1e5 * rng.normal(size=200), 1e-6 * rng.normal(size=200)])
+    X = np.column_stack([1.7e9 + 1e5 * rng.normal(size=200), 1e-7 * rng.normal(size=200)])
     assert len(span_of(X).lengths) == 2
 
 
@@ -105,14 +106,16 @@ def test_samples_that_differ_in_their_last_digit_span_a_line():
 
 
 def test_values_keep_digits_that_the_product_of_matrices_has_lost():
-    """The line is rebuilt to 1e-12 of its length: its share of G is below the rounding of Xc' G Xc."""
+    """Two neighbors rebuild the long direction to 1e-10 of its length: the square is nothing beside the others' 1."""
     rng = np.random.default_rng(4)
-    t = np.sort(rng.random(200))
-    X = np.column_stack([1e4 * t, rng.normal(size=200)])
-    G = aligned(X, k=4, reg=1e-10)
-    found = projection(G, X, 1, "orthonormal")
-    y = project(X, found.mean, found.components)
-    assert found.values[0] == pytest.approx((G.stacked(y) ** 2).sum(), rel=1e-6)
+    X = np.column_stack([np.arange(60.0) + 0.3 * rng.random(60), 1e-5 * rng.normal(size=(60, 6))])
+    G = aligned(X, k=2, reg=1e-12)
+    # The maps of whitened and turned samples are those of X, but no direction stands out any more.
+    whitened = span_of(X).left @ ortho_group.rvs(7, random_state=0)
+    found = projection(G, whitened, 1, "uncorrelated")
+    y = project(whitened, found.mean, found.components)
+    assert found.values[0] < 1e-18
+    assert found.values[0] == pytest.approx((G.stacked(y) ** 2).sum(), rel=1e-4)
 
 
 def test_more_components_than_dimensions_are_refused_with_both_numbers():
