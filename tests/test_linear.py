@@ -20,6 +20,7 @@ from hne._projection import CONSTRAINTS
 from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError, NeighborRecallWarning
 from hne.metrics import affine_errors
 from tests.conftest import frozen
+from tests.test_callbacks import Witness
 
 VARIANTS = ("ihne", "rhne", "bhne")
 both_constraints = pytest.mark.parametrize("constraint", CONSTRAINTS)
@@ -173,6 +174,11 @@ def test_directions_that_float64_cannot_tell_apart_are_warned_about_at_the_line_
     assert caught[0].filename == __file__
 
 
+def test_repeated_samples_that_hide_all_others_are_warned_about_with_the_remedy(cloud):
+    with pytest.warns(CloseEigenvaluesWarning, match=r"where samples are repeated, drop the copies\."):
+        LinearHNE(n_neighbors=3).fit(np.repeat(cloud, 4, axis=0))
+
+
 def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
     real = _linear.knn_graph
     monkeypatch.setattr(_linear, "knn_graph", lambda *parts: replace(real(*parts), recall=0.5))
@@ -281,6 +287,14 @@ def test_stages_are_shown_where_asked(roll, capfd):
     shown = capfd.readouterr().err.splitlines()
     assert [line.split()[1] for line in shown] == list(_linear.STAGES)
     assert "3 features to 2, uncorrelated, of 3 spanned" in shown[-1]
+
+
+def test_callbacks_see_the_stages(roll):
+    pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+    witness = Witness()
+    LinearHNE().set_callbacks(witness).fit(roll.X)
+    assert [path[1] for path in witness.ended if len(path) == 2] == list(_linear.STAGES)
+    assert witness.ended[-1] == ("fit",)
 
 
 def test_images_with_far_more_pixels_than_samples_are_projected():

@@ -82,7 +82,7 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         :class:`HierarchicNeighborsEmbedding` would give them.
     eigenvalues_ : ndarray of shape (n_components,)
         Share of each coordinate in the objective, gamma |A y|^2 + |B y|^2, ascending. With orthonormal components
-        it is in squared units of X.
+        it is in squared units of X, and 0 or inf where float64 cannot hold squares.
     rank_ : int
         Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
@@ -269,7 +269,8 @@ def _warn_of_close_values(found: Projection) -> None:
     d = len(found.values)
     msg = (
         f"eigenvalues {d} and {d + 1}, {found.values[-1]:.2e} and {found.next_value:.2e}, are closer than float64 "
-        f"tells apart: the projection is one of many that are equally good. Choose n_components={d + 1}, or raise reg."
+        f"tells apart: the projection is one of many that are equally good. Choose n_components={d + 1} or another "
+        "n_neighbors, or raise reg; where samples are repeated, drop the copies."
     )
     warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
 
