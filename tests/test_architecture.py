@@ -19,8 +19,8 @@ LEVELS = [
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
     {"_parts", "_notices"},
-    {"_callbacks", "_embed", "_extension", "metrics", "datasets"},
-    {"_estimator", "plots"},
+    {"_callbacks", "_embed", "_extension", "_projection", "metrics", "datasets"},
+    {"_estimator", "_linear", "plots"},
     {"cli"},
     {"__main__"},
 ]

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from hne._embed import embed
     from hne._estimator import HNE, HierarchicNeighborsEmbedding
     from hne._forecast import forecast
+    from hne._linear import LinearHNE
 
 _HOMES = {
     "HNE": "hne._estimator",
     "HierarchicNeighborsEmbedding": "hne._estimator",
+    "LinearHNE": "hne._linear",
     "embed": "hne._embed",
     "forecast": "hne._forecast",
 }
 
-__all__ = ["HNE", "HierarchicNeighborsEmbedding", "__version__", "embed", "forecast"]
+__all__ = ["HNE", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]
 
 
 def __getattr__(name: str) -> Any:

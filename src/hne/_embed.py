@@ -15,10 +15,10 @@ from hne._notices import check_connected, warn_of
 from hne._parts import embedded_pieces, found_pieces
 from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
-from hne._samples import Samples, width
+from hne._samples import Distances, Samples, width
 from hne._threads import library_threads, thread_count
 from hne._types import Core, Distinct, Embedding, NeighborGraph, Settings
-from hne._units import units_of
+from hne._units import Units, units_of
 from hne._validation import check_places, check_samples, check_settings, output_kind
 from hne._weights import layer_weights
 
@@ -59,11 +59,7 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
 
 def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
     """Go from checked samples to their embedding; copies of a sample count once."""
-    distinct = distinct_samples(X)
-    check_places(distinct, settings)
-    X = _at_places(X, distinct)
-    units = units_of(X, moved=settings.metric == "euclidean")
-    X = units.of(X)
+    distinct, units, X = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
     if X.shape[0] >= FORECAST_MIN_SAMPLES:
         check_fits(X.shape[0], width(X), settings)
@@ -90,7 +86,12 @@ def neighbor_graph(X: Samples, settings: Settings, distinct: Distinct, n_threads
     return knn_graph(X, settings.n_neighbors, n_threads, given, settings.random_state, metric, params)
 
 
-def _at_places(X: Samples, distinct: Distinct) -> Samples:
-    """The first sample of each place; of distances, those among them."""
-    rows = X[distinct.first]
-    return rows.among(distinct.first) if hasattr(rows, "among") else rows
+def at_places(X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples]:
+    """Which samples are distinct, and those in units that the walk can work in."""
+    distinct = distinct_samples(X)
+    check_places(distinct, settings)
+    X = X[distinct.first]
+    if isinstance(X, Distances):
+        X = X.among(distinct.first)
+    units = units_of(X, moved=settings.metric == "euclidean")
+    return distinct, units, units.of(X)

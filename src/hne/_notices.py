@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-from hne._types import EigenPairs, Embedding, NeighborGraph, Pieces, Settings
+from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,
@@ -34,12 +34,12 @@ def check_connected(pieces: Pieces, settings: Settings) -> None:
 
 def warn_of(result: Embedding) -> None:
     """Warn of what makes the embedding less than it seems."""
-    if result.core.graph.recall < LOW_RECALL:
-        _warn_of_recall(result.core.graph)
+    warn_of_recall(result.core.graph)
     if result.core.pieces.count > 1:
         _warn_of_pieces(result)
     elif result.eigenpairs is not None and not result.eigenpairs.certificate.is_resolved:
-        _warn_of_close_eigenvalues(result.eigenpairs)
+        pairs, proof = result.eigenpairs, result.eigenpairs.certificate
+        warn_of_close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
 
 
 def _warn_of_pieces(result: Embedding) -> None:
@@ -56,7 +56,10 @@ def _counted(pieces: Pieces) -> str:
     return f"{pieces.count} pieces (of {sizes} samples)"
 
 
-def _warn_of_recall(graph: NeighborGraph) -> None:
+def warn_of_recall(graph: NeighborGraph) -> None:
+    """Warn where approximate search has missed many neighbors."""
+    if graph.recall >= LOW_RECALL:
+        return
     msg = (
         f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
         "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
@@ -65,11 +68,12 @@ def _warn_of_recall(graph: NeighborGraph) -> None:
     warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
 
 
-def _warn_of_close_eigenvalues(pairs: EigenPairs) -> None:
-    d, proof = len(pairs.values), pairs.certificate
+def warn_of_close_eigenvalues(values: FloatArray, next_value: float, resolution: str = "") -> None:
+    """Warn that the last wanted eigenvector could as well be another."""
+    d = len(values)
     msg = (
-        f"eigenvalues {d} and {d + 1} after the constant one, {pairs.values[-1]:.2e} and {pairs.next_value:.2e}, are "
-        f"closer than float64 tells apart ({proof.resolution:.1e}): the embedding is one of many that are equally "
+        f"eigenvalues {d} and {d + 1} after the constant one, {values[-1]:.2e} and {next_value:.2e}, are "
+        f"closer than float64 tells apart{resolution}: the embedding is one of many that are equally "
         f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
     )
     warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())

@@ -237,6 +237,14 @@ class Distinct:
         """Number of places, m: samples that differ."""
         return len(self.first)
 
+    def spread(self, matrix: SparseMatrix) -> SparseMatrix:
+        """A CSR matrix over places as one over samples: rows of copies are equal, columns are those of the first."""
+        n, rows = self.n_samples, matrix[self.place]
+        columns = self.first[rows.indices].astype(rows.indices.dtype, copy=False)
+        wide = csr_array((rows.data, columns, rows.indptr), shape=(n, n))
+        wide.sort_indices()
+        return wide
+
 
 @dataclass(frozen=True)
 class Core:
@@ -288,19 +296,12 @@ class Embedding:
     def weights(self) -> Weights:
         """Both layers of weights, (n, n): of copies, the first stands for all."""
         core = self.core.weights
-        return Weights(self._of_samples(core.W), self._of_samples(core.J), core.kernel)
+        return Weights(self.distinct.spread(core.W), self.distinct.spread(core.J), core.kernel)
 
     @cached_property
     def reconstruction_errors(self) -> FloatArray:
         """Lengths of x - rebuilt x through the joint weights, (n,); NaN for samples without neighbors."""
         return self.core.reconstruction_errors[self.distinct.place]
-
-    def _of_samples(self, matrix: SparseMatrix) -> SparseMatrix:
-        n, rows = self.distinct.n_samples, matrix[self.distinct.place]
-        columns = self.distinct.first[rows.indices].astype(rows.indices.dtype, copy=False)
-        spread = csr_array((rows.data, columns, rows.indptr), shape=(n, n))
-        spread.sort_indices()
-        return spread
 
     def __repr__(self) -> str:
         n, d = self.Y.shape
