@@ -19,7 +19,8 @@ from hne._types import FloatArray, Solve, SparseMatrix
 # factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
 POSITIVE_DEFINITE = 2
 # Sums of the factorization are split as for so many threads, however many there are (34, "conditional numerical
-# reproducibility"): the same bits for 1, 2, 3, 4 and 8. The bits depend on this number, the time hardly does.
+# reproducibility"): the same bits for 1, 2, 3, 4 and 8. The bits depend on this number, the time hardly does. MKL's
+# manual says that METIS on all threads prevents it; in MKL 2026 its order is that of METIS on one thread, bits agree.
 SPLIT = 16
 MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0, 34: SPLIT}, {1: 1, 2: 3, 34: SPLIT}
 # Right-hand sides are dealt out to threads, and one of four columns comes out with other bits than one of two. Reading
