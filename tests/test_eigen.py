@@ -302,8 +302,9 @@ def test_a_fit_hands_its_number_of_threads_to_pardiso(roll, monkeypatch):
     asked, limit = [], _pardiso.mkl_threads
     monkeypatch.setattr(_costs, "PARDISO_MIN_ENTRIES", 1)
     monkeypatch.setattr(_pardiso, "mkl_threads", lambda library, n: asked.append(n) or limit(library, n))
-    bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"), 1)
-    assert set(asked) == {1}
+    bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"), 3)
+    assert asked[0] == 3
+    assert set(asked[1:]) == {_pardiso.SOLVING_THREADS}
 
 
 def test_two_factorizations_at_once_do_not_disturb_each_other(roll):

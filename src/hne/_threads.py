@@ -93,5 +93,6 @@ _LIBRARIES = LibraryThreads()
 
 
 def library_threads(n_threads: int) -> AbstractContextManager[None]:
-    """Keep BLAS and OpenMP to that many threads; with all cores allowed, their own settings stand."""
-    return _LIBRARIES.at_most(n_threads) if n_threads < cpu_count() else nullcontext()
+    """Keep BLAS and OpenMP to that many threads; with all of several cores allowed, their own settings stand."""
+    # One is one even where there is one core: the environment may have asked for more, and bits would depend on it.
+    return _LIBRARIES.at_most(n_threads) if n_threads == 1 or n_threads < cpu_count() else nullcontext()

@@ -18,7 +18,14 @@ from hne._types import FloatArray, Solve, SparseMatrix
 # of 20 000 samples the first takes half the time for equal fill, from 200 000 on the second. The two-level
 # factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
 POSITIVE_DEFINITE = 2
-MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0}, {1: 1, 2: 3}
+# Sums of the factorization are split as for so many threads, however many there are (34, "conditional numerical
+# reproducibility"): the same bits for 1, 2, 3, 4 and 8. The bits depend on this number, the time hardly does. MKL's
+# manual says that METIS on all threads prevents it; in MKL 2026 its order is that of METIS on one thread, bits agree.
+SPLIT = 16
+MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0, 34: SPLIT}, {1: 1, 2: 3, 34: SPLIT}
+# Right-hand sides are dealt out to threads, and one of four columns comes out with other bits than one of two. Reading
+# the factor takes the time, and a single thread for all columns reads it once.
+SOLVING_THREADS = 1
 DISSECTED_MIN_ENTRIES = 3_000_000  # a second or two of factorization
 FACTOR, SOLVE = 12, 33  # its phases
 PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
@@ -81,7 +88,7 @@ def pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
 
     def solve(block: FloatArray) -> FloatArray:
         solver.set_phase(SOLVE)
-        with mkl_threads(solver.libmkl, n_threads):
+        with mkl_threads(solver.libmkl, SOLVING_THREADS):
             solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
         return solution
 

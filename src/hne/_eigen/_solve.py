@@ -18,6 +18,7 @@ from hne._eigen._direct import direct_eigenvectors
 from hne._eigen._iterative import iterative_eigenvectors
 from hne._eigen._preconditioner import preconditioner
 from hne._memory import available_bytes
+from hne._threads import library_threads
 from hne._types import Alignment, EigenPairs, FloatArray, Settings
 from hne.exceptions import EigenSolverError
 
@@ -34,6 +35,13 @@ def bottom_eigenpairs(
 
     `samples` are those that the alignment came from, where there are any: the iterative solver is faster with them.
     """
+    # LAPACK and BLAS split their sums by the number of their threads: with one the bits are the same for any number of
+    # ours, which are for the assembly and factorization of G.
+    with library_threads(1):
+        return _solved(alignment, settings, n_threads, samples)
+
+
+def _solved(alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None) -> EigenPairs:
     sizes = sizes_of(alignment, settings.n_components)
     choice = choose_solver(sizes, settings.eigen_solver, available_bytes())
     logger.info("eigenpairs: %s solver (%s)", choice.solvers[0], choice.reason)
