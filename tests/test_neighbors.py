@@ -205,3 +205,11 @@ def test_auto_without_the_extra_is_exact_and_says_what_to_install(sheet, monkeyp
     monkeypatch.setattr(_graph, "find_spec", lambda name: None)
     assert knn_graph(sheet, 5).method == "brute"
     assert "exact search of n = 6000 with 20 features takes a while; pip install faiss-cpu" in caplog.text
+
+
+@pytest.mark.parametrize("method", ["tree", "brute"])
+def test_a_single_sample_is_everyones_nearest(method, monkeypatch):
+    monkeypatch.setattr(_exact, "TREE_MAX_FEATURES", 100 if method == "tree" else 0)
+    indices, distances, _ = nearest(np.zeros((1, 2)), np.array([[3.0, 4.0], [0.0, 1.0]]), 1)
+    np.testing.assert_array_equal(indices, [[0], [0]])
+    np.testing.assert_array_equal(distances, [[5.0], [1.0]])

@@ -18,7 +18,7 @@ from hne._reconstruction import rebuild
 from hne._samples import Distances
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne._units import check_within_reach
-from hne._validation import check_new_samples, check_points, check_samples, check_settings, output_kind
+from hne._validation import check_new_samples, check_points, check_samples, check_settings, is_table, output_kind
 from hne.exceptions import InputError
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
@@ -296,6 +296,9 @@ class HierarchicNeighborsEmbedding(
         """
         check_is_fitted(self)
         fitted = self._fitted
+        if is_table(X):
+            # Other columns than those of the fit are the first thing to be told.
+            validate_data(self, X, reset=False, skip_check_array=True)
         matrix = check_new_samples(X, fitted.core.X)
         validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, fitted.units)
@@ -348,7 +351,7 @@ class HierarchicNeighborsEmbedding(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == PRECOMPUTED
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == PRECOMPUTED
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -33,7 +33,7 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
         if among is not None:
             X, targets = (None, targets.among(among)) if isinstance(targets, Distances) else (X[among], targets)
         found, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, count, None, n_threads)
-        return found, lengths
+        return (found if among is None else np.where(found >= 0, among[found], -1)), lengths
 
     own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
     weights = _weights_of(core.X, new, own, core, settings, n_threads)

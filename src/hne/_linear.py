@@ -23,6 +23,7 @@ from hne._validation import (
     check_points,
     check_samples,
     check_settings,
+    is_table,
     output_kind,
 )
 from hne._weights import layer_weights
@@ -223,6 +224,8 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """
         check_is_fitted(self)
         _check_coordinates(X)
+        if is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
         matrix = check_new_samples(X, self.mean_)
         validate_data(self, X, reset=False, skip_check_array=True)
         return project(matrix, self.mean_, self.components_).astype(output_kind(X), copy=False)

@@ -7,7 +7,7 @@ context of one fit, so that fits in several threads do not hear each other; wher
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TextIO, TypeVar
@@ -58,7 +58,8 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     record = function(*arguments)
     seconds = time.perf_counter() - start
     # Records of stages say in a line what they are; of an array, the number of rows tells more.
-    result = f"{len(record)} samples" if isinstance(record, Sized) else str(record)
+    rows = getattr(record, "shape", None)
+    result = f"{rows[0]} samples" if rows else str(record)
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)

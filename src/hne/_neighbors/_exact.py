@@ -36,6 +36,8 @@ BLOCK_BYTES = 2**25
 # An interrupt waits for the block that is being searched: half a second of the tree's rows, and a second of
 # multiplications. Below the smallest block, products get slow.
 TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
+# scikit-learn writes out all distances of a block of sparse samples, twice.
+SPARSE_BYTES = 2**28
 
 # A search takes rows of targets and a number of candidates; it proposes their indices, and a distance that no
 # other sample undercuts.
@@ -103,6 +105,8 @@ def exact_method(X: Samples) -> str:
 def _block_rows(X: Samples, n_candidates: int, proposer: str) -> int:
     """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
     quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
+    if issparse(X):
+        quick = max(1, SPARSE_BYTES // (16 * X.shape[0]))
     return min(quick, rows_at_once(n_candidates, width(X)))
 
 
@@ -126,7 +130,8 @@ def rank(
 def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
-        lengths, candidates = tree.query(targets[rows], n_candidates)
+        # A list of ranks, because a single number loses a dimension where it is 1.
+        lengths, candidates = tree.query(targets[rows], np.arange(1, n_candidates + 1))
         return candidates, lengths[:, -1] * (1 - ROUNDING)
 
     return search

@@ -17,6 +17,7 @@ from hne._validation._samples import (
     check_places,
     check_points,
     check_samples,
+    is_table,
     output_kind,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "check_positive",
     "check_samples",
     "check_settings",
+    "is_table",
     "output_kind",
 ]

@@ -14,6 +14,10 @@ from hne.exceptions import InputError, InputTypeError
 # Relative to the largest distance: what programs that sum in different order disagree by.
 SYMMETRY = 1e-6
 BLOCK_BYTES = 2**25
+# How pandas, polars and pyarrow begin the names of their kinds of numbers.
+NUMBERS = ("int", "uint", "float", "halffloat", "double", "bool", "decimal")
+# From this share of stored entries on, a sparse matrix may be a full one whose zeros went unstored.
+FULL = 0.5
 
 
 def check_samples(X: ArrayLike, settings: Settings) -> Samples:
@@ -85,14 +89,26 @@ def check_points(Y: ArrayLike, n_components: int) -> FloatArray:
     return points
 
 
+def is_table(X: object) -> bool:
+    """Whether X is a table with named columns, of pandas, polars or pyarrow."""
+    return bool(_columns(X))
+
+
 def output_kind(X: object) -> Any:
     """Kind of numbers that go out: float32 where X is all of it, else float64."""
-    kinds = getattr(X, "dtypes", None)
-    if kinds is None:
-        schema = getattr(X, "schema", None)
-        kinds = [getattr(X, "dtype", None)] if schema is None else list(getattr(schema, "types", ["float64"]))
-    names = {str(kind).lower() for kind in (kinds if np.iterable(kinds) else [kinds])}
-    return np.float32 if names and names <= {"float32", "float"} else np.float64
+    kinds = set(_columns(X).values()) or {str(getattr(X, "dtype", ""))}
+    # pyarrow calls it float, and its double double.
+    return np.float32 if {kind.lower() for kind in kinds} <= {"float32", "float"} else np.float64
+
+
+def _columns(X: Any) -> dict[str, str]:
+    """Name and kind of each column of a table; nothing for what is none."""
+    schema: Any = getattr(X, "schema", None)
+    if hasattr(schema, "names") and hasattr(schema, "types"):
+        named = zip(schema.names, schema.types() if callable(schema.types) else schema.types, strict=False)
+    else:
+        named = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    return {str(name): str(kind) for name, kind in named}
 
 
 def _check_coordinates(X: ArrayLike) -> FloatArray | SparseMatrix:
@@ -123,7 +139,7 @@ def _check_square(X: ArrayLike) -> Distances:
         )
         raise InputError(msg)
     if not distances.is_complete:
-        return Distances(_symmetric(distances.matrix))
+        return Distances(_with_copies(_symmetric(distances.matrix)))
     matrix = distances.matrix
     largest, block = float(matrix.max(initial=0.0)), max(1, BLOCK_BYTES // (8 * max(1, len(matrix))))
     itself = np.diagonal(matrix)
@@ -166,12 +182,29 @@ def _symmetric(graph: SparseMatrix) -> SparseMatrix:
     return csr_array((values[is_new], columns[is_new], ends), shape=(n, n))
 
 
+def _with_copies(graph: SparseMatrix) -> SparseMatrix:
+    """A nearly full graph with the zeros that went unstored: samples are copies if all others are as far of both."""
+    n = graph.shape[0]
+    if graph.nnz == n * n or graph.nnz < FULL * n * n:
+        return graph
+    full = np.full(graph.shape, np.nan)
+    full[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.data
+    rows, columns = np.nonzero(np.isnan(full))
+    for row, column in zip(rows, columns, strict=True):
+        apart = np.abs(full[row] - full[column])
+        if np.nanmax(apart, initial=0.0) <= SYMMETRY * graph.data.max():
+            full[row, column] = 0.0
+    known = ~np.isnan(full)
+    ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    return csr_array((full[known], np.nonzero(known)[1], ends), shape=graph.shape)
+
+
 def _check_distances(X: ArrayLike) -> Distances:
     matrix: Any = _check_stored(X) if issparse(X) else check_matrix(X)
     values = matrix.data if issparse(matrix) else matrix
     if values.size and values.min() < 0:
         msg = (
-            f"X must hold distances with metric='precomputed', got {values.min():.3g}. "
+            f"X must hold distances with metric='precomputed', got {values.min():.3g} (Negative values in data). "
             "Pass distances, not similarities."
         )
         raise InputError(msg)
@@ -300,7 +333,5 @@ def _described(X: ArrayLike) -> str:
     kind = getattr(X, "dtype", None)
     if kind is not None:
         return f"{type(X).__name__} of {kind}"
-    frame: Any = X
-    kinds = zip(getattr(frame, "columns", ()), getattr(frame, "dtypes", ()), strict=False)
-    others = [repr(name) for name, one in kinds if getattr(one, "kind", "f") not in "biuf"]
+    others = [repr(name) for name, kind in _columns(X).items() if not kind.lower().startswith(NUMBERS)]
     return type(X).__name__ + (f" with columns {', '.join(others[:5])}" if others else "")
