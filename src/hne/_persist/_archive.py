@@ -116,7 +116,7 @@ def write_archive(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[
     """Write the file, whole or not at all; the same model gives the same bytes."""
     small_end = {name: np.asarray(one, dtype=one.dtype.newbyteorder("<")) for name, one in arrays.items()}
     header = {"format": FORMAT, "version": VERSION, **header, "arrays": _described(small_end)}
-    text = json.dumps(header, allow_nan=False, indent=1).encode()
+    text = json.dumps(header, allow_nan=False).encode()
     members = {HEADER: np.frombuffer(text, dtype=np.uint8), **small_end}
     with whole_file(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():

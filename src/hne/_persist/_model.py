@@ -14,7 +14,7 @@ from hne._persist._archive import Archive, read_archive, write_archive
 from hne._persist._fitted import Scalars
 from hne._persist._values import Arrays, is_same, packed, unpacked
 from hne._types import Settings
-from hne.exceptions import InputError, InputTypeError
+from hne.exceptions import InputError, InputTypeError, ModelFileError
 
 Model = TypeVar("Model")
 Check = Callable[[dict[str, Any]], Settings]
@@ -61,20 +61,23 @@ def read_model(path: str | os.PathLike[str], cls: type[Model], check: Check) -> 
     found = archive.entry("class", str)
     if found != cls.__name__:
         archive.refuse(f"it holds a {found:.60}, not a {cls.__name__}", f"Use {found:.60}.load")
-    parameters = _parameters(archive, "parameters", cls)
-    of_fit = parameters | _parameters(archive, "parameters_of_fit", cls)
     try:
+        # Parameters that the file lacks are younger than it is: their defaults are what it was made with.
+        defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
+        parameters = defaults | _parameters(archive, "parameters", cls)
         _checked(check, parameters)
-        settings = _checked(check, of_fit)
-    except (InputError, InputTypeError) as error:
-        archive.refuse(f"its parameters are not valid ({str(error).split('. ')[0]})")
+        settings = _checked(check, parameters | _parameters(archive, "parameters_of_fit", cls))
+    except ModelFileError:
+        raise
+    except (InputError, InputTypeError, RecursionError) as error:
+        archive.refuse(f"its parameters are not valid ({str(error).split('. ')[0]:.300})")
     model: Any = cls(**parameters)
     _set_features(model, archive)
     return model, archive, settings
 
 
 def _parameters(archive: Archive, key: str, cls: type) -> dict[str, Any]:
-    """Parameters from the header. Those that it lacks are younger than the file, and get their defaults."""
+    """Parameters that the header has under that key."""
     unknown = archive.entry(key, dict).keys() - signature(cls).parameters.keys()
     if unknown:
         archive.refuse(f"{min(unknown)!r:.40} in its header is not a parameter of {cls.__name__}")
