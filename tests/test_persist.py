@@ -6,6 +6,7 @@ import struct
 import zipfile
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -26,6 +27,7 @@ from tests.conftest import frozen
 
 pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 
+DATA = Path(__file__).parent / "data"
 ROLL = frozen(make_swiss_roll(120, even=True, random_state=3).X)
 CLOUD = frozen(np.random.default_rng(7).normal(size=(50, 3)))
 BLOBS = frozen(np.vstack([CLOUD, CLOUD[:20] + 100, np.eye(3) + 300]))
@@ -126,7 +128,7 @@ def assert_alike(model, again, new):
     assert_same(placed, again.transform(new))
     if model.get_params()["metric"] != "precomputed":
         points = np.nan_to_num(np.asarray(placed))
-        if issparse(getattr(getattr(model, "_fitted", None), "core", None) and model._fitted.core.X):
+        if issparse(new):
             assert_same(lift(points, model._fitted), lift(points, again._fitted))
         else:
             assert_same(model.inverse_transform(points), again.inverse_transform(points))
@@ -216,6 +218,13 @@ def test_saving_replaces_what_was_there_and_the_same_model_gives_the_same_bytes(
     assert path.read_bytes() == first
 
 
+def test_members_of_gigabytes_are_written_in_the_long_form_of_zip(path, monkeypatch):
+    monkeypatch.setattr("hne._persist._archive.LONG_BYTES", 0)
+    model = HNE().fit(CLOUD)
+    model.save(path)
+    assert_same(vars(HNE.load(path)), vars(model))
+
+
 def test_a_file_is_about_as_large_as_its_arrays(path):
     HNE().fit(make_swiss_roll(1000, random_state=0).X).save(path)
     with np.load(path, allow_pickle=False) as file:
@@ -239,6 +248,21 @@ def test_numpy_alone_reads_embedding_weights_neighbors_and_samples(path):
     np.testing.assert_array_equal(J[place].toarray(), model.joint_weights_[:, first].toarray())
     assert (header["format"], header["version"], header["hne"]) == ("hne-model", 1, __version__)
     assert header["class"] == "HierarchicNeighborsEmbedding"
+
+
+def test_files_of_the_first_version_are_read_for_ever():
+    line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
+    linear = LinearHNE.load(DATA / "linear-1.hne")
+    np.testing.assert_allclose(linear.mean_, [15.0, 20.0])
+    np.testing.assert_allclose(linear.transform(line)[:, 0], [-0.5, -0.4, -0.1, 0.3, 0.7])
+    model = HNE.load(DATA / "line-1.hne")
+    assert (model.n_neighbors, model.n_components, model.n_distinct_, model.n_pieces_) == (2, 1, 5, 1)
+    # In order, centered and of length one over the distinct samples.
+    Y = model.embedding_[:5, 0] * np.sign(model.embedding_[4, 0])
+    assert (np.diff(Y) > 0).all()
+    np.testing.assert_allclose([Y.sum(), Y @ Y], [0.0, 1.0], atol=1e-14)
+    np.testing.assert_array_equal(model.transform(line[[0, 4, 1]]), model.embedding_[[0, 4, 5]])
+    np.testing.assert_allclose(model.inverse_transform(model.embedding_[:5]), line)
 
 
 # What cannot be saved.
