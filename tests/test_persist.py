@@ -757,3 +757,10 @@ def test_a_graph_record_that_points_outside_is_told(path):
         ModelFileError, match=r"'parameters\.neighbors\.indices' must hold numbers from -1 to 49, got 50"
     ):
         HNE.load(path)
+
+
+def test_samples_that_are_never_moved_have_no_origin(path):
+    HNE().fit(SPARSE).save(path)
+    forge(path, lambda header: header.update(is_moved=True), **{"units.origin": np.zeros(30)})
+    with pytest.raises(ModelFileError, match="'is_moved' in its header must be false for what is not moved"):
+        HNE.load(path)
