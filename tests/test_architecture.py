@@ -18,7 +18,7 @@ LEVELS = [
     {"_validation", "_units", "_distinct", "_principal"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
-    {"_parts", "_notices"},
+    {"_parts", "_notices", "_persist"},
     {"_callbacks", "_embed", "_extension", "_projection", "metrics", "datasets"},
     {"_estimator", "_linear", "plots"},
     {"cli"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from hne._alignment import alignment
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import at_places, neighbor_graph
 from hne._notices import warn_of_close_eigenvalues, warn_of_recall
+from hne._persist import linear_from, linear_parts, read_model, write_model
 from hne._progress import shown, stage
 from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
 from hne._threads import library_threads, thread_count
@@ -168,9 +170,8 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self
             The fitted estimator.
         """
-        parameters = self.get_params(deep=False)
-        constraint = check_choice("constraint", parameters.pop("constraint"), CONSTRAINTS)
-        settings = check_settings(parameters)
+        settings = _check_parameters(self.get_params(deep=False))
+        constraint = self.constraint
         _check_coordinates(X, settings)
         samples = check_samples(X, settings)
         with called_back(self, X, y, len(STAGES)):
@@ -248,6 +249,42 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         points = check_points(Y, len(self.components_))
         return lift(points, self.mean_, self.loadings_).astype(output_kind(Y), copy=False)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `load` reads, without pickle.
+
+        One file of arrays and a header of JSON, about as large as the arrays, which NumPy alone can read as well:
+        docs/format.md describes it. It is there whole or not at all; what was at the path before is replaced.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; any ending will do.
+        """
+        check_is_fitted(self)
+        write_model(path, self, _check_parameters, linear_parts(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a fitted model that `save` wrote: the same parameters, the same bits.
+
+        Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
+        class or of a later hne is a `ModelFileError`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        LinearHNE
+            The fitted estimator. Callbacks are not saved.
+        """
+        model, archive, _ = read_model(path, cls, _check_parameters)
+        for name, value in linear_from(archive).items():
+            setattr(model, name, value)
+        return model
+
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that single precision stays single."""
         tags = super().__sklearn_tags__()
@@ -273,6 +310,12 @@ def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct,
     if not found.is_resolved:
         warn_of_close_eigenvalues(found.values, found.next_value)
     return distinct, graph, weights, in_units_of_data(found, units)
+
+
+def _check_parameters(parameters: dict[str, Any]) -> Settings:
+    """Return those parameters as checked Settings that HNE has too; `constraint` is checked beside them."""
+    check_choice("constraint", parameters["constraint"], CONSTRAINTS)
+    return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
 
 
 def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hne._types import FloatArray, IndexArray, SparseMatrix
+from hne._types import FloatArray, IndexArray, PicklesFields, SparseMatrix
 from hne.exceptions import InputError
 
 
 @dataclass(frozen=True)
-class Distances:
+class Distances(PicklesFields):
     """Distances of targets, one a row, to the samples; square where the samples are the targets.
 
     A CSR array holds those that are known: what is not stored is not known. Its columns ascend along a row.

@@ -8,7 +8,7 @@ Records hold arrays and sparse matrices; nobody changes them after they are made
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -30,6 +30,14 @@ INT32_MAX = 2**31 - 1
 def index_kind(largest: int) -> type[np.signedinteger[Any]]:
     """Kind of integers for indices up to the largest: int32 where it fits, which is half the memory."""
     return np.int32 if largest <= INT32_MAX else np.int64
+
+
+class PicklesFields:
+    """Frozen dataclass whose pickles hold its fields alone: what it has cached is made again when asked for."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        record: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(record)}
 
 
 VARIANTS = ("ihne", "rhne", "bhne")
@@ -260,7 +268,7 @@ class Core:
 
 
 @dataclass(frozen=True, repr=False)
-class Embedding:
+class Embedding(PicklesFields):
     """Everything that one walk from X to Y made, a row for each sample; `core` has a row for each distinct one."""
 
     settings: Settings

@@ -1,0 +1,227 @@
+"""What a fit made -> scalars and arrays, and back, every number checked that later code relies on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hne._persist._archive import Archive
+from hne._persist._values import Arrays, graph_from, number, packed
+from hne._samples import Distances, Samples
+from hne._types import (
+    PRECOMPUTED,
+    Certificate,
+    Core,
+    Distinct,
+    EigenPairs,
+    Embedding,
+    FloatArray,
+    IndexArray,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    SparseMatrix,
+    Weights,
+)
+from hne._units import Units
+
+Scalars = dict[str, Any]
+
+KERNELS = ("numpy", "numba")
+DTYPES = {"float32": np.float32, "float64": np.float64}
+# The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
+OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error")
+
+
+def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
+    """Scalars and arrays of an embedding, all of it over places."""
+    core, distinct, units = fitted.core, fitted.distinct, fitted.units
+    is_distances = isinstance(core.X, Distances)
+    X = core.X.matrix if is_distances else core.X
+    arrays: Arrays = {
+        "Y": core.Y,
+        "place": _int64(distinct.place),
+        "first": _int64(distinct.first),
+        "neighbors.indices": _int64(core.graph.indices),
+        "neighbors.distances": core.graph.distances,
+        "pieces.labels": _int64(core.pieces.labels),
+        "pieces.sizes": _int64(core.pieces.sizes),
+        "reconstruction_errors": core.reconstruction_errors,
+        **_csr_parts("W", core.weights.W),
+        **_csr_parts("J", core.weights.J),
+        **({"X": X} if isinstance(X, np.ndarray) else _csr_parts("X", X)),
+        **({} if units.origin is None else {"units.origin": units.origin}),
+        **_eigen_parts(core.parts, core.Y),
+    }
+    scalars = {
+        "dtype": np.dtype(fitted.dtype).name,
+        "samples": ("distances" if is_distances else "coordinates"),
+        "is_sparse": not isinstance(X, np.ndarray),
+        "is_moved": units.origin is not None,
+        "scale": units.scale,
+        "kernel": core.weights.kernel,
+        "neighbor_method": core.graph.method,
+        "neighbor_recall": packed("recall", core.graph.recall, {}),
+        "eigen_solvers": [None if pairs is None else pairs.solver for pairs in core.parts],
+    }
+    return scalars, arrays
+
+
+def _int64(numbers: IndexArray) -> Any:
+    return numbers.astype(np.int64, copy=False)
+
+
+def _csr_parts(name: str, matrix: SparseMatrix) -> Arrays:
+    return {f"{name}.data": matrix.data, f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr}
+
+
+def _eigen_parts(parts: Sequence[EigenPairs | None], Y: FloatArray) -> Arrays:
+    """Eigenpairs of all pieces, one below the other; a piece without any has NaN and no rows of vectors."""
+    d = Y.shape[1]
+    nothing = np.full(d, np.nan)
+    lengths = [0 if pairs is None else len(pairs.vectors) for pairs in parts]
+    found: Arrays = {
+        "eigen.values": np.array([nothing if pairs is None else pairs.values for pairs in parts]),
+        "eigen.residuals": np.array([nothing if pairs is None else pairs.residuals for pairs in parts]),
+        "eigen.ends": np.cumsum([0, *lengths], dtype=np.int64),
+    }
+    for name in OF_A_PIECE:
+        home = [None if pairs is None else pairs if name == "next_value" else pairs.certificate for pairs in parts]
+        found[f"eigen.{name}"] = np.array([np.nan if one is None else getattr(one, name) for one in home])
+    vectors = [pairs.vectors for pairs in parts if pairs is not None]
+    # With one piece they are the embedding.
+    if not (len(vectors) == 1 and vectors[0] is Y):
+        found["eigen.vectors"] = np.concatenate([np.empty((0, d)), *vectors])
+    return found
+
+
+def walk_from(archive: Archive, settings: Settings) -> Embedding:
+    """The embedding that `walk_parts` took apart."""
+    n = len(archive.array("place", "i8", (None,)))
+    m = len(archive.array("first", "i8", (None,)))
+    distinct = Distinct(archive.indices("first", (m,), 0, n), archive.indices("place", (n,), 0, m))
+    if not m or (distinct.place[distinct.first] != np.arange(m)).any():
+        archive.refuse("arrays 'first' and 'place' must belong together")
+    Y = archive.array("Y", "f8", (m, settings.n_components))
+    has_place = np.isfinite(Y)
+    if (has_place.any(axis=1) != has_place.all(axis=1)).any():
+        archive.refuse("array 'Y' must have coordinates in all columns of a row, or in none")
+    kernel = _choice(archive, "kernel", KERNELS)
+    weights = Weights(_weights(archive, "W", m), _weights(archive, "J", m), kernel)
+    dtype = DTYPES[_choice(archive, "dtype", tuple(DTYPES))]
+    X, units = _samples_from(archive, m, n, settings)
+    errors = archive.array("reconstruction_errors", "f8", (m,))
+    parts = _eigen_from(archive, Y)
+    core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors)
+    return Embedding(settings, distinct, units, core, dtype)
+
+
+def _choice(archive: Archive, key: str, choices: tuple[str, ...]) -> str:
+    value: str = archive.entry(key, str)
+    if value not in choices:
+        archive.refuse(f"'{key}' in its header must be one of {', '.join(choices)}, got {value!r:.40}")
+    return value
+
+
+def _weights(archive: Archive, name: str, n: int) -> SparseMatrix:
+    archive.finite(f"{name}.data", (None,))
+    return archive.csr(name, (n, n))
+
+
+def _samples_from(archive: Archive, m: int, n: int, settings: Settings) -> tuple[Samples, Units]:
+    """The samples at their places, and the units that they are in."""
+    is_distances = _choice(archive, "samples", ("coordinates", "distances")) == "distances"
+    is_sparse, is_moved = archive.entry("is_sparse", bool), archive.entry("is_moved", bool)
+    n_features = archive.entry("n_features_in", int)
+    if is_distances != (settings.metric == PRECOMPUTED) or (is_distances and n_features != n):
+        archive.refuse(f"its samples do not go with metric={settings.metric!r:.40}")
+    width = m if is_distances else n_features
+    archive.finite("X.data" if is_sparse else "X", (None,) if is_sparse else (m, width))
+    X = archive.csr("X", (m, width)) if is_sparse else archive.arrays["X"]
+    scale = number(archive, "scale")
+    if not 0 < scale < np.inf:
+        archive.refuse(f"'scale' in its header must be positive, got {scale}")
+    if is_moved and (is_sparse or is_distances):
+        archive.refuse("'is_moved' in its header must be false for what is not moved")
+    origin = archive.finite("units.origin", (width,)) if is_moved else None
+    return Distances(X) if is_distances else X, Units(origin, scale)
+
+
+def _graph(archive: Archive, m: int) -> NeighborGraph:
+    """The neighbors of every place. Kernels take it as it is: a list ends where its first -1 is."""
+    archive.array("neighbors.indices", "i8", (m, None))
+    method = archive.entry("neighbor_method", str)
+    graph = graph_from(archive, "neighbors", method, number(archive, "neighbor_recall"))
+    absent = graph.indices < 0
+    if (absent[:, :-1] & ~absent[:, 1:]).any() or (graph.indices == np.arange(m)[:, None]).any():
+        archive.refuse("array 'neighbors.indices' must list other samples, and -1 behind the last")
+    return graph
+
+
+def _pieces(archive: Archive, m: int) -> Pieces:
+    sizes = archive.indices("pieces.sizes", (None,), 1, m + 1)
+    labels = archive.indices("pieces.labels", (m,), 0, len(sizes))
+    if (np.bincount(labels, minlength=len(sizes)) != sizes).any():
+        archive.refuse("arrays 'pieces.labels' and 'pieces.sizes' must belong together")
+    return Pieces(labels, sizes)
+
+
+def _eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]:
+    solvers, d = archive.entry("eigen_solvers", list), Y.shape[1]
+    count = len(solvers)
+    if not count or any(solver is not None and not isinstance(solver, str) for solver in solvers):
+        archive.refuse("'eigen_solvers' in its header must name a solver for each piece")
+    vectors = archive.array("eigen.vectors", "f8", (None, d)) if "eigen.vectors" in archive.arrays else Y
+    ends = archive.indices("eigen.ends", (count + 1,), 0, len(vectors) + 1)
+    if ends[0] != 0 or ends[-1] != len(vectors) or (ends[1:] < ends[:-1]).any():
+        archive.refuse(f"array 'eigen.ends' must ascend from 0 to {len(vectors)}")
+    values, residuals = (archive.array(f"eigen.{name}", "f8", (count, d)) for name in ("values", "residuals"))
+    of_a_piece = {name: archive.array(f"eigen.{name}", "f8", (count,)) for name in OF_A_PIECE}
+    parts: list[EigenPairs | None] = []
+    for piece, solver in enumerate(solvers):
+        if solver is None:
+            parts.append(None)
+            continue
+        numbers = {name: float(entries[piece]) for name, entries in of_a_piece.items()}
+        next_value = numbers.pop("next_value")
+        # All rows where there is one piece: the embedding itself, not a view of it.
+        own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
+        parts.append(EigenPairs(values[piece], own, next_value, solver, Certificate(residuals[piece], **numbers)))
+    return tuple(parts)
+
+
+# Attributes of a fitted LinearHNE: arrays of float64 by their shape in letters, n samples, D features, d components.
+LINEAR_ARRAYS = {"components": "dD", "loadings": "dD", "mean": "D", "eigenvalues": "d"}
+
+
+def linear_parts(model: Any) -> tuple[Scalars, Arrays]:
+    """Scalars and arrays of a fitted LinearHNE."""
+    arrays: Arrays = {name: getattr(model, f"{name}_") for name in LINEAR_ARRAYS}
+    arrays["embedding"] = model.embedding_
+    arrays |= _csr_parts("W", model.inner_weights_) | _csr_parts("J", model.joint_weights_)
+    scalars = {
+        "rank": int(model.rank_),
+        "neighbor_method": model.neighbor_method_,
+        "neighbor_recall": packed("recall", model.neighbor_recall_, {}),
+    }
+    return scalars, arrays
+
+
+def linear_from(archive: Archive) -> dict[str, Any]:
+    """The fitted attributes that `linear_parts` wrote down."""
+    n, d = archive.array("embedding", "f4 f8", (None, None)).shape
+    lengths = {"d": d, "D": archive.entry("n_features_in", int)}
+    attributes: dict[str, Any] = {
+        f"{name}_": archive.array(name, "f8", tuple(lengths[letter] for letter in letters))
+        for name, letters in LINEAR_ARRAYS.items()
+    }
+    for name in ("components", "loadings", "mean"):
+        archive.finite(name, attributes[f"{name}_"].shape)
+    return attributes | {
+        "embedding_": archive.arrays["embedding"],
+        "rank_": archive.entry("rank", int),
+        "inner_weights_": _weights(archive, "W", n),
+        "joint_weights_": _weights(archive, "J", n),
+        "neighbor_method_": archive.entry("neighbor_method", str),
+        "neighbor_recall_": number(archive, "neighbor_recall"),
+    }
