@@ -192,7 +192,7 @@ BAD_DISTANCES = {
     "not symmetric": (np.triu(np.ones((9, 9)), 1), r"X must be symmetric .* got 1 from sample 0 to 1 and 0 back"),
     "negative": (
         -np.ones((9, 9)),
-        r"X must hold distances .*, got -1 \(Negative values in data\)\. Pass distances, not s",
+        r"X must hold distances .*, got -1 \(Negative values in data\)\. Pass dist",
     ),
     "similarities": (np.ones((9, 9)), r"zero distance of samples to themselves, got 1 in row 0\. Pass distances, not"),
     "a graph of ones": (

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from hne import HNE, _progress, embed
 from hne._embed import STAGES
@@ -112,7 +113,11 @@ def test_fits_at_the_same_time_do_not_hear_each_other(cloud, roll):
 def test_a_stage_is_logged_whoever_listens(caplog):
     with caplog.at_level(logging.INFO, logger="hne"):
         assert stage("counting", sorted, [2, 1]) == [1, 2]
-    assert re.fullmatch(r"counting: 0\.\d{3} s, 2 samples", caplog.messages[0])
+        stage("filling", np.zeros, (3, 2))
+        stage("emptying", csr_array, (4, 2))
+    told = (r"counting: 0\.\d{3} s, \[1, 2\]", "filling: .* s, 3 samples", "emptying: .* s, 4 samples")
+    for line, pattern in zip(caplog.messages, told, strict=True):
+        assert re.fullmatch(pattern, line)
 
 
 @pytest.mark.parametrize("solver", ["dense", "direct"])
