@@ -108,7 +108,8 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
 
     Examples
     --------
-    >>>     >>> from hne import LinearHNE
+    >>> import numpy as np
+    >>> from hne import LinearHNE
     >>> line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
     >>> model = LinearHNE(n_neighbors=2, n_components=1).fit(line)
     >>> model.mean_, model.components_, model.embedding_[:, 0]
