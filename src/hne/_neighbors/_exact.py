@@ -127,6 +127,8 @@ def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
         lengths, candidates = tree.query(targets[rows], n_candidates)
+        # For one candidate, SciPy leaves the second dimension out.
+        lengths, candidates = lengths.reshape(len(rows), -1), candidates.reshape(len(rows), -1)
         return candidates, lengths[:, -1] * (1 - ROUNDING)
 
     return search

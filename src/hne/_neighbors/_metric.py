@@ -97,6 +97,7 @@ def in_metric(lengths: FloatArray, metric: Any) -> FloatArray:
 def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], FloatArray]:
     """The function that gives the distances (t, n) of targets to the samples."""
     given = {} if params is None else dict(params)
+    name = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X):
         X = X != 0
     # scikit-learn would estimate these from each block on its own.
@@ -112,16 +113,14 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
                 warnings.simplefilter("ignore")
                 found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            msg = (
-                f"metric={metric!r} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
-            )
+            reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+            msg = f"metric={name} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
             raise InputError(msg) from error
         if not (found >= 0).all():
             worst = "NaN" if np.isnan(found).any() else f"{found.min():.3g}"
             if worst != "NaN" and found.min() > -1e-9 * max(1.0, float(found.max())):
                 return np.maximum(found, 0.0)
-            msg = f"metric={metric!r} must give distances of zero and more, got {worst}. Check it on these samples."
+            msg = f"metric={name} must give distances of zero and more, got {worst}. Check it on these samples."
             raise InputError(msg)
         return found
 
