@@ -111,7 +111,7 @@ def test_fits_at_the_same_time_do_not_hear_each_other(cloud, roll):
 
 def test_a_stage_is_logged_whoever_listens(caplog):
     with caplog.at_level(logging.INFO, logger="hne"):
-        assert stage("counting", sorted, [2, 1]) == [1, 2]
+        assert stage("counting", np.zeros, (2, 1)).shape == (2, 1)
     assert re.fullmatch(r"counting: 0\.\d{3} s, 2 samples", caplog.messages[0])
 
 

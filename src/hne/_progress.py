@@ -7,7 +7,7 @@ context of one fit, so that fits in several threads do not hear each other; wher
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TextIO, TypeVar
@@ -57,8 +57,9 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     start = time.perf_counter()
     record = function(*arguments)
     seconds = time.perf_counter() - start
-    # Records of stages say in a line what they are; of an array, the number of rows tells more.
-    result = f"{len(record)} samples" if isinstance(record, Sized) else str(record)
+    # Records of stages say in a line what they are; of an array, dense or sparse, the number of rows tells more.
+    shape = getattr(record, "shape", None)
+    result = str(record) if shape is None else f"{shape[0]} samples"
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)
