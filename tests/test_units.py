@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hne import HNE
 from hne._units import check_within_reach, units_of
 from hne.exceptions import InputError
 from tests.conftest import frozen
@@ -62,3 +63,12 @@ def test_new_samples_out_of_reach_are_named_by_row():
     ):
         check_within_reach(new, units_of(X))
     assert check_within_reach(X, units_of(X)) is X
+
+
+def test_what_float64_cannot_hold_is_infinite_without_further_ado():
+    X = np.array([[-1.7e308, 0.0], [1.7e308, 0.0], [1.7e308, 1.7e308], [0.0, 1.7e308], [0.0, 0.0]])
+    model = HNE(2, n_components=1, reg=1e3).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert not np.isnan(model.inverse_transform(1e6 * model.embedding_)).any()
+    units = units_of(X)
+    assert units.undo_length(np.array([4.0]))[0] == np.inf

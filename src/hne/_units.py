@@ -37,15 +37,17 @@ class Units:
         return scaled
 
     def undo(self, X: Samples) -> Samples:
-        """X back in the units of the data."""
-        if self.origin is None:
-            return X if self.scale == 1.0 else X / self.scale
-        original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
+        """X back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X / self.scale
+            original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
         return original
 
     def undo_length(self, lengths: FloatArray) -> FloatArray:
-        """Lengths back in the units of the data."""
-        original: FloatArray = lengths / self.scale
+        """Lengths back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            original: FloatArray = lengths / self.scale
         return original
 
 
