@@ -284,6 +284,9 @@ def _check_kind(X: ArrayLike, name: str) -> None:
     if X is None:
         msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
         raise InputTypeError(msg)
+    if isinstance(X, np.matrix):
+        msg = f"{name} must be an array or a table of numbers, got an np.matrix. Pass np.asarray({name})."
+        raise InputTypeError(msg)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         msg = (
             f"{name} must have all its values, got a masked array with {np.sum(X.mask)} masked. "
