@@ -58,7 +58,9 @@ def _show_progress(done: int, cases: int, start: float) -> None:
         seconds = time.monotonic() - start
         left = seconds / done * (cases - done)
         end = "" if sys.stderr.isatty() else "\n"
-        print(f"\r{done} of {cases} inputs, {seconds:.0f} s, {left:.0f} s to go  ", end=end, file=sys.stderr, flush=True)
+        print(
+            f"\r{done} of {cases} inputs, {seconds:.0f} s, {left:.0f} s to go  ", end=end, file=sys.stderr, flush=True
+        )
 
 
 def _table(found: dict[int, Outcome]) -> str:

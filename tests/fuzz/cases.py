@@ -8,6 +8,8 @@ import numpy as np
 from tests.fuzz import dress, parameters
 from tests.fuzz.clouds import CLOUDS, gaussian
 
+# Share of cases with hundreds of samples.
+LARGE = 0.03
 CALM = ("Gaussian", "rolled band", "lattice with repeats", "far pieces", "copies")
 WAYS = {
     "number types": dress.in_numbers,
@@ -43,10 +45,10 @@ class Case:
         return f"{self.kind}: {type(self.X).__name__} {getattr(self.X, 'dtype', '')}{shape}, {self.parameters}"
 
 
-def make_case(kind: str, seed: int, number: int = 0) -> Case:
+def make_case(kind: str, seed: int, number: int = 0, *, small: bool = False) -> Case:
     """Make the case of that kind and these numbers."""
     rng = np.random.default_rng([seed, number])
-    n, n_features = _size(rng)
+    n, n_features = _size(rng, 0.0 if small else LARGE)
     if kind == "shapes":
         n, n_features = int(rng.integers(8)), int(rng.choice([0, 1, 2, 5, 100]))
     elif kind in {"parameters", "metrics"}:
@@ -61,9 +63,9 @@ def make_case(kind: str, seed: int, number: int = 0) -> Case:
     return Case(kind, X, chosen, str(rng.choice(["uncorrelated", "orthonormal"])), rng)
 
 
-def _size(rng: np.random.Generator) -> tuple[int, int]:
+def _size(rng: np.random.Generator, large: float) -> tuple[int, int]:
     """Small for the most part: what is strange is strange in small numbers too, and there is time for more of it."""
-    n = int(rng.integers(1, 61)) if rng.random() < 0.95 else int(rng.integers(100, 701))
+    n = int(rng.integers(100, 701)) if rng.random() < large else int(rng.integers(1, 61))
     return n, int(rng.choice([1, 2, 3, 3, 5, 10, 20]))
 
 

@@ -72,7 +72,7 @@ def in_memory(rng, X):
             # Not aligned to 8 bytes.
             raw = np.zeros(X.nbytes + 1, dtype=np.uint8)[1:].view(np.uint8)
             off = np.frombuffer(raw.data, dtype=np.float64, count=X.size).reshape(X.shape)
-            off.flags.writeable and np.copyto(off, X)
+            np.copyto(off, X)
             return off
         case _:
             return np.broadcast_to(X[:, :1], X.shape)
@@ -153,7 +153,7 @@ def _not_a_table(rng, X):
         object(),
         X.ravel(),
         X[None],
-        list(X)[:2] + [[1.0]],
+        [*list(X)[:2], [1.0]],
         np.float64(2),
         set(),
         iter(X.tolist()),
@@ -172,7 +172,7 @@ CONTAINERS: dict[str, Dress] = {
     "np.matrix": lambda rng, X: X.view(np.matrix),
     "subclass": lambda rng, X: X.view(Sub),
     "__array__": lambda rng, X: Arrayable(X),
-    "masked": lambda rng, X: np.ma.masked_array(X, X > rng.choice([0.0, np.inf])),
+    "masked": lambda rng, X: np.ma.masked_array(X, rng.choice([0.0, np.inf]) < X),
     "pandas": _frame,
     "memoryview": lambda rng, X: memoryview(X),
     "not a table": _not_a_table,

@@ -29,8 +29,8 @@ def sound(rng, n, n_features):
         "n_jobs": rng.choice([None, 1, 2, -1]),
     }
     # A parameter or two at a time: with all of them strange at once, one hides what the others do.
-    for name in chosen.keys() - {"n_neighbors", "n_components", "eigen_solver", "pieces"}:
-        if rng.random() < 0.5:
+    for name in list(chosen):
+        if name not in {"n_neighbors", "n_components", "eigen_solver", "pieces"} and rng.random() < 0.5:
             del chosen[name]
     return chosen
 
@@ -114,7 +114,7 @@ def distances(rng, X):
     elif spoil == 5:
         D = np.exp(-D)
     elif spoil == 6:
-        D = (D > np.median(D)).astype(float)
+        D = (np.median(D) < D).astype(float)
     return D
 
 
@@ -142,35 +142,41 @@ def neighbors(rng, X):
     few = int(rng.integers(1, min(n, 9)))
     indices = np.argsort(D, axis=1, kind="stable")[:, 1 : few + 1]
     lengths = np.take_along_axis(D, indices, axis=1)
-    spoil = rng.integers(14)
-    if spoil == 0:
-        indices[rng.integers(n), -1] = rng.choice([n, -2, 10**9])
-    elif spoil == 1:
-        indices[:, 0] = np.arange(n)
-    elif spoil == 2:
-        indices[rng.random(n) < 0.3] = -1
-    elif spoil == 3:
-        indices[rng.random(indices.shape) < 0.5] = -1
-    elif spoil == 4:
-        indices[:] = -1
-    elif spoil == 5:
-        indices = rng.integers(n, size=indices.shape)
-    elif spoil == 6:
-        lengths[0, 0] = rng.choice([np.nan, np.inf, -1.0])
-    elif spoil == 7:
-        indices = indices[:-1]
-    elif spoil == 8:
-        indices = indices.astype(float)
-    elif spoil == 9:
-        indices[:] = 0
-    elif spoil == 10:
-        indices = indices[: n // 2]
-        lengths = lengths[: n // 2]
+    indices, lengths = _spoiled(rng, indices, lengths)
     if rng.random() < 0.3:
         return indices, None
-    if rng.random() < 0.5 and indices.dtype.kind == "i" and -1 <= indices.min() and indices.max() < n == len(indices):
+    if rng.random() < 0.5 and len(indices) == n and set(np.unique(indices)) <= set(range(-1, n)):
         rows, slots = np.nonzero(indices >= 0)
         links = (lengths[rows, slots], (rows, indices[rows, slots]))
         graph = sparse.coo_array(links, shape=(n, n))
         return graph if rng.random() < 0.5 else graph.tocsr()
     return [(indices, lengths), [indices.tolist(), lengths.tolist()]][rng.integers(2)]
+
+
+def _spoiled(rng, indices, lengths):
+    """Neighbors and distances with something wrong, or at least strange, about them."""
+    n = len(indices)
+    match rng.integers(14):
+        case 0:
+            indices[rng.integers(n), -1] = rng.choice([n, -2, 10**9])
+        case 1:
+            indices[:, 0] = np.arange(n)
+        case 2:
+            indices[rng.random(n) < 0.3] = -1
+        case 3:
+            indices[rng.random(indices.shape) < 0.5] = -1
+        case 4:
+            indices[:] = -1
+        case 5:
+            indices = rng.integers(n, size=indices.shape)
+        case 6:
+            lengths[0, 0] = rng.choice([np.nan, np.inf, -1.0])
+        case 7:
+            indices = indices[:-1]
+        case 8:
+            indices = indices.astype(float)
+        case 9:
+            indices[:] = 0
+        case 10:
+            indices, lengths = indices[: n // 2], lengths[: n // 2]
+    return indices, lengths

@@ -18,10 +18,12 @@ EMBEDDED = "embedded"
 OTHER = "other"
 # What columns may be off orthonormal by; single precision has 7 digits.
 SKEW, SKEW_SINGLE = 1e-6, 1e-4
+# Samples beyond the inverse of this are within a factor of 10 000 of the end of float64.
+SCALE_OF_HUGE = 1e-304
 SENTENCE = re.compile(r".+, got .*\. .+\.", re.DOTALL)
 
 
-class Flaw(AssertionError):
+class Flaw(AssertionError):  # noqa: N818
     """Something that may not be."""
 
 
@@ -112,7 +114,7 @@ def _check_attributes(model: HNE) -> None:
         _require(not wrong.any(), f"rows of {name} sum to {sums[wrong]}")
     no_weights = np.diff(model.joint_weights_.indptr) == 0
     errors = model.reconstruction_errors_
-    _require(bool((np.isnan(errors) == no_weights).all() and not np.isinf(errors).any()), f"errors {errors}")
+    _require((np.isnan(errors) == no_weights).all() and _is_finite(errors[~no_weights], model), f"errors {errors}")
     _require(model.piece_labels_.max() + 1 == model.n_pieces_, "piece_labels_ and n_pieces_ differ")
     links = model.thin_links_
     _require(links.shape[1:] == (2,) and bool((links >= 0).all() and (links < n).all()), "thin_links_")
@@ -133,18 +135,18 @@ def _check_doors(model: HNE, X: object, case: Case, messages: list[str]) -> None
     far = np.vstack([points[:2] * 1e6, points[:2] + 0.1 / np.sqrt(len(Y)), np.zeros((1, Y.shape[1]))])
     for made in (lambda: model.inverse_transform(points), lambda: model.inverse_transform(far)):
         lifted = _tried(made, messages)
-        _require(lifted is None or _is_finite(lifted), "inverse_transform not finite")
+        _require(lifted is None or _is_finite(lifted, model), "inverse_transform not finite")
     rebuilt = _tried(model.reconstruct, messages)
     if rebuilt is not None:
         has_weights = np.diff(model.joint_weights_.indptr) > 0
-        _require(_is_finite(rebuilt[np.flatnonzero(has_weights)]), "reconstruct not finite")
+        _require(_is_finite(rebuilt[np.flatnonzero(has_weights)], model), "reconstruct not finite")
 
 
 def _may_move(model: HNE, X: object) -> bool:
-    """Whether the fitted samples may have coordinates of their own no more: the diagonal of a sparse X is not stored,
-    a function of two samples is no metric.
-    """
-    return (model.metric == "precomputed" and issparse(X)) or callable(model.metric)
+    """Whether fitted samples may not be known again: at a distance from themselves, by X or by a function of theirs."""
+    if model.metric == "precomputed":
+        return issparse(X) or np.diagonal(X).any()
+    return callable(model.metric)
 
 
 def _check_placed(model: HNE, rows: object, messages: list[str]) -> None:
@@ -223,8 +225,11 @@ def _checked_message(error: HNEError) -> str:
     return f"{type(error).__name__}: {message}"
 
 
-def _is_finite(values) -> bool:
-    return bool(np.isfinite(values.data if issparse(values) else values).all())
+def _is_finite(values, model: HNE | None = None) -> bool:
+    """Whether all values are; beside the largest numbers there are, a sum or a length may be inf."""
+    values = values.data if issparse(values) else values
+    is_huge = model is not None and model._fitted.units.scale < SCALE_OF_HUGE
+    return bool((~np.isnan(values) if is_huge else np.isfinite(values)).all())
 
 
 def _bits(X: object) -> object:

@@ -1,4 +1,4 @@
-"""Numbers of cases -> outcomes: in processes of their own, ended when a case takes too long, begun anew when they die."""
+"""Numbers of cases -> outcomes, in processes of their own: ended if a case takes too long, begun anew if they die."""
 
 import multiprocessing
 import time
