@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from hne import HNE
 from hne._units import check_within_reach, units_of
@@ -72,3 +73,9 @@ def test_what_float64_cannot_hold_is_infinite_without_further_ado():
     assert not np.isnan(model.inverse_transform(1e6 * model.embedding_)).any()
     units = units_of(X)
     assert units.undo_length(np.array([4.0]))[0] == np.inf
+
+
+def test_sparse_samples_out_of_reach_of_tiny_ones_are_refused_without_further_ado():
+    model = HNE(n_components=1).fit(csr_array(np.random.default_rng(0).normal(size=(30, 2)) * 1e-300))
+    with pytest.raises(InputError, match="X must be within .* in row 0"):
+        model.transform(csr_array([[1e300, 0.0]]))

@@ -28,9 +28,9 @@ class Units:
         """X in these units; X itself where it is ordinary."""
         if isinstance(X, Distances):
             return Distances(self.of(X.matrix))
-        if self.origin is None:
-            return X if self.scale == 1.0 else X * self.scale
         with np.errstate(over="ignore", invalid="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X * self.scale
             # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
             # ones have no digit to lose.
             scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
