@@ -77,5 +77,18 @@ def test_what_float64_cannot_hold_is_infinite_without_further_ado():
 
 def test_sparse_samples_out_of_reach_of_tiny_ones_are_refused_without_further_ado():
     model = HNE(n_components=1).fit(csr_array(np.random.default_rng(0).normal(size=(30, 2)) * 1e-300))
-    with pytest.raises(InputError, match="X must be within .* in row 0"):
+    with pytest.raises(InputError, match=r"X must be within .* in row 0"):
         model.transform(csr_array([[1e300, 0.0]]))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_what_vanishes_beside_the_largest_is_refused_with_the_numbers(convert):
+    X = np.array([[1e-272], [1e-65], [4e-159], [2e281], [8e229]])
+    with pytest.raises(InputError, match=r"X must not mix magnitudes .* got differences from 1e-\d+ to 2e\+281"):
+        units_of(convert(X))
+
+
+def test_samples_that_are_equal_beside_the_largest_are_refused():
+    X = np.concatenate([[-1e95, 2e-200, 1e-200], np.linspace(-1e-54, -2e-54, 9)])[:, None]
+    with pytest.raises(InputError, match="got 12 different samples of which float64 tells 11 apart"):
+        HNE(2, n_components=1).fit(X)

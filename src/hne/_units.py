@@ -67,15 +67,29 @@ def units_of(X: Samples, *, moved: bool = True) -> Units:
         # A value in the middle of each column: exact for columns far from zero, and no outlier's.
         origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
         units = Units(origin=origin, scale=math.ldexp(1.0, -max(math.frexp(half_spread)[1], -1000)))
-    inside = np.abs(units.of(values))
-    smallest = float(inside.min(where=inside > 0, initial=1.0))
+    with np.errstate(over="ignore"):
+        apart = np.abs(values if units.origin is None else values - units.origin)
+    # What there is a difference of must be there in these units too: it may vanish in them.
+    smallest = float(np.abs(units.of(values)).min(where=apart > 0, initial=1.0))
     if smallest < 2.0**-FARTHEST:
-        msg = (
-            f"X must not mix magnitudes beyond float64's reach, got differences from {smallest / units.scale:.0e} to "
-            f"{largest:.0e}. Drop the samples or features that dwarf the others, or rescale them."
-        )
-        raise InputError(msg)
+        got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
+        raise _beyond_reach(got)
     return units
+
+
+def check_told_apart(n_places: int, n_told: int) -> None:
+    """Raise where some of the different samples are equal in the units of the walk."""
+    if n_told < n_places:
+        got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
+        raise _beyond_reach(got)
+
+
+def _beyond_reach(got: str) -> InputError:
+    msg = (
+        f"X must not mix magnitudes beyond float64's reach, got {got}. Drop the samples or features that dwarf the "
+        "others, or rescale them."
+    )
+    return InputError(msg)
 
 
 def check_within_reach(new: Samples, units: Units) -> Samples:
