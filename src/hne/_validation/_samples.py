@@ -265,7 +265,7 @@ def _as_float(X: ArrayLike, name: str) -> FloatArray:
             ensure_min_samples=0,
             ensure_min_features=0,
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         got = _described(X)
         if "complex" in str(error).lower():
             msg = f"{name} must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
