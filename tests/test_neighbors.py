@@ -219,5 +219,5 @@ def test_a_function_that_is_no_metric_is_called_by_its_name(cloud):
     def signed(x, y):
         return x[0] - y[0]
 
-    with pytest.raises(InputError, match="metric=signed must give distances of zero and more, got -"):
+    with pytest.raises(InputError, match="metric=signed must give finite distances of zero and more, got -"):
         HNE(metric=signed).fit(cloud)

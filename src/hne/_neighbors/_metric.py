@@ -116,13 +116,15 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
             msg = f"metric={name} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
             raise InputError(msg) from error
-        if not (found >= 0).all():
-            worst = "NaN" if np.isnan(found).any() else f"{found.min():.3g}"
-            if worst != "NaN" and found.min() > -1e-9 * max(1.0, float(found.max())):
-                return np.maximum(found, 0.0)
-            msg = f"metric={name} must give distances of zero and more, got {worst}. Check it on these samples."
+        largest = float(np.abs(found).max(initial=0.0))
+        if not np.isfinite(largest) or found.min(initial=0.0) < -1e-9 * max(1.0, largest):
+            worst = found.min() if np.isfinite(largest) else found[~np.isfinite(found)][0]
+            msg = (
+                f"metric={name} must give finite distances of zero and more, got {worst:.3g}. "
+                "Check it on these samples."
+            )
             raise InputError(msg)
-        return found
+        return np.maximum(found, 0.0)
 
     return distances_of
 
