@@ -185,3 +185,7 @@ def test_spreads_a_billion_apart_still_have_a_way_back():
     Y = project(X, found.mean, found.components)
     np.testing.assert_allclose(lift(Y, found.mean, found.loadings), X, rtol=1e-9, atol=1e-2)
     np.testing.assert_allclose(found.components @ found.loadings.T, np.eye(2), atol=1e-3)
+
+
+def test_points_beyond_float64_are_lifted_to_infinity_without_further_ado():
+    assert lift(np.array([[1e10]]), np.zeros(1), np.array([[1e300]])) == np.inf

@@ -183,8 +183,12 @@ def project(X: FloatArray, mean: FloatArray, components: FloatArray) -> FloatArr
 
 
 def lift(Y: FloatArray, mean: FloatArray, loadings: FloatArray) -> FloatArray:
-    """Samples (n, D) that have the coordinates Y: of all that have them, those likeliest among the fitted ones."""
-    return _times_rows(Y, np.zeros(1), np.ascontiguousarray(loadings.T)) + mean
+    """Samples (n, D) that have the coordinates Y: of all that have them, those likeliest among the fitted ones.
+
+    Values are infinite where float64 ends.
+    """
+    with np.errstate(over="ignore"):
+        return _times_rows(Y, np.zeros(1), np.ascontiguousarray(loadings.T)) + mean
 
 
 def _times_rows(X: FloatArray, origin: FloatArray, matrix: FloatArray) -> FloatArray:
