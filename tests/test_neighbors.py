@@ -221,3 +221,8 @@ def test_a_function_that_is_no_metric_is_called_by_its_name(cloud):
 
     with pytest.raises(InputError, match="metric=signed must give finite distances of zero and more, got -"):
         HNE(metric=signed).fit(cloud)
+
+
+def test_parameters_that_a_metric_does_not_know_are_named_in_one_line(cloud):
+    with pytest.raises(InputError, match=r"metric='hamming' must give .* got TypeError: .*or other metric_params\.$"):
+        HNE(metric="hamming", metric_params={"p": 3}).fit(cloud)

@@ -92,3 +92,9 @@ def test_samples_that_are_equal_beside_the_largest_are_refused():
     X = np.concatenate([[-1e95, 2e-200, 1e-200], np.linspace(-1e-54, -2e-54, 9)])[:, None]
     with pytest.raises(InputError, match="got 12 different samples of which float64 tells 11 apart"):
         HNE(2, n_components=1).fit(X)
+
+
+def test_a_distance_that_overflows_is_told_by_the_value():
+    units = units_of(X * 1e-300)
+    with pytest.raises(InputError, match=r"got 1\.0e\+300 in row 0"):
+        check_within_reach(np.full((1, 3), 1e300), units)

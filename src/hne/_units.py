@@ -103,9 +103,12 @@ def check_within_reach(new: Samples, units: Units) -> Samples:
     too_far = ~(largest <= 2.0**FARTHEST)
     if too_far.any():
         row = int(np.flatnonzero(too_far)[0])
+        values = (new.matrix if isinstance(new, Distances) else new)[row : row + 1]
+        # The largest value says more than a distance that is infinite.
+        far = largest[row] / units.scale if np.isfinite(largest[row] / units.scale) else np.abs(values).max()
         msg = (
             f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
-            f"got {largest[row] / units.scale:.1e} in row {row}. Check the units of X."
+            f"got {far:.1e} in row {row}. Check the units of X."
         )
         raise InputError(msg)
     return Distances(inside) if isinstance(new, Distances) else inside

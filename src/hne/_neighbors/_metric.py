@@ -113,8 +113,11 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
                 warnings.simplefilter("ignore")
                 found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
         except Exception as error:
-            reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-            msg = f"metric={name} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
+            reason = str(error).split(". ")[0].splitlines()[0].rstrip(".:") if str(error) else "no reason given"
+            msg = (
+                f"metric={name} must give the distances of X, got {type(error).__name__}: {reason}. "
+                "Choose another, or other metric_params."
+            )
             raise InputError(msg) from error
         largest = float(np.abs(found).max(initial=0.0))
         if not np.isfinite(largest) or found.min(initial=0.0) < -1e-9 * max(1.0, largest):

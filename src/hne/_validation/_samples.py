@@ -270,7 +270,7 @@ def _as_float(X: ArrayLike, name: str) -> FloatArray:
         if "complex" in str(error).lower():
             msg = f"{name} must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
             raise InputError(msg) from None
-        reason = str(error).split(". ")[0].splitlines()[0]
+        reason = str(error).split(". ")[0].splitlines()[0].rstrip(".")
         msg = f"{name} must be a table of numbers, got {got} ({reason}). Drop or encode what is not a number."
         raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
     return matrix
