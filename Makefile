@@ -8,7 +8,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 # One process a core, and one thread a process.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow fuzz lint format bench clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png and demo.csv
 	$(BIN)/hne demo
@@ -18,6 +18,9 @@ test: $(READY)  ## the whole fast suite, documentation examples included
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow
+
+fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(OPTIONS)
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hne import embed
 from hne._alignment import alignment
 from hne._neighbors import knn_graph
 from hne._types import Settings
@@ -39,3 +40,13 @@ def test_every_form_of_g_is_the_same_matrix(X, gamma):
     np.testing.assert_allclose(record.diagonal(), np.diag(G), atol=1e-13 * scale)
     stacked = record.stacked(Y)
     np.testing.assert_allclose(stacked.T @ stacked, Y.T @ G @ Y, atol=1e-12 * scale)
+
+
+def test_a_sample_without_neighbors_is_not_drawn_to_the_origin(cloud):
+    lists = knn_graph(cloud, 5).indices.copy()
+    lists[3] = -1
+    result = embed(cloud, n_neighbors=5, neighbors=(lists, None))
+    assert not result.weights.W[[3]].nnz
+    G = alignment(result.core.weights, 1.0).matrix()
+    np.testing.assert_allclose(G @ np.ones(60), 0, atol=1e-9 * G.diagonal().max())
+    assert result.eigenpairs.residuals.max() < 1e-9 * G.diagonal().max()

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from hne import HNE, _extension
 from hne.datasets import make_swiss_roll
@@ -100,3 +102,55 @@ def test_samples_closer_than_their_squares_can_tell_are_still_told_apart():
     X[:12] = 1e-170 * rng.normal(size=(12, 3))
     model = HNE().fit(X)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
+def test_sparse_samples_closer_than_their_squares_can_tell_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:12] = 1e-170 * rng.normal(size=(12, 3))
+    model = HNE().fit(csr_array(X))
+    np.testing.assert_array_equal(model.transform(csr_array(X)), model.embedding_)
+
+
+def test_points_are_lifted_to_sparse_samples(cloud):
+    model = HNE().fit(csr_array(cloud))
+    lifted = model.inverse_transform(model.embedding_)
+    np.testing.assert_allclose(lifted.toarray(), cloud, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_a_new_sample_beside_an_isolated_one_takes_its_place():
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
+    model = HNE().fit(X)
+    np.testing.assert_allclose(model.transform([[1e6, 1e6 + 1]]), model.embedding_[-1:])
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_that_piece():
+    rng = np.random.default_rng(0)
+    home, away = rng.normal(size=(8, 2)), rng.normal(size=(30, 2)) + np.array([3.0, 0.0])
+    # A graph of two pieces that touch: some of the nearest samples are in the other piece.
+    lists = [np.argsort(np.linalg.norm(piece - x, axis=1))[1:5] for piece in (home, away) for x in piece]
+    indices = np.array(lists) + np.repeat([0, 8], [8, 30])[:, None]
+    model = HNE(4, neighbors=(indices, None)).fit(np.vstack([home, away]))
+    border = away[np.argmin(away[:, 0])] - [0.01, 0.0]
+    assert (np.argsort(np.linalg.norm(np.vstack([home, away]) - border, axis=1))[:4] < 8).any()
+    alone = HNE(4, neighbors=(indices[8:] - 8, None)).fit(away)
+    placed, expected = model.transform([border]), alone.transform([border])
+    # The piece keeps its shape in the layout, so an affine map takes one placement to the other.
+    fit, *_ = np.linalg.lstsq(np.column_stack([alone.embedding_, np.ones(30)]), model.embedding_[8:])
+    np.testing.assert_allclose(placed, np.column_stack([expected, [1.0]]) @ fit, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_a_point_beside_an_isolated_samples_place_is_lifted_to_it():
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
+    model = HNE().fit(X)
+    np.testing.assert_allclose(model.inverse_transform(model.embedding_[-1:] + 1e-9), X[-1:])
+
+
+def test_distances_to_nobody_are_refused_by_row(cloud):
+    D = cdist(cloud, cloud)
+    model = HNE(metric="precomputed").fit(D)
+    with pytest.raises(InputError, match="X must hold the distance to one fitted sample at least, got none in row 1"):
+        model.transform(csr_array(np.vstack([D[0], np.zeros(60)])))

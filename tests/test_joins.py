@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import block_array, csr_array
+from scipy.spatial.distance import cdist
 
+from hne import HNE
 from hne._joins import joining_links, with_links
-from hne._neighbors import knn_graph
+from hne._neighbors import knn_graph, nearest_by
 from hne._pieces import connected_pieces
+from hne._samples import Distances
 from hne._types import NeighborGraph, Pieces
+from hne.exceptions import InputError
 from tests.conftest import frozen, lattice_clouds
 from tests.test_pieces import count_pieces, graph_of
 
@@ -163,3 +168,33 @@ def test_a_graph_with_its_joining_links_is_connected_and_keeps_its_own(X, k, per
         assert len(set(listed)) == len(listed)
         assert set(before) <= set(listed)
     assert (joined.distances[:, :-1] <= joined.distances[:, 1:]).all()
+
+
+def sparse_distances(*groups):
+    """Distances within groups of samples on a line, none from group to group."""
+    return block_array([[csr_array(cdist(x, x)) if x is y else None for y in groups] for x in groups]).tocsr()
+
+
+def test_pieces_without_a_known_distance_between_them_cannot_be_joined():
+    line = np.arange(8.0)[:, None]
+    with pytest.raises(InputError, match="pieces='join' needs known distances from piece to piece, got 3 groups"):
+        HNE(2, n_components=1, metric="precomputed", pieces="join").fit(sparse_distances(line, line + 0.5, 3 * line))
+
+
+def test_pieces_are_joined_through_others_where_only_those_are_known():
+    line = np.linspace(0, 1, 8)[:, None]
+    D = cdist(*[np.vstack([line, line + 10, line + 30])] * 2)
+    # The first piece and the last know the one in the middle, and not each other.
+    D[:8, 16:] = D[16:, :8] = 0
+    known = csr_array(D)
+    links, _ = joining_links(
+        Pieces(np.repeat([0, 1, 2], 8), np.array([8, 8, 8])),
+        lambda targets, among, count: _known(known, targets, among, count),
+        1,
+    )
+    assert links.tolist() == [[7, 8], [15, 16]]
+
+
+def _known(D, targets, among, count):
+    found, lengths, _ = nearest_by("precomputed", None, None, Distances(D[targets]).among(among), count)
+    return np.where(found >= 0, among[found], -1), lengths

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hne import HNE
 from hne._neighbors import _approximate, _exact, _graph, knn_graph, nearest
+from hne.exceptions import InputError
 from tests import reference
 from tests.conftest import frozen, lattice_clouds
 
@@ -207,9 +209,20 @@ def test_auto_without_the_extra_is_exact_and_says_what_to_install(sheet, monkeyp
     assert "exact search of n = 6000 with 20 features takes a while; pip install faiss-cpu" in caplog.text
 
 
-@pytest.mark.parametrize("method", ["tree", "brute"])
-def test_a_single_sample_is_everyones_nearest(method, monkeypatch):
-    monkeypatch.setattr(_exact, "TREE_MAX_FEATURES", 100 if method == "tree" else 0)
-    indices, distances, _ = nearest(np.zeros((1, 2)), np.array([[3.0, 4.0], [0.0, 1.0]]), 1)
-    np.testing.assert_array_equal(indices, [[0], [0]])
-    np.testing.assert_array_equal(distances, [[5.0], [1.0]])
+def test_one_sample_alone_is_the_nearest_to_all(method):
+    indices, distances, _ = nearest(np.array([[3.0, 4.0]]), np.zeros((2, 2)), 1)
+    assert indices.tolist() == [[0], [0]]
+    assert distances.tolist() == [[5.0], [5.0]]
+
+
+def test_a_function_that_is_no_metric_is_called_by_its_name(cloud):
+    def signed(x, y):
+        return x[0] - y[0]
+
+    with pytest.raises(InputError, match="metric=signed must give finite distances of zero and more, got -"):
+        HNE(metric=signed).fit(cloud)
+
+
+def test_parameters_that_a_metric_does_not_know_are_named_in_one_line(cloud):
+    with pytest.raises(InputError, match=r"metric='hamming' must give .* got TypeError: .*or other metric_params\.$"):
+        HNE(metric="hamming", metric_params={"p": 3}).fit(cloud)

@@ -194,3 +194,14 @@ def test_a_piece_too_small_for_eigenvectors_is_laid_out_by_its_principal_compone
     # The corner of the triple lies nearer to both others than these to each other, as in X, in units of its axes.
     corner, right, up = Y[52:]
     assert min(np.linalg.norm(corner - right), np.linalg.norm(corner - up)) > 0
+
+
+@pytest.mark.parametrize("solver", ["direct", "iterative"])
+def test_a_piece_too_small_for_a_solver_is_solved_densely(solver):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(30, 3)), rng.normal(size=(5, 3)) + 1e4])
+    model = HNE(3, n_components=3, eigen_solver=solver).fit(X)
+    assert model.n_pieces_ == 2
+    assert model.eigen_solver_ == solver
+    assert [pairs.solver for pairs in model._fitted.core.parts] == [solver, "dense"]
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(3), atol=1e-9)

@@ -176,3 +176,16 @@ def test_components_that_float64_cannot_hold_are_refused(wide_cloud, exponent):
 def test_the_record_is_a_line(wide_cloud):
     found = projection(aligned(wide_cloud), wide_cloud, 2, "uncorrelated")
     assert str(found) == "5 features to 2, uncorrelated, of 5 spanned"
+
+
+def test_spreads_a_billion_apart_still_have_a_way_back():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) * [1.0, 1e12]
+    found = projection(alignment(layer_weights(X, knn_graph(X, 4), Settings()), 1.0), X, 2, "orthonormal")
+    Y = project(X, found.mean, found.components)
+    np.testing.assert_allclose(lift(Y, found.mean, found.loadings), X, rtol=1e-9, atol=1e-2)
+    np.testing.assert_allclose(found.components @ found.loadings.T, np.eye(2), atol=1e-3)
+
+
+def test_points_beyond_float64_are_lifted_to_infinity_without_further_ado():
+    assert lift(np.array([[1e10]]), np.zeros(1), np.array([[1e300]])) == np.inf

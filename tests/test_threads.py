@@ -1,10 +1,12 @@
 """Threads: as many as asked for, results in order, an error or interrupt gets through."""
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
+import warnings
 from contextlib import closing
 
 import pytest
@@ -109,3 +111,15 @@ def test_an_interrupt_waits_for_an_import(tmp_path, monkeypatch):
         load_unbroken("hne_slow_module")
     assert load_unbroken("hne_slow_module").whole
     del sys.modules["hne_slow_module"]
+
+
+def _count_quietly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return thread_count(2)
+
+
+def test_workers_of_a_pool_which_may_have_no_processes_may_have_threads_and_hear_no_warning():
+    # Processes of multiprocessing.Pool are daemons, and joblib warns in those where it would start processes.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_count_quietly) == 2

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from hne import HNE
 from hne._units import check_within_reach, units_of
 from hne.exceptions import InputError
 from tests.conftest import frozen
@@ -62,3 +64,37 @@ def test_new_samples_out_of_reach_are_named_by_row():
     ):
         check_within_reach(new, units_of(X))
     assert check_within_reach(X, units_of(X)) is X
+
+
+def test_what_float64_cannot_hold_is_infinite_without_further_ado():
+    X = np.array([[-1.7e308, 0.0], [1.7e308, 0.0], [1.7e308, 1.7e308], [0.0, 1.7e308], [0.0, 0.0]])
+    model = HNE(2, n_components=1, reg=1e3).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert not np.isnan(model.inverse_transform(1e6 * model.embedding_)).any()
+    units = units_of(X)
+    assert units.undo_length(np.array([4.0]))[0] == np.inf
+
+
+def test_sparse_samples_out_of_reach_of_tiny_ones_are_refused_without_further_ado():
+    model = HNE(n_components=1).fit(csr_array(np.random.default_rng(0).normal(size=(30, 2)) * 1e-300))
+    with pytest.raises(InputError, match=r"X must be within .* in row 0"):
+        model.transform(csr_array([[1e300, 0.0]]))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_what_vanishes_beside_the_largest_is_refused_with_the_numbers(convert):
+    X = np.array([[1e-272], [1e-65], [4e-159], [2e281], [8e229]])
+    with pytest.raises(InputError, match=r"X must not mix magnitudes .* got differences from 1e-\d+ to 2e\+281"):
+        units_of(convert(X))
+
+
+def test_samples_that_are_equal_beside_the_largest_are_refused():
+    X = np.concatenate([[-1e95, 2e-200, 1e-200], np.linspace(-1e-54, -2e-54, 9)])[:, None]
+    with pytest.raises(InputError, match="got 12 different samples of which float64 tells 11 apart"):
+        HNE(2, n_components=1).fit(X)
+
+
+def test_a_distance_that_overflows_is_told_by_the_value():
+    units = units_of(X * 1e-300)
+    with pytest.raises(InputError, match=r"got 1\.0e\+300 in row 0"):
+        check_within_reach(np.full((1, 3), 1e300), units)

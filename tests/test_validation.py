@@ -194,3 +194,13 @@ def test_approximate_neighbors_without_their_extra_are_refused_before_any_work(m
     ):
         HNE(neighbors="approximate").fit(X)
     assert HNE(neighbors="auto").fit(X).neighbor_method_ == "tree"
+
+
+def test_a_matrix_of_numpys_old_kind_is_refused_with_what_to_pass():
+    with pytest.raises(InputTypeError, match=r"got an np.matrix. Pass np.asarray\(X\)"):
+        HNE().fit(np.asarray(X).view(np.matrix))
+
+
+def test_an_integer_beyond_float64_is_refused():
+    with pytest.raises(InputError, match=r"X must be a table of numbers, got .* too large"):
+        HNE().fit(np.array([[10**400, 1]] * 9, dtype=object))

@@ -1,11 +1,19 @@
 """Weights -> Alignment: A = I - W and B = I - J, whose G = gamma A'A + B'B is PSD with G @ 1 == 0."""
 
-from scipy.sparse import eye_array
+import numpy as np
+from scipy.sparse import csr_array
 
-from hne._types import Alignment, Weights
+from hne._types import Alignment, SparseMatrix, Weights
 
 
 def alignment(weights: Weights, gamma: float) -> Alignment:
     """Pair the two layers' deviations from being rebuilt; `gamma` weighs the inner layer."""
-    identity = eye_array(weights.W.shape[0], format="csr")
-    return Alignment(A=(identity - weights.W).tocsr(), B=(identity - weights.J).tocsr(), gamma=gamma)
+    return Alignment(A=_deviation(weights.W), B=_deviation(weights.J), gamma=gamma)
+
+
+def _deviation(W: SparseMatrix) -> SparseMatrix:
+    """I - W; a row without weights stays empty, for a sample that nobody rebuilds is not to be drawn to the origin."""
+    n = W.shape[0]
+    is_rebuilt = (np.diff(W.indptr) > 0).astype(np.float64)
+    identity = csr_array((is_rebuilt, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    return (identity - W).tocsr()

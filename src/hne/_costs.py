@@ -143,7 +143,7 @@ def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
         _check_memory(sizes, (asked,), available)
         return Choice((asked,), "asked for")
     n = sizes.n_samples
-    if n <= DENSE_MAX_SAMPLES or not has_room(sizes, "iterative"):
+    if n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
         _check_memory(sizes, ("dense",), available)
         return Choice(("dense",), f"n = {n}")
     order = candidates(sizes)
@@ -162,13 +162,13 @@ def fits(sizes: Sizes, solver: str, available: float) -> bool:
     return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
 
 
-def has_room(sizes: Sizes, solver: str) -> bool:
+def has_room(n_samples: int, count: int, solver: str) -> bool:
     """Whether a block of the solver fits beside the constant vector."""
-    return solver == "dense" or sizes.count + SPARE_VECTORS[solver] < sizes.n_samples - 1
+    return solver == "dense" or count + SPARE_VECTORS[solver] < n_samples - 1
 
 
 def _check_room(sizes: Sizes, solver: str) -> None:
-    if not has_room(sizes, solver):
+    if not has_room(sizes.n_samples, sizes.count, solver):
         msg = (
             f"eigen_solver='{solver}' needs n_components < n_samples - {SPARE_VECTORS[solver] + 1}, "
             f"got n_components={sizes.count} and n_samples={sizes.n_samples}. Use eigen_solver='dense'."

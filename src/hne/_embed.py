@@ -18,7 +18,7 @@ from hne._reconstruction import reconstruction_errors
 from hne._samples import Distances, Samples, width
 from hne._threads import library_threads, thread_count
 from hne._types import Core, Distinct, Embedding, NeighborGraph, Settings
-from hne._units import Units, units_of
+from hne._units import Units, check_told_apart, units_of
 from hne._validation import check_places, check_samples, check_settings, output_kind
 from hne._weights import layer_weights
 
@@ -90,8 +90,9 @@ def at_places(X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples]
     """Which samples are distinct, and those in units that the walk can work in."""
     distinct = distinct_samples(X)
     check_places(distinct, settings)
-    X = X[distinct.first]
-    if isinstance(X, Distances):
-        X = X.among(distinct.first)
+    X = X.of(distinct.first) if isinstance(X, Distances) else X[distinct.first]
     units = units_of(X, moved=settings.metric == "euclidean")
-    return distinct, units, units.of(X)
+    inside = units.of(X)
+    if units.scale != 1.0 or units.origin is not None:
+        check_told_apart(distinct.n_places, distinct_samples(inside).n_places)
+    return distinct, units, inside

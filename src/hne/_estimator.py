@@ -228,9 +228,8 @@ class HierarchicNeighborsEmbedding(
         self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals
         self.eigen_certificate_ = None if pairs is None else pairs.certificate
         self.eigen_solver_ = "none" if pairs is None else pairs.solver
-        errors = result.reconstruction_errors
-        self.reconstruction_errors_ = errors
-        self.reconstruction_error_ = float(np.nanmean(errors)) if np.isfinite(errors).any() else float("nan")
+        self.reconstruction_errors_ = result.reconstruction_errors
+        self.reconstruction_error_ = result.reconstruction_error
         self.reconstruction_includes_self_ = result.settings.include_self
         self.neighbor_method_ = result.graph.method
         self.neighbor_recall_ = result.graph.recall

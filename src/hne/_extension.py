@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from hne._neighbors import nearest, nearest_by
 from hne._reconstruction import rebuild
@@ -11,6 +11,7 @@ from hne._samples import Distances, Samples
 from hne._threads import thread_count
 from hne._types import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne._weights import target_weights
+from hne.exceptions import InputError
 
 # Takes rows of targets, samples to search among (None for all) and a number; gives the nearest and their distances.
 Search = Callable[[IndexArray, IndexArray | None, int], tuple[IndexArray, FloatArray]]
@@ -36,9 +37,10 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
         return (found if among is None else np.where(found >= 0, among[found], -1)), lengths
 
     own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
+    _check_near_anyone(own)
     weights = _weights_of(core.X, new, own, core, settings, n_threads)
     Y = core.Y
-    placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / (settings.gamma + 1.0)
+    placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / _layers(weights, settings)
     same = _same_places(new, core.X, own, distances)
     placed[same >= 0] = Y[same[same >= 0]]
     return placed
@@ -61,7 +63,7 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
 
     own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
     weights = _weights_of(core.Y, points, own, core, settings, n_threads)
-    mixed = (settings.gamma * weights.W + weights.J) / (settings.gamma + 1.0)
+    mixed = csr_array((settings.gamma * weights.W + weights.J) / _layers(weights, settings))
     lifted: Samples = rebuild(core.X, mixed)
     same = _same_places(points, core.Y, own, distances)
     rows = np.flatnonzero(same >= 0)
@@ -101,6 +103,24 @@ def _weights_of(
     return target_weights(X, targets, own, core.graph, nobody, settings, core.weights.kernel, n_threads)
 
 
+def _layers(weights: Weights, settings: Settings) -> FloatArray:
+    """Sum of the weights of both layers (t, 1): beside an isolated sample, who has no neighbors, there is no outer."""
+    has_outer = np.diff(weights.J.indptr) > 0
+    total: FloatArray = settings.gamma + has_outer[:, None]
+    return total
+
+
+def _check_near_anyone(own: IndexArray) -> None:
+    """Refuse samples that are known to be near none of the fitted ones; only a sparse graph of distances has such."""
+    if (own[:, 0] < 0).any():
+        row = int(np.flatnonzero(own[:, 0] < 0)[0])
+        msg = (
+            f"X must hold the distance to one fitted sample at least, got none in row {row}. "
+            "Pass distances to the nearest fitted samples."
+        )
+        raise InputError(msg)
+
+
 def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: FloatArray) -> IndexArray:
     """The fitted sample that each target equals, -1 for none."""
     if isinstance(targets, Distances):
@@ -114,6 +134,9 @@ def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: Float
 
 
 def _differences(X: Samples, targets: Samples) -> IndexArray:
-    """Number of values in which rows differ."""
+    """Number of values in which rows differ; one target is compared with every row."""
+    if issparse(targets) and targets.shape[0] != X.shape[0]:
+        # SciPy does not broadcast, and finds matrices of two shapes not equal altogether.
+        targets = targets[np.zeros(X.shape[0], dtype=np.intp)]
     counts: IndexArray = np.asarray((targets != X).sum(axis=1)).ravel()
     return counts

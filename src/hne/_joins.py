@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hne._types import FloatArray, IndexArray, NeighborGraph, Pieces
+from hne.exceptions import InputError
 
 # For each target its `count` nearest samples among the given ones, by distance, then index: (targets, among, count).
 NearestAmong: TypeAlias = Callable[[IndexArray, IndexArray, int], tuple[IndexArray, FloatArray]]
@@ -36,12 +37,23 @@ def joining_links(pieces: Pieces, nearest_among: NearestAmong, per_join: int) ->
         Pairs (smaller, larger) of samples, sorted.
     distances : FloatArray of shape (m,)
         Their lengths.
+
+    Raises
+    ------
+    InputError
+        If pieces are left between which no distance is known.
     """
     search = _OutwardSearch(pieces, nearest_among)
     groups = pieces.labels
     found = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
     while groups.any():
         links, distances = search.shortest_links(groups)
+        if not len(links):
+            msg = (
+                f"pieces='join' needs known distances from piece to piece, got {int(groups.max()) + 1} groups "
+                "without any between them. Pass distances to more neighbors, or choose pieces='separate'."
+            )
+            raise InputError(msg)
         found += _Joins(groups, nearest_among, per_join).found(links, distances)
         groups = _merged(groups, links)
     links, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -63,13 +75,15 @@ class _OutwardSearch:
         self.distances = np.zeros((len(self.outside), 2))
         if len(self.outside):
             home = np.flatnonzero(pieces.labels == 0)
-            self.partners[:, :1], self.distances[:, :1] = nearest_among(self.outside, home, 1)
+            found, distances = (column[:, 0] for column in nearest_among(self.outside, home, 1))
+            # Who knows no distance there keeps itself as a partner, infinitely far.
+            self.partners[:, 0], self.distances[:, 0] = np.where(found >= 0, found, self.outside), distances
 
     def shortest_links(self, groups: IndexArray) -> tuple[IndexArray, FloatArray]:
         """Shortest link from each group but 0 to another group, repeats left out: (m, 2), (m,)."""
         own = groups[self.outside]
         self._renew(own, groups)
-        usable = (groups[self.partners] != own[:, None]) & (own > 0)[:, None]
+        usable = (groups[self.partners] != own[:, None]) & (own > 0)[:, None] & np.isfinite(self.distances)
         rows, _ = np.nonzero(usable)
         links = np.sort(np.column_stack([self.outside[rows], self.partners[usable]]), axis=1)
         distances = self.distances[usable]
@@ -101,6 +115,7 @@ class _OutwardSearch:
         found, distances = (column[:, 0] for column in self.nearest_among(self.outside[targets], among, 1))
         so_far, so_near = self.partners[targets, 1], self.distances[targets, 1]
         better = (distances < so_near) | ((distances == so_near) & (found < so_far))
+        better &= found >= 0
         self.partners[targets[better], 1] = found[better]
         self.distances[targets[better], 1] = distances[better]
 
@@ -164,7 +179,7 @@ class _Joins:
         ends = np.cumsum(self.sizes[pairs[:, 0]])
         for (smaller, larger), end in zip(pairs.tolist(), ends, strict=True):
             rows = slice(end - self.sizes[smaller], end)
-            inside = self.groups[found[rows]] == larger
+            inside = (self.groups[found[rows]] == larger) & (found[rows] >= 0)
             own = np.repeat(targets[rows], inside.sum(axis=1))
             links, lengths = _apart(own, found[rows][inside], distances[rows][inside], self.per_join)
             is_complete = len(links) == min(self.per_join, self.sizes[smaller])

@@ -63,9 +63,11 @@ def lay_out(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
     missing = np.flatnonzero(~covered).tolist()
     d = len(covered)
     if len(missing) >= len(parts):
+        spanned = d - len(missing) + len(parts) - 1
+        got = f"one that spans {spanned}" if len(parts) == 1 else f"{len(parts)} that span {spanned}"
         msg = (
-            f"n_components={d} needs pieces that span {d} dimensions side by side, got {len(parts)} that span "
-            f"{d - len(missing) + len(parts) - 1}. Lower n_components or raise n_neighbors."
+            f"n_components={d} needs pieces that span {d} dimensions side by side, got {got}. "
+            "Lower n_components or raise n_neighbors."
         )
         raise InputError(msg)
     boxes = [_box_of(number, piece) for number, piece in enumerate(pieces)]

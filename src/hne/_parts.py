@@ -1,15 +1,16 @@
 """Graph -> Pieces -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne._costs import has_room
 from hne._eigen import bottom_eigenpairs
 from hne._joins import joining_links, with_links
 from hne._layout import lay_out
-from hne._neighbors import nearest_by
+from hne._neighbors import is_squared, nearest_by
 from hne._pieces import connected_pieces, without_islands
 from hne._principal import piece_centers, principal_coordinates
 from hne._samples import Distances, Samples
@@ -58,7 +59,7 @@ def found_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads
     A given graph is taken as it is.
     """
     if graph.method != "given":
-        graph = without_islands(graph)
+        graph = without_islands(graph, squared=is_squared(settings.metric))
     pieces = connected_pieces(graph)
     if pieces.count > 1 and settings.pieces == "join":
         graph = joined(graph, pieces, X, settings, n_threads)
@@ -98,7 +99,8 @@ def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Sett
             parts.append(None)
         else:
             own = Alignment(_block(A, start, len(rows)), _block(B, start, len(rows)), whole.gamma)
-            parts.append(bottom_eigenpairs(own, settings, n_threads, X[rows] if isinstance(X, np.ndarray) else None))
+            samples = X[rows] if isinstance(X, np.ndarray) else None
+            parts.append(bottom_eigenpairs(own, _with_room(settings, len(rows)), n_threads, samples))
         start += len(rows)
     coordinates = [
         principal_coordinates(X, rows, settings.n_components) if pairs is None else pairs.vectors
@@ -108,6 +110,15 @@ def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Sett
     centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
     Y[np.concatenate(wanted)] = lay_out(coordinates, centers)
     return Parts(Y, tuple(parts))
+
+
+def _with_room(settings: Settings, size: int) -> Settings:
+    """The settings, or those with the dense solver for a piece that is too small for another."""
+    solver = settings.eigen_solver
+    if solver == "auto" or has_room(size, settings.n_components, solver):
+        return settings
+    logger.info("eigenpairs: a piece of %d samples is too small for the %s solver, dense takes over", size, solver)
+    return replace(settings, eigen_solver="dense")
 
 
 def _block(matrix: SparseMatrix, start: int, size: int) -> SparseMatrix:

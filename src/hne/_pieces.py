@@ -34,18 +34,19 @@ def connected_pieces(graph: NeighborGraph) -> Pieces:
     return Pieces(labels=rank[found], sizes=sizes[largest_first].astype(np.intp))
 
 
-def without_islands(graph: NeighborGraph) -> NeighborGraph:
+def without_islands(graph: NeighborGraph, *, squared: bool = False) -> NeighborGraph:
     """Cut the links of isolated samples: groups of up to k that only far links tie to the others.
 
     A neighbor search gives neighbors to everyone. Those of an outlier are all in one place far from it, which rebuilds
     it badly, and holds that place in turn. A link is far if it is `FAR` times as long as the k-th link of the sample
     that it leads to, and as the middle one of all k-th links: denser spots alone isolate nobody. Larger groups stay
-    tied, however far: what hangs by a thread is not to be cut.
+    tied, however far: what hangs by a thread is not to be cut. `squared`: distances are squares of lengths.
     """
+    far = FAR**2 if squared else FAR
     present = graph.indices >= 0
     farthest = np.where(present, graph.distances, 0.0).max(axis=1)
     reach = np.maximum(farthest, np.median(farthest))
-    near = present & (graph.distances <= FAR * reach[graph.indices])
+    near = present & (graph.distances <= far * reach[graph.indices])
     if (near == present).all():
         return graph
     islands = connected_pieces(_with_links_of(graph, near))

@@ -19,7 +19,7 @@ def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArra
         squares = np.zeros_like(squares) if np.isnan(squares).any() else squares
         halfway = squares - squares.mean(axis=0)
         values, vectors = np.linalg.eigh(-(halfway - halfway.mean(axis=1, keepdims=True)) / 2)
-        coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+        coordinates = _leading(vectors * np.sqrt(np.maximum(values, 0.0)))
     else:
         coordinates = _leading(X[rows].toarray() if issparse(X) else X[rows])
     return _fitted_to(coordinates, count)
@@ -44,8 +44,12 @@ def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
 
 
 def _leading(points: FloatArray) -> FloatArray:
-    left, lengths, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    coordinates: FloatArray = left * lengths
+    """All principal coordinates, at most one less than there are points: centered, orthogonal columns."""
+    centered = points - points.mean(axis=0)
+    # Again, for points far from the origin: a rest of the mean would look like one dimension more.
+    centered -= centered.mean(axis=0)
+    left, lengths, _ = np.linalg.svd(centered, full_matrices=False)
+    coordinates: FloatArray = (left * lengths)[:, : len(points) - 1]
     return coordinates
 
 

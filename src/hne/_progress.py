@@ -57,9 +57,9 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     start = time.perf_counter()
     record = function(*arguments)
     seconds = time.perf_counter() - start
-    # Records of stages say in a line what they are; of an array, the number of rows tells more.
-    rows = getattr(record, "shape", None)
-    result = f"{rows[0]} samples" if rows else str(record)
+    # Records of stages say in a line what they are; of an array, dense or sparse, the number of rows tells more.
+    shape = getattr(record, "shape", None)
+    result = str(record) if shape is None else f"{shape[0]} samples"
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)

@@ -36,6 +36,12 @@ class Distances(PicklesFields):
     def __getitem__(self, rows: Any) -> "Distances":
         return Distances(self.matrix[rows])
 
+    def of(self, samples: IndexArray) -> "Distances":
+        """The distances of some of the samples to each other, in that order."""
+        if self.is_complete:
+            return Distances(self.matrix[np.ix_(samples, samples)])
+        return self[samples].among(samples)
+
     def among(self, samples: IndexArray) -> "Distances":
         """The targets' distances to some of the samples alone, in that order."""
         taken = self.matrix[:, samples]

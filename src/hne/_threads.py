@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
 from typing import Any, TypeVar
 
-from joblib import cpu_count, effective_n_jobs
+from joblib import cpu_count
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
@@ -20,7 +21,11 @@ _WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when n
 
 def thread_count(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` stands for, as scikit-learn understands it."""
-    return int(effective_n_jobs(n_jobs))
+    if n_jobs == 1:
+        return 1
+    # What joblib.effective_n_jobs does, for threads: it asks for processes, and warns in those that may have no own.
+    backend, default = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
 
 
 def checkpoint() -> None:

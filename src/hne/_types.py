@@ -311,11 +311,17 @@ class Embedding(PicklesFields):
         """Lengths of x - rebuilt x through the joint weights, (n,); NaN for samples without neighbors."""
         return self.core.reconstruction_errors[self.distinct.place]
 
+    @property
+    def reconstruction_error(self) -> float:
+        """Their mean over the samples with neighbors; NaN where none has any, inf where float64 ends."""
+        errors = self.reconstruction_errors[~np.isnan(self.reconstruction_errors)]
+        with np.errstate(over="ignore"):
+            return float(errors.mean()) if errors.size else float("nan")
+
     def __repr__(self) -> str:
         n, d = self.Y.shape
         itself = "in" if self.settings.include_self else "left out of"
-        error = np.nanmean(self.reconstruction_errors) if np.isfinite(self.reconstruction_errors).any() else np.nan
         return (
             f"Embedding of {n} samples in {d} dimensions, {self.pieces.count} piece(s), mean reconstruction error "
-            f"{error:.3g} (samples {itself} their own outer layer) ({self.settings})"
+            f"{self.reconstruction_error:.3g} (samples {itself} their own outer layer) ({self.settings})"
         )

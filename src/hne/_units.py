@@ -28,24 +28,26 @@ class Units:
         """X in these units; X itself where it is ordinary."""
         if isinstance(X, Distances):
             return Distances(self.of(X.matrix))
-        if self.origin is None:
-            return X if self.scale == 1.0 else X * self.scale
         with np.errstate(over="ignore", invalid="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X * self.scale
             # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
             # ones have no digit to lose.
             scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
         return scaled
 
     def undo(self, X: Samples) -> Samples:
-        """X back in the units of the data."""
-        if self.origin is None:
-            return X if self.scale == 1.0 else X / self.scale
-        original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
+        """X back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X / self.scale
+            original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
         return original
 
     def undo_length(self, lengths: FloatArray) -> FloatArray:
-        """Lengths back in the units of the data."""
-        original: FloatArray = lengths / self.scale
+        """Lengths back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            original: FloatArray = lengths / self.scale
         return original
 
 
@@ -65,15 +67,29 @@ def units_of(X: Samples, *, moved: bool = True) -> Units:
         # A value in the middle of each column: exact for columns far from zero, and no outlier's.
         origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
         units = Units(origin=origin, scale=math.ldexp(1.0, -max(math.frexp(half_spread)[1], -1000)))
-    inside = np.abs(units.of(values))
-    smallest = float(inside.min(where=inside > 0, initial=1.0))
+    with np.errstate(over="ignore"):
+        apart = np.abs(values if units.origin is None else values - units.origin)
+    # What there is a difference of must be there in these units too: it may vanish in them.
+    smallest = float(np.abs(units.of(values)).min(where=apart > 0, initial=1.0))
     if smallest < 2.0**-FARTHEST:
-        msg = (
-            f"X must not mix magnitudes beyond float64's reach, got differences from {smallest / units.scale:.0e} to "
-            f"{largest:.0e}. Drop the samples or features that dwarf the others, or rescale them."
-        )
-        raise InputError(msg)
+        got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
+        raise _beyond_reach(got)
     return units
+
+
+def check_told_apart(n_places: int, n_told: int) -> None:
+    """Raise where some of the different samples are equal in the units of the walk."""
+    if n_told < n_places:
+        got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
+        raise _beyond_reach(got)
+
+
+def _beyond_reach(got: str) -> InputError:
+    msg = (
+        f"X must not mix magnitudes beyond float64's reach, got {got}. Drop the samples or features that dwarf the "
+        "others, or rescale them."
+    )
+    return InputError(msg)
 
 
 def check_within_reach(new: Samples, units: Units) -> Samples:
@@ -87,9 +103,12 @@ def check_within_reach(new: Samples, units: Units) -> Samples:
     too_far = ~(largest <= 2.0**FARTHEST)
     if too_far.any():
         row = int(np.flatnonzero(too_far)[0])
+        values = (new.matrix if isinstance(new, Distances) else new)[row : row + 1]
+        # The largest value says more than a distance that is infinite.
+        far = largest[row] / units.scale if np.isfinite(largest[row] / units.scale) else np.abs(values).max()
         msg = (
             f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
-            f"got {largest[row] / units.scale:.1e} in row {row}. Check the units of X."
+            f"got {far:.1e} in row {row}. Check the units of X."
         )
         raise InputError(msg)
     return Distances(inside) if isinstance(new, Distances) else inside

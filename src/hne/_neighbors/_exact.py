@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
+from joblib import parallel_config
 from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
@@ -148,7 +149,9 @@ def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
 
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         shifted = targets[rows] if center is None else targets[rows] - center
-        lengths, candidates = finder.kneighbors(shifted, n_candidates)
+        # Without it scikit-learn counts processes, of which workers of a pool may have none: joblib would warn.
+        with parallel_config("threading"):
+            lengths, candidates = finder.kneighbors(shifted, n_candidates)
         lost = rounding * (farthest + row_lengths(shifted)) ** 2
         return candidates, np.sqrt(np.maximum(lengths[:, -1] ** 2 - lost, 0.0)) * (1 - ROUNDING)
 

@@ -36,6 +36,11 @@ def is_euclidean(metric: Any, params: Any) -> bool:
     return metric in DIRECTIONAL or (metric in EUCLIDEAN and not params)
 
 
+def is_squared(metric: Any) -> bool:
+    """Whether distances of the metric grow with the square of how far samples are apart."""
+    return metric in (*DIRECTIONAL, "sqeuclidean")
+
+
 def nearest_by(
     metric: Any,
     params: Any,
@@ -89,14 +94,15 @@ def searchable(X: Samples, metric: Any) -> Samples:
 
 def in_metric(lengths: FloatArray, metric: Any) -> FloatArray:
     """Euclidean lengths between searchable points as distances of the metric."""
-    if metric in DIRECTIONAL:
-        return lengths**2 / 2
-    return lengths**2 if metric == "sqeuclidean" else lengths
+    if not is_squared(metric):
+        return lengths
+    return lengths**2 / 2 if metric in DIRECTIONAL else lengths**2
 
 
 def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], FloatArray]:
     """The function that gives the distances (t, n) of targets to the samples."""
     given = {} if params is None else dict(params)
+    name = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X):
         X = X != 0
     # scikit-learn would estimate these from each block on its own.
@@ -112,18 +118,21 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
                 warnings.simplefilter("ignore")
                 found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = str(error).split(". ")[0].splitlines()[0].rstrip(".:") if str(error) else "no reason given"
             msg = (
-                f"metric={metric!r} must give the distances of X, got {type(error).__name__}: {reason}. Choose another."
+                f"metric={name} must give the distances of X, got {type(error).__name__}: {reason}. "
+                "Choose another, or other metric_params."
             )
             raise InputError(msg) from error
-        if not (found >= 0).all():
-            worst = "NaN" if np.isnan(found).any() else f"{found.min():.3g}"
-            if worst != "NaN" and found.min() > -1e-9 * max(1.0, float(found.max())):
-                return np.maximum(found, 0.0)
-            msg = f"metric={metric!r} must give distances of zero and more, got {worst}. Check it on these samples."
+        largest = float(np.abs(found).max(initial=0.0))
+        if not np.isfinite(largest) or found.min(initial=0.0) < -1e-9 * max(1.0, largest):
+            worst = found.min() if np.isfinite(largest) else found[~np.isfinite(found)][0]
+            msg = (
+                f"metric={name} must give finite distances of zero and more, got {worst:.3g}. "
+                "Check it on these samples."
+            )
             raise InputError(msg)
-        return found
+        return np.maximum(found, 0.0)
 
     return distances_of
 

@@ -298,12 +298,12 @@ def _as_float(X: ArrayLike, name: str) -> FloatArray:
             ensure_min_samples=0,
             ensure_min_features=0,
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         got = _described(X)
         if "complex" in str(error).lower():
             msg = f"{name} must be real, got {got} (Complex data not supported). Pass X.real and X.imag as features."
             raise InputError(msg) from None
-        reason = str(error).split(". ")[0].splitlines()[0]
+        reason = str(error).split(". ")[0].splitlines()[0].rstrip(".")
         msg = f"{name} must be a table of numbers, got {got} ({reason}). Drop or encode what is not a number."
         raise (InputTypeError if isinstance(error, TypeError) else InputError)(msg) from error
     return matrix
@@ -316,6 +316,9 @@ def _check_kind(X: ArrayLike, name: str) -> None:
         raise InputTypeError(msg)
     if X is None:
         msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
+        raise InputTypeError(msg)
+    if isinstance(X, np.matrix):
+        msg = f"{name} must be an array or a table of numbers, got an np.matrix. Pass np.asarray({name})."
         raise InputTypeError(msg)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         msg = (
