@@ -340,7 +340,7 @@ BAD_METRICS = {
     "no metric": ({"metric": 2}, InputTypeError, r"metric must be a name or a function of two samples, got 2"),
     "params": ({"metric_params": 3}, InputTypeError, r"metric_params must be a dict or None, got 3"),
     "negative": ({"metric": lambda a, b: -1.0}, InputError, r"distances of zero and more, got -1\. Check it"),
-    "nan": ({"metric": lambda a, b: np.nan}, InputError, r"must give distances of zero and more, got NaN"),
+    "nan": ({"metric": lambda a, b: np.nan}, InputError, r"must give finite distances of zero and more, got nan"),
     "fails": ({"metric": lambda a, b: 1 / 0}, InputError, r"must give the distances of X, got ZeroDivisionError: div"),
     "wrong features": ({"metric": "haversine"}, InputError, r"metric='haversine' must give the distances of X, got "),
 }
