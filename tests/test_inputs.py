@@ -429,3 +429,15 @@ def test_points_of_another_dimension_have_no_way_back(roll):
         model.inverse_transform(np.empty((0, 2)))
     with pytest.raises(InputError, match=r"Y must be finite, got nan in row 0, column 1"):
         model.inverse_transform([[0.0, np.nan]])
+
+
+def test_zeros_that_a_sparse_matrix_of_distances_did_not_store_are_copies_and_far_samples_are_not(roll):
+    X = np.vstack([roll.X[:60], roll.X[:20]])
+    model = HNE(metric="precomputed").fit(sparse.csr_array(cdist(X, X)))
+    assert model.n_distinct_ == 60
+    np.testing.assert_allclose(model.embedding_[:60], HNE().fit_transform(roll.X[:60]), atol=1e-6)
+    # More than half of all distances, the far ones left out: nobody is taken for a copy.
+    graph = KNeighborsTransformer(n_neighbors=45, mode="distance").fit_transform(roll.X[:60])
+    assert graph.nnz > 1800
+    with pytest.raises(InputError, match="missing"):
+        HNE(n_neighbors=12, metric="precomputed").fit(graph)

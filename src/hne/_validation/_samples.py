@@ -190,10 +190,17 @@ def _with_copies(graph: SparseMatrix) -> SparseMatrix:
     full = np.full(graph.shape, np.nan)
     full[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.data
     rows, columns = np.nonzero(np.isnan(full))
-    for row, column in zip(rows, columns, strict=True):
-        apart = np.abs(full[row] - full[column])
-        if np.nanmax(apart, initial=0.0) <= SYMMETRY * graph.data.max():
-            full[row, column] = 0.0
+    block = max(1, BLOCK_BYTES // (8 * n))
+    copies = []
+    for start in range(0, len(rows), block):
+        few = slice(start, start + block)
+        apart = np.abs(full[rows[few]] - full[columns[few]])
+        copies.append(np.nanmax(apart, axis=1, initial=0.0) <= SYMMETRY * graph.data.max())
+        # What a neighbor search left out is far, not near: one block tells.
+        if not copies[-1].any():
+            return graph
+    are_copies = np.concatenate(copies)
+    full[rows[are_copies], columns[are_copies]] = 0.0
     known = ~np.isnan(full)
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     return csr_array((full[known], np.nonzero(known)[1], ends), shape=graph.shape)
