@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
-from hne._persist import read_model, walk_from, walk_parts, write_model
+from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
 from hne._progress import shown, stage
 from hne._reconstruction import rebuild
 from hne._samples import Distances
-from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, SparseMatrix
+from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
 from hne._validation import check_new_samples, check_points, check_samples, check_settings, is_table, output_kind
 from hne.exceptions import InputError
@@ -27,7 +26,7 @@ __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 
 class HierarchicNeighborsEmbedding(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
 
@@ -344,51 +343,15 @@ class HierarchicNeighborsEmbedding(
         core, distinct = self._fitted.core, self._fitted.distinct
         return self._fitted.units.undo(rebuild(core.X, core.weights.J))[distinct.place]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `load` reads, without pickle.
+    @staticmethod
+    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
+        return check_settings(parameters)
 
-        One file of arrays and a header of JSON, about as large as the arrays, which NumPy alone can read as well:
-        docs/format.md describes it. It is there whole or not at all; what was at the path before is replaced.
+    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings]:
+        return walk_parts(self._fitted), self._fitted.settings
 
-        Parameters
-        ----------
-        path : str or path
-            Where to; any ending will do.
-
-        Examples
-        --------
-        >>> import numpy as np, tempfile, pathlib
-        >>> from hne import HNE
-        >>> model = HNE(n_neighbors=2, n_components=1).fit(np.outer(np.arange(20.0), [3.0, 4.0]))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(pathlib.Path(folder) / "line.hne")
-        ...     again = HNE.load(pathlib.Path(folder) / "line.hne")
-        >>> bool((again.embedding_ == model.embedding_).all())
-        True
-        """
-        check_is_fitted(self)
-        write_model(path, self, check_settings, walk_parts(self._fitted), self._fitted.settings)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a fitted model that `save` wrote: the same parameters, the same bits.
-
-        Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
-        class or of a later hne is a `ModelFileError`.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Returns
-        -------
-        HierarchicNeighborsEmbedding
-            The fitted estimator. Callbacks are not saved.
-        """
-        model, archive, settings = read_model(path, cls, check_settings)
-        model._set_fitted(walk_from(archive, settings))  # noqa: SLF001, of its own class
-        return model
+    def _restore(self, archive: Archive, settings: Settings) -> None:
+        self._set_fitted(walk_from(archive, settings))
 
     def _check_has_coordinates(self, method: str) -> None:
         if isinstance(self._fitted.core.X, Distances):

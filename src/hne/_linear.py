@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from hne._alignment import alignment
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import at_places, neighbor_graph
 from hne._notices import warn_of_close_eigenvalues, warn_of_recall
-from hne._persist import linear_from, linear_parts, read_model, write_model
+from hne._persist import Archive, Arrays, SavedMixin, Scalars, linear_from, linear_parts
 from hne._progress import shown, stage
 from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
 from hne._threads import library_threads, thread_count
@@ -36,7 +35,7 @@ __all__ = ["LinearHNE"]
 STAGES = ("neighbors", "weights", "projection")
 
 
-class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Linear Hierarchic Neighbors Embedding: the projection that keeps two layers of neighborhoods best.
 
     The objective of :class:`HierarchicNeighborsEmbedding`, minimized over the linear maps of X: what neighborhood
@@ -170,7 +169,7 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self
             The fitted estimator.
         """
-        settings = _check_parameters(self.get_params(deep=False))
+        settings = self._checked_parameters(self.get_params(deep=False))
         constraint = self.constraint
         _check_coordinates(X, settings)
         samples = check_samples(X, settings)
@@ -249,41 +248,18 @@ class LinearHNE(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transform
         points = check_points(Y, len(self.components_))
         return lift(points, self.mean_, self.loadings_).astype(output_kind(Y), copy=False)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `load` reads, without pickle.
+    @staticmethod
+    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
+        """Those parameters as Settings that HNE has too; `constraint` is checked beside them."""
+        check_choice("constraint", parameters["constraint"], CONSTRAINTS)
+        return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
 
-        One file of arrays and a header of JSON, about as large as the arrays, which NumPy alone can read as well:
-        docs/format.md describes it. It is there whole or not at all; what was at the path before is replaced.
+    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], None]:
+        return linear_parts(self), None
 
-        Parameters
-        ----------
-        path : str or path
-            Where to; any ending will do.
-        """
-        check_is_fitted(self)
-        write_model(path, self, _check_parameters, linear_parts(self))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a fitted model that `save` wrote: the same parameters, the same bits.
-
-        Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
-        class or of a later hne is a `ModelFileError`.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Returns
-        -------
-        LinearHNE
-            The fitted estimator. Callbacks are not saved.
-        """
-        model, archive, _ = read_model(path, cls, _check_parameters)
+    def _restore(self, archive: Archive, settings: Settings) -> None:  # noqa: ARG002, the map is all there is to it
         for name, value in linear_from(archive).items():
-            setattr(model, name, value)
-        return model
+            setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that single precision stays single."""
@@ -310,12 +286,6 @@ def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct,
     if not found.is_resolved:
         warn_of_close_eigenvalues(found.values, found.next_value)
     return distinct, graph, weights, in_units_of_data(found, units)
-
-
-def _check_parameters(parameters: dict[str, Any]) -> Settings:
-    """Return those parameters as checked Settings that HNE has too; `constraint` is checked beside them."""
-    check_choice("constraint", parameters["constraint"], CONSTRAINTS)
-    return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
 
 
 def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:

@@ -4,7 +4,9 @@ Reading runs nothing that the file says, and believes nothing either: what comes
 one `ModelFileError`.
 """
 
-from hne._persist._fitted import linear_from, linear_parts, walk_from, walk_parts
-from hne._persist._model import read_model, write_model
+from hne._persist._archive import Archive
+from hne._persist._fitted import Scalars, linear_from, linear_parts, walk_from, walk_parts
+from hne._persist._mixin import SavedMixin
+from hne._persist._values import Arrays
 
-__all__ = ["linear_from", "linear_parts", "read_model", "walk_from", "walk_parts", "write_model"]
+__all__ = ["Archive", "Arrays", "SavedMixin", "Scalars", "linear_from", "linear_parts", "walk_from", "walk_parts"]

@@ -1,0 +1,80 @@
+"""`save` and `load` for estimators: what a class saves and restores is its own, all else is common to them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from hne._persist._archive import Archive
+from hne._persist._fitted import Scalars
+from hne._persist._model import read_model, write_model
+from hne._persist._values import Arrays
+from hne._types import Settings
+
+__all__ = ["SavedMixin"]
+
+
+class SavedMixin:
+    """Estimators that can be kept in a file; each says what it consists of by the three methods at the end."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `load` reads, without pickle.
+
+        One file of arrays and a header of JSON, about as large as the arrays, which NumPy alone can read as well:
+        docs/format.md describes it. It is there whole or not at all; what was at the path before is replaced.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; any ending will do.
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile, pathlib
+        >>> from hne import HNE
+        >>> model = HNE(n_neighbors=2, n_components=1).fit(np.outer(np.arange(20.0), [3.0, 4.0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(pathlib.Path(folder) / "line.hne")
+        ...     again = HNE.load(pathlib.Path(folder) / "line.hne")
+        >>> bool((again.embedding_ == model.embedding_).all())
+        True
+        """
+        check_is_fitted(self)
+        fitted, settings = self._saved_parts()
+        write_model(path, self, self._checked_parameters, fitted, settings)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a fitted model that `save` wrote: the same parameters, the same bits.
+
+        Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
+        class or of a later hne is a `ModelFileError`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator, of this class. Callbacks are not saved.
+        """
+        model, archive, settings = read_model(path, cls, cls._checked_parameters)
+        model._restore(archive, settings)  # noqa: SLF001, of its own class
+        return model
+
+    @staticmethod
+    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
+        """Parameters of the constructor as checked Settings."""
+        raise NotImplementedError
+
+    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings | None]:
+        """What the fit made, and its settings where they matter after it."""
+        raise NotImplementedError
+
+    def _restore(self, archive: Archive, settings: Settings) -> None:
+        """Become what the file holds."""
+        raise NotImplementedError
