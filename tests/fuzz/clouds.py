@@ -27,8 +27,10 @@ def lattice(rng, n, n_features):
 
 def full_lattice(rng, n, n_features):
     """The corners of a grid in their order, no repeats."""
-    side = max(2, int(np.ceil(n ** (1 / min(n_features, 3)))))
-    grid = np.stack(np.unravel_index(np.arange(n), (side,) * min(n_features, 3) + (n + 1,))[:-1], axis=1)
+    filled = min(n_features, 3)
+    # One more than the root, which may be rounded down.
+    side = int(n ** (1 / filled)) + 1
+    grid = np.stack(np.unravel_index(np.arange(n), (side,) * filled), axis=1)
     return np.hstack([grid, np.zeros((n, n_features - grid.shape[1]))]).astype(float)
 
 

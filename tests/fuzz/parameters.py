@@ -13,11 +13,8 @@ def sound(rng, n, n_features):
     most = max(1, n - 1)
     few = int(rng.integers(1, 11))
     # Time grows with k^4.
-    k = (
-        few
-        if n > 30 and rng.random() < 0.9
-        else int(rng.choice([few, few, few, 1, 2, most, max(1, n - 2), max(1, n // 2)]))
-    )
+    edges = [few, few, few, 1, 2, most, max(1, n - 2), max(1, n // 2)]
+    k = few if n > 70 or (n > 30 and rng.random() < 0.9) else int(rng.choice(edges))
     small = int(rng.integers(1, 1 + max(1, min(3, n_features))))
     d = int(rng.choice([small] * 6 + [1, max(1, n_features), min(max(1, n_features), most), most]))
     chosen = {
