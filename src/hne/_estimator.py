@@ -89,8 +89,8 @@ class HierarchicNeighborsEmbedding(
     tol : float, default=1e-7
         Angle in radians by which the embedding plane may still move when an iteration stops.
     n_jobs : int or None, default=-1
-        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The bits of
-        the result do not depend on it up to the eigensolver, whose BLAS may round differently.
+        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The result is the same
+        to the bit for any number of them, on one machine with one version of its libraries.
     random_state : int, RandomState or None, default=0
         Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
         of approximate neighbors. A fixed default makes every run give the same bits.
