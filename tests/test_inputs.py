@@ -225,7 +225,7 @@ def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(roll, tmp_path):
 
 
 def test_a_pipeline_that_keeps_too_few_distances_says_how_many_it_takes(roll):
-    with pytest.raises(InputError, match=r"graph of distances must hold .* missing\. Raise n_neighbors of KN"):
+    with pytest.raises(InputError, match=r"got 2\d stored for each sample, with which .* are missing\. Store more"):
         make_pipeline(KNeighborsTransformer(n_neighbors=20), HNE(metric="precomputed")).fit(roll.X)
 
 
@@ -441,3 +441,45 @@ def test_zeros_that_a_sparse_matrix_of_distances_did_not_store_are_copies_and_fa
     assert graph.nnz > 1800
     with pytest.raises(InputError, match="missing"):
         HNE(n_neighbors=12, metric="precomputed").fit(graph)
+
+
+def test_rounding_on_the_diagonal_of_distances_moves_no_fitted_sample(roll):
+    D = cdist(roll.X, roll.X)
+    np.fill_diagonal(D, 1e-15)
+    model = HNE(metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.transform(D), model.embedding_)
+
+
+def test_a_graph_of_neighbors_is_not_taken_for_samples(roll):
+    for mode in ("distance", "connectivity"):
+        for model in (HNE(), HNE(neighbors=given_as("graph", roll.X, 6))):
+            with pytest.raises(InputError, match=r"looks like a graph of neighbors .* Pass metric='precomputed'"):
+                make_pipeline(KNeighborsTransformer(n_neighbors=8, mode=mode), model).fit(roll.X)
+    # A square matrix of counts is none.
+    counts = sparse.csr_array(np.random.default_rng(0).integers(0, 3, (30, 30)))
+    assert HNE().fit_transform(counts).shape == (30, 2)
+
+
+def test_neighbors_given_the_other_way_round_are_told_to_be_swapped(roll):
+    indices, distances = given_as("pair", roll.X, 6)
+    with pytest.raises(InputError, match=r"got \(distances, indices\)\. Swap the two"):
+        HNE(neighbors=(distances, indices)).fit(roll.X)
+
+
+def test_copies_are_told_by_the_first_sample_that_they_equal(roll):
+    model = HNE().fit(np.vstack([roll.X, roll.X[5:7]]))
+    np.testing.assert_array_equal(model.same_as_, [*range(400), 5, 6])
+
+
+def test_what_has_not_run_yet_and_condensed_distances_are_told_apart_from_tables(roll):
+    with pytest.raises(InputTypeError, match=r"got a LazyFrame, not yet run\. Pass X\.collect\(\)"):
+        HNE().fit(tables(roll.X)["polars"].lazy())
+    with pytest.raises(InputError, match=r"got one dimension\. Reshape your data: scipy\.spatial\.distance\.sq"):
+        HNE(metric="precomputed").fit(np.ones(10))
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_samples_without_neighbors_are_rebuilt_by_nobody(roll):
+    model = HNE().fit(np.vstack([roll.X, [[500.0, 0.0, 0.0]]]))
+    assert np.isnan(model.reconstruct()[-1]).all()
+    assert np.isfinite(model.reconstruct()[:-1]).all()

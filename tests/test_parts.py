@@ -147,7 +147,7 @@ def test_the_largest_piece_alone_leaves_nan_and_a_mask():
 
 def test_pieces_raise_where_that_is_wanted():
     X, _ = two_rolls()
-    with pytest.raises(DisconnectedGraphError, match=r"got 2 pieces \(of 700, 300 samples\)\. Raise n_neighbors"):
+    with pytest.raises(DisconnectedGraphError, match=r"got 2 pieces \(of 700, 300 samples\)\. Where they belong"):
         HNE(pieces="raise").fit(X)
     with pytest.raises(InputError, match=r"pieces must be one of 'separate', 'join', 'largest', 'raise', got 'drop'"):
         HNE(pieces="drop").fit(X)

@@ -64,7 +64,7 @@ def test_distances_are_looked_up_and_unknown_ones_are_nan(cloud):
 def test_a_graph_that_knows_too_few_distances_is_refused_with_the_remedy(cloud):
     D = cdist(cloud, cloud)
     some = stored(D, np.sort(D, axis=1)[:, 4:5] >= D)
-    with pytest.raises(InputError, match=r"graph of distances must hold .* with \d+ of \d+ missing\. Raise n"):
+    with pytest.raises(InputError, match=r"must know .* got 5 stored for each sample, .* are missing\. Store more"):
         gram_of_distances(some, some, np.tile(np.arange(20), (60, 1)))
 
 

@@ -67,7 +67,7 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
         found = stage("pieces", found_pieces, X, graph, settings, n_threads)
         pieces, graph = found.pieces, found.graph
-        check_connected(pieces, settings)
+        check_connected(pieces, distinct, settings)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
     errors = units.undo_length(reconstruction_errors(X, weights.J))

@@ -138,6 +138,8 @@ class HierarchicNeighborsEmbedding(
         Pairs of samples whose link is all that holds two parts of a piece together.
     n_distinct_ : int
         Samples that differ: all but copies.
+    same_as_ : ndarray of shape (n_samples,)
+        The first sample that each one equals: itself, but for copies.
     n_features_in_ : int
         Features seen in `fit`; samples, where X holds distances.
     feature_names_in_ : ndarray of str
@@ -236,6 +238,7 @@ class HierarchicNeighborsEmbedding(
         self.piece_labels_ = result.pieces.labels
         self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
         self.n_distinct_ = result.distinct.n_places
+        self.same_as_ = result.distinct.first[result.distinct.place]
 
     @property
     def inner_weights_(self) -> SparseMatrix:
@@ -296,11 +299,12 @@ class HierarchicNeighborsEmbedding(
         """
         check_is_fitted(self)
         fitted = self._fitted
+        # Of a table, other columns than those of the fit are the first thing to be told; of an array, its kind.
         if is_table(X):
-            # Other columns than those of the fit are the first thing to be told.
             validate_data(self, X, reset=False, skip_check_array=True)
         matrix = check_new_samples(X, fitted.core.X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if not is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, fitted.units)
         with shown(fitted.settings.verbose):
             return stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
@@ -335,13 +339,16 @@ class HierarchicNeighborsEmbedding(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is. A CSR array where
-            X was sparse.
+            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is. NaN for samples
+            without neighbors. A CSR array where X was sparse, in which rows of such samples are empty.
         """
         check_is_fitted(self)
         self._check_has_coordinates("reconstruct")
         core, distinct = self._fitted.core, self._fitted.distinct
-        return self._fitted.units.undo(rebuild(core.X, core.weights.J))[distinct.place]
+        rebuilt = self._fitted.units.undo(rebuild(core.X, core.weights.J))
+        if isinstance(rebuilt, np.ndarray):
+            rebuilt[np.diff(core.weights.J.indptr) == 0] = np.nan
+        return rebuilt[distinct.place]
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:

@@ -13,6 +13,9 @@ from hne._types import Core, Embedding, FloatArray, IndexArray, Settings, Sparse
 from hne._weights import target_weights
 from hne.exceptions import InputError
 
+# Share of the largest distance up to which a sample is taken for the fitted one that it is so near to.
+ITSELF = 1e-14
+
 # Takes rows of targets, samples to search among (None for all) and a number; gives the nearest and their distances.
 Search = Callable[[IndexArray, IndexArray | None, int], tuple[IndexArray, FloatArray]]
 
@@ -124,13 +127,21 @@ def _check_near_anyone(own: IndexArray) -> None:
 def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: FloatArray) -> IndexArray:
     """The fitted sample that each target equals, -1 for none."""
     if isinstance(targets, Distances):
-        return np.where(distances[:, 0] == 0, own[:, 0], -1)
+        # Programs leave rounding where a distance to itself should be zero.
+        return np.where(distances[:, 0] <= ITSELF * _farthest(targets), own[:, 0], -1)
     same = np.where(_differences(X[own[:, 0]], targets) == 0, own[:, 0], -1)
     # Samples closer than 1e-162 have a distance of zero without being equal, and there may be more of them than k.
     for row in np.flatnonzero((distances[:, 0] == 0) & (same < 0)):
         equal = np.flatnonzero(_differences(X, targets[row : row + 1]) == 0)
         same[row] = equal[0] if equal.size else -1
     return same
+
+
+def _farthest(targets: Distances) -> FloatArray:
+    """The largest distance of each target."""
+    largest = targets.matrix.max(axis=1)
+    dense = largest.toarray() if issparse(largest) else largest
+    return np.asarray(dense, dtype=np.float64).ravel()
 
 
 def _differences(X: Samples, targets: Samples) -> IndexArray:

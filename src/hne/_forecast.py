@@ -139,7 +139,8 @@ def _foreseen(sizes: Sizes, n_features: int, dimension: int, solver: str, presen
     n, k = sizes.n_samples, sizes.inner_row - 1
     free = available_bytes()
     samples = 8.0 * n * n_features
-    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + samples
+    # The samples as given, and once more in the order of the walk.
+    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
     graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
     search = TREE_BYTES * n if n_features <= TREE_MAX_FEATURES else SEARCHED_COPIES * samples
     stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
@@ -152,6 +153,8 @@ def _foreseen(sizes: Sizes, n_features: int, dimension: int, solver: str, presen
     stages["eigenpairs"] = held + solver_bytes(sizes, solver)
     is_free = max(stages.values()) - present <= MEMORY_SHARE * free
     advice = "" if is_free else remedies(sizes, (solver,))
+    if not is_free and stages["neighbors"] - present > MEMORY_SHARE * free:
+        advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
     return Forecast(n, n_features, int(k), dimension, stages, solver, free, is_free, advice)
 
 

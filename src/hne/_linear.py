@@ -40,7 +40,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
     The objective of :class:`HierarchicNeighborsEmbedding`, minimized over the linear maps of X: what neighborhood
     preserving embedding (NPE) is to locally linear embedding. It cannot unroll what is rolled up; in return the map
-    is explicit, applies to any sample at the price of a matrix product, and says what each feature contributes.
+    is explicit and applies to any sample at the price of a matrix product. To see what a coordinate means, look at
+    `loadings_`: entries of `components_` are large where a feature hardly varies. Drop features that are nearly
+    constant, or put a PCA in front, where there are many.
 
     Parameters
     ----------
@@ -227,7 +229,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         if is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         matrix = check_new_samples(X, self.mean_)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if not is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
         return project(matrix, self.mean_, self.components_).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> NDArray[Any]:
@@ -297,5 +300,5 @@ def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:
         )
         raise InputTypeError(msg)
     if settings is not None and settings.metric == PRECOMPUTED:
-        msg = "metric must be one of coordinates, which a linear map takes, got 'precomputed'. Pass another metric."
+        msg = "metric='precomputed' has no coordinates that a map could take, got it in LinearHNE. Use HNE, or pass X."
         raise InputError(msg)

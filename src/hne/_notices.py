@@ -3,7 +3,9 @@
 import sys
 import warnings
 
-from hne._types import Embedding, FloatArray, NeighborGraph, Pieces, Settings
+import numpy as np
+
+from hne._types import Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,
@@ -14,6 +16,7 @@ from hne.exceptions import (
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
 
+# What became of the pieces.
 TREATMENT = {
     "separate": "each is embedded on its own and laid beside the others, so that directions and distances between "
     "pieces mean little",
@@ -22,12 +25,12 @@ TREATMENT = {
 }
 
 
-def check_connected(pieces: Pieces, settings: Settings) -> None:
+def check_connected(pieces: Pieces, distinct: Distinct, settings: Settings) -> None:
     """Raise for a graph in several pieces, where that is what the user wants."""
     if pieces.count > 1 and settings.pieces == "raise":
         msg = (
-            f"pieces='raise' needs a connected neighbor graph, got {_counted(pieces)}. Raise n_neighbors "
-            f"(now {settings.n_neighbors}), or choose pieces='separate', 'join' or 'largest'."
+            f"pieces='raise' needs a connected neighbor graph, got {_counted(pieces, distinct, settings)}. "
+            f"{_advice(settings)}, or choose pieces='separate' or 'largest'."
         )
         raise DisconnectedGraphError(msg)
 
@@ -43,17 +46,29 @@ def warn_of(result: Embedding) -> None:
 
 
 def _warn_of_pieces(result: Embedding) -> None:
+    counted = _counted(result.core.pieces, result.distinct, result.settings)
     msg = (
-        f"the neighbor graph has {_counted(result.pieces)}: {TREATMENT[result.settings.pieces]}. Raise n_neighbors "
-        f"(now {result.settings.n_neighbors}) to connect them, or choose another value of pieces; see piece_labels_."
+        f"the neighbor graph has {counted}: {TREATMENT[result.settings.pieces]}. See piece_labels_. "
+        f"{_advice(result.settings)}."
     )
     warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
 
 
-def _counted(pieces: Pieces) -> str:
-    """Number of pieces, and sizes of the largest."""
-    sizes = ", ".join(str(size) for size in pieces.sizes[:5]) + (", ..." if pieces.count > 5 else "")
-    return f"{pieces.count} pieces (of {sizes} samples)"
+def _counted(pieces: Pieces, distinct: Distinct, settings: Settings) -> str:
+    """Number of pieces, sizes of the largest with all copies, and how many are no larger than a neighborhood."""
+    with_copies = np.bincount(pieces.labels[distinct.place], minlength=pieces.count)
+    sizes = ", ".join(str(size) for size in with_copies[:5]) + (", ..." if pieces.count > 5 else "")
+    n_small = int((pieces.sizes <= settings.n_neighbors).sum())
+    isolated = f", {n_small} of them isolated (at most {settings.n_neighbors} samples)" if n_small else ""
+    return f"{pieces.count} pieces (of {sizes} samples){isolated}"
+
+
+def _advice(settings: Settings) -> str:
+    if isinstance(settings.neighbors, NeighborGraph):
+        return "Where they belong together, add links to the given graph"
+    join = "" if settings.pieces == "join" else ", or pass pieces='join'"
+    k = settings.n_neighbors
+    return f"Where they belong together and are only sampled sparsely, raise n_neighbors (now {k}){join}"
 
 
 def warn_of_recall(graph: NeighborGraph) -> None:

@@ -103,7 +103,8 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
     """
     near = targets.at(np.arange(len(ids))[:, None], ids)
     between = X.at(ids[:, :, None], ids[:, None, :])
-    _check_known(near, between)
+    if not X.is_complete:
+        _check_known(near, between, X)
     reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
     unit = np.where(reach > 0, reach, 1.0)
     near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
@@ -113,13 +114,14 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
     return gram, unit
 
 
-def _check_known(near: FloatArray, between: FloatArray) -> None:
+def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
     unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
     if unknown:
         msg = (
-            "X as a graph of distances must hold those among all samples within two hops of a sample, got a block of "
-            f"samples with {unknown} of {near.size + between.size} missing. Raise n_neighbors of KNeighborsTransformer "
-            "to 40 times that of HNE, or fit the coordinates and pass the graph as neighbors=."
+            "X as a graph of distances must know those of a sample to its neighbors' neighbors, and among them, got "
+            f"{width(X)} stored for each sample, with which {unknown / (near.size + between.size):.1%} are missing. "
+            "Store more (n_neighbors of KNeighborsTransformer 40 times that of HNE, a larger radius), or fit the "
+            "coordinates and pass the graph as neighbors=."
         )
         raise InputError(msg)
 

@@ -119,7 +119,7 @@ class Pieces:
         return len(self.sizes)
 
     def __str__(self) -> str:
-        return "connected" if self.count == 1 else f"{self.count}, the largest of {self.sizes[0]} samples"
+        return "connected" if self.count == 1 else f"{self.count}, the largest of {self.sizes[0]} distinct samples"
 
 
 @dataclass(frozen=True)

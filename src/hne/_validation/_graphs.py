@@ -18,10 +18,18 @@ def check_graph(given: Any) -> NeighborGraph:
     if issparse(given):
         return _from_matrix(given)
     if isinstance(given, tuple | list) and len(given) == 2:
+        if _kind(given[0]) == "f" and _kind(given[1]) in "iu":
+            msg = "neighbors must be (indices, distances), got (distances, indices). Swap the two."
+            raise InputError(msg)
         indices = _check_indices(given[0])
         return NeighborGraph(indices, _check_lengths(given[1], indices), "given")
     msg = f"neighbors must be 'auto', 'exact', 'approximate' or a graph, got {type(given).__name__}. {REMEDY}."
     raise InputTypeError(msg)
+
+
+def _kind(given: Any) -> str:
+    """Kind of numbers in an array, as NumPy's letter; nothing for what is none."""
+    return str(getattr(getattr(given, "dtype", None), "kind", "-"))
 
 
 def _from_matrix(matrix: SparseMatrix) -> NeighborGraph:

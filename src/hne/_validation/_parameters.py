@@ -106,7 +106,8 @@ def _check_metric(value: Any) -> Any:
     if not isinstance(value, str):
         msg = f"metric must be a name or a function of two samples, got {value!r}. Try metric='euclidean'."
         raise InputTypeError(msg)
-    known = sorted({*VALID_METRICS["brute"], PRECOMPUTED})
+    # NaN is refused, so that what skips it has nothing to do.
+    known = sorted({*VALID_METRICS["brute"], PRECOMPUTED} - {"nan_euclidean"})
     if value not in known:
         msg = (
             f"metric must be one of {', '.join(known)} or a function of two samples, got {value!r}. Choose one of them."

@@ -46,6 +46,9 @@ def check_places(distinct: Distinct, settings: Settings) -> None:
 
 def _check_sizes(n: int, m: int, settings: Settings) -> None:
     """Raise where n samples, m of them different, are too few."""
+    if n == 0:
+        msg = "X must have samples, got n_samples=0. Check how X was read."
+        raise InputError(msg)
     k, d = settings.n_neighbors, settings.n_components
     different, got = ("different ", f"n_samples={n}, {m} of them different") if m < n else ("", f"n_samples={n}")
     # Given neighborhoods may be as small as they like.
@@ -157,7 +160,7 @@ def _check_square(X: ArrayLike) -> Distances:
             row += start
             msg = (
                 f"X must be symmetric with metric='precomputed', got {matrix[row, column]:.6g} from sample {row} to "
-                f"{column} and {matrix[column, row]:.6g} back. Pass (X + X.T) / 2."
+                f"{column} and {matrix[column, row]:.6g} back. Pass X + X.T of a triangle, else (X + X.T) / 2."
             )
             raise InputError(msg)
     if itself.any():
@@ -207,6 +210,12 @@ def _with_copies(graph: SparseMatrix) -> SparseMatrix:
 
 
 def _check_distances(X: ArrayLike) -> Distances:
+    if getattr(X, "ndim", 2) == 1:
+        msg = (
+            "X must be a matrix of distances with metric='precomputed', got one dimension. Reshape your data: "
+            "scipy.spatial.distance.squareform(X) of condensed distances, X.reshape(1, -1) for one sample."
+        )
+        raise InputError(msg)
     matrix: Any = _check_stored(X) if issparse(X) else check_matrix(X)
     values = matrix.data if issparse(matrix) else matrix
     if values.size and values.min() < 0:
@@ -227,8 +236,26 @@ def _check_distances(X: ArrayLike) -> Distances:
 def _check_sparse(X: SparseMatrix) -> SparseMatrix:
     """Return sparse samples as a CSR array of float64 without stored zeros."""
     matrix = _check_stored(X)
+    _check_no_graph(matrix)
     matrix.eliminate_zeros()
     return matrix
+
+
+def _check_no_graph(matrix: SparseMatrix) -> None:
+    """Refuse what a neighbor search makes, and only it: square, equally many in each row, a diagonal of nothing.
+
+    Or of ones alone, as all its other entries, where only who is a neighbor is told.
+    """
+    n, counts = matrix.shape[0], np.diff(matrix.indptr)
+    if n != matrix.shape[1] or n < 2 or counts.min() != counts.max() or not 0 < counts[0] < n:
+        return
+    itself = matrix.diagonal()
+    if (matrix.data >= 0).all() and ((itself == 0).all() or ((itself == 1).all() and (matrix.data == 1).all())):
+        msg = (
+            f"X must hold samples, got what looks like a graph of neighbors (square, {counts[0]} in every row). "
+            "Pass metric='precomputed' for a graph of distances, or fit the samples and pass the graph as neighbors=."
+        )
+        raise InputError(msg)
 
 
 def _check_stored(X: SparseMatrix) -> SparseMatrix:
@@ -261,7 +288,8 @@ def check_matrix(X: ArrayLike, name: str = "X") -> FloatArray:
     if matrix.ndim != 2:
         msg = (
             f"{name} must have two dimensions (samples, features), got {matrix.ndim} with shape {matrix.shape}. "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images."
+            f"Reshape your data: {name}.reshape(1, -1) for one sample, {name}.reshape(-1, 1) for one feature, "
+            f"{name}.reshape(len({name}), -1) for images."
         )
         raise InputError(msg)
     _check_has_features(matrix.shape, name)
@@ -320,6 +348,9 @@ def _check_kind(X: ArrayLike, name: str) -> None:
     """Refuse what would convert to numbers without being a table of them."""
     if issparse(X):
         msg = f"{name} must be a dense array, got a sparse matrix. Pass {name}.toarray()."
+        raise InputTypeError(msg)
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        msg = f"{name} must be a table of numbers, got a {type(X).__name__}, not yet run. Pass {name}.collect()."
         raise InputTypeError(msg)
     if X is None:
         msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
