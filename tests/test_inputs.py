@@ -1,5 +1,7 @@
 """Any kind of input: the same embedding whatever holds the numbers, or whatever the samples are known by."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -483,3 +485,121 @@ def test_samples_without_neighbors_are_rebuilt_by_nobody(roll):
     model = HNE().fit(np.vstack([roll.X, [[500.0, 0.0, 0.0]]]))
     assert np.isnan(model.reconstruct()[-1]).all()
     assert np.isfinite(model.reconstruct()[:-1]).all()
+
+
+def graph_of_blocks(*sizes):
+    """Distances within blobs, stored, and none between them."""
+    rng = np.random.default_rng(0)
+    blobs = [rng.normal(size=(size, 2)) for size in sizes]
+    return sparse.csr_array(sparse.block_diag([cdist(blob, blob) for blob in blobs]))
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_samples_that_no_distance_compares_are_no_copies():
+    for sizes in ((30, 30), (50, 20)):
+        assert HNE(metric="precomputed").fit(graph_of_blocks(*sizes)).n_distinct_ == sum(sizes)
+    line = np.arange(30.0)[:, None]
+    near = cdist(line, line)
+    near[near > 12] = 0.0
+    assert HNE(2, n_components=1, metric="precomputed").fit(sparse.csr_array(near)).n_distinct_ == 30
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize("pieces", ["separate", "join"])
+def test_what_a_metric_takes_from_the_samples_is_taken_from_all_of_them(metric, pieces):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(40, 2)) * [0.1, 10] + np.array([at, 0]) for at in (0, 8, 16, 5000)])[:121]
+    params = {"V": X.var(axis=0, ddof=1)} if metric == "seuclidean" else {"VI": np.linalg.pinv(np.cov(X.T))}
+    estimated, told = (HNE(3, metric=metric, metric_params=one, pieces=pieces).fit(X) for one in (None, params))
+    np.testing.assert_allclose(estimated.embedding_, told.embedding_, atol=1e-9)
+    new = X[::10] + 0.3
+    np.testing.assert_allclose(estimated.transform(new), told.transform(new), atol=1e-9)
+
+
+def test_a_linear_map_of_huge_samples_is_in_their_units_whatever_the_metric(roll):
+    plain, huge = (LinearHNE(metric="manhattan").fit(roll.X * scale) for scale in (1.0, 2.0**330))
+    np.testing.assert_allclose(huge.mean_ / 2.0**330, plain.mean_, rtol=1e-9)
+    np.testing.assert_allclose(huge.embedding_, plain.embedding_, atol=1e-9)
+
+
+def test_the_way_back_to_sparse_samples_makes_nothing_dense():
+    rng = np.random.default_rng(0)
+    rows, columns = np.repeat(np.arange(300), 40), rng.integers(0, 200_000, 12_000)
+    X = sparse.csr_array((rng.random(12_000), (rows, columns)), shape=(300, 200_000))
+    model = HNE().fit(X)
+    tracemalloc.start()
+    back = model.inverse_transform(model.embedding_)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (back != sparse.csr_array(X)).nnz == 0
+    # Written out it would take 480 MB.
+    assert peak < 50e6
+
+
+def test_single_precision_finds_its_way_back_to_the_fitted_samples():
+    X = make_swiss_roll(1500, random_state=0).X.astype(np.float32)
+    model = HNE().fit(X)
+    np.testing.assert_array_equal(model.inverse_transform(model.embedding_), X)
+    assert model.reconstruct().dtype == np.float32
+
+
+def test_copies_whose_distances_differ_in_rounding_give_the_same_bits_in_any_order(roll):
+    X = np.vstack([roll.X, roll.X[:40], roll.X[:20]])
+    D = pairwise_distances(X)
+    D = np.maximum(D, D.T) * (D > 1e-6)
+    order = np.random.default_rng(0).permutation(len(X))
+    here, there = (HNE(metric="precomputed").fit(one) for one in (D, D[order][:, order]))
+    assert here.n_distinct_ == 400
+    np.testing.assert_array_equal(there.embedding_, here.embedding_[order])
+
+
+def test_given_lists_of_copies_count_for_all_of_them(roll):
+    X = np.repeat(roll.X[:150], 8, axis=0)
+    # Six neighbors of each: all copies of itself, but for one of the eight, who knows others.
+    indices = np.array([[8 * (i // 8) + j for j in range(8) if 8 * (i // 8) + j != i][:6] for i in range(1200)])
+    indices[7::8] = 8 * embed(roll.X[:150]).graph.indices
+    model = HNE(neighbors=(indices, None)).fit(X)
+    np.testing.assert_allclose(model.embedding_[::8], HNE().fit_transform(roll.X[:150]), atol=1e-6)
+
+
+def test_what_is_known_of_a_copy_is_known_of_the_sample(roll):
+    X = roll.X[:150]
+    D = cdist(np.vstack([X, X]), np.vstack([X, X]))
+    stored = np.ones_like(D, dtype=bool)
+    rows, columns = np.nonzero(stored)
+    model = HNE(metric="precomputed").fit(sparse.csr_array((D[rows, columns], (rows, columns)), shape=D.shape))
+    assert model.n_distinct_ == 150
+    new = cdist(X[:3] + 0.1, X)
+    # A new row that knows the second copies alone.
+    late = sparse.csr_array(
+        (new.ravel(), (np.repeat(np.arange(3), 150), np.tile(np.arange(150, 300), 3))), shape=(3, 300)
+    )
+    np.testing.assert_allclose(model.transform(late), HNE().fit(X).transform(X[:3] + 0.1), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_distances_lay_pieces_out_as_the_coordinates_do():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(size, 3)) + 60 * rng.normal(size=3) for size in (60, 40, 30, 20)])
+    by_distance, by_place = HNE(metric="precomputed").fit(cdist(X, X)), HNE().fit(X)
+    np.testing.assert_allclose(by_distance.embedding_, by_place.embedding_, atol=1e-6)
+
+
+def test_metrics_that_sparse_samples_have_not_are_refused_in_one_sentence():
+    for metric in ("correlation", "seuclidean", "mahalanobis"):
+        with pytest.raises(InputError, match=f"metric='{metric}' must give the distances of X, got "):
+            HNE(metric=metric).fit(sparse.csr_array(sparse_cloud()))
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_what_a_metric_makes_of_a_sample_and_itself_is_nobodys_concern():
+    X = np.random.default_rng(0).integers(0, 2, (60, 12))
+    X[0] = 0
+    assert np.isfinite(HNE(metric="dice").fit_transform(X)).all()
+
+
+def test_approximate_neighbors_know_two_metrics_and_say_so(cloud):
+    pytest.importorskip("faiss", reason="approximate search needs the extra: pip install 'hne[approx]'")
+    with pytest.raises(InputError, match=r"knows the Euclidean and the cosine metric, got metric='manhattan'"):
+        HNE(neighbors="approximate", metric="manhattan").fit(cloud)

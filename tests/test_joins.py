@@ -198,3 +198,13 @@ def test_pieces_are_joined_through_others_where_only_those_are_known():
 def _known(D, targets, among, count):
     found, lengths, _ = nearest_by("precomputed", None, None, Distances(D[targets]).among(among), count)
     return np.where(found >= 0, among[found], -1), lengths
+
+
+def test_a_hub_lists_only_so_many_links_and_all_are_joined_to_it():
+    far = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 2 * np.pi, 60, endpoint=False)])
+    X = frozen(np.vstack([np.random.default_rng(0).normal(size=(20, 2)) * 1e-3, 100 * far]))
+    graph = graph_of([[1, 2]] + [[0]] * 19 + [[]] * 60)
+    links = np.column_stack([np.zeros(60, dtype=np.intp), np.arange(20, 80)])
+    joined = with_links(graph, links, np.linalg.norm(X[links[:, 1]], axis=1))
+    assert joined.n_neighbors == 4
+    assert connected_pieces(joined).count == 1

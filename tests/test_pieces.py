@@ -144,3 +144,9 @@ def test_a_dense_spot_isolates_nobody_around_it():
     X[:9] = X[0] + 1e-12 * rng.normal(size=(9, 2))
     graph = knn_graph(frozen(X), 6)
     assert without_islands(graph) is graph
+
+
+def test_an_outlier_does_not_hide_behind_a_small_far_group(roll):
+    group = np.array([[90.0, 0, 0], [90.5, 0, 0], [90.0, 0.5, 0], [90.0, 0, 0.5]])
+    graph = without_islands(knn_graph(frozen(np.vstack([roll.X, group, [[900.0, 900.0, 0.0]]])), 6))
+    np.testing.assert_array_equal(connected_pieces(graph).sizes, [400, 4, 1])

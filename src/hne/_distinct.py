@@ -5,6 +5,8 @@ and the same in any order of summing. Samples are ordered by their first value, 
 then by fingerprint; those that agree in both are compared value by value.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
@@ -64,8 +66,10 @@ def _distinct_by_distance(X: Distances) -> Distinct:
     # Copies differ in rounding: all of a group take the mark of one.
     shared = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(shared, group, marks)
-    order = np.lexsort((group, shared[group]))
-    return _numbered(order, np.concatenate([[True], group[order[1:]] != group[order[:-1]]]))
+    order = np.lexsort((marks, group, shared[group]))
+    is_new = np.concatenate([[True], group[order[1:]] != group[order[:-1]]])
+    # Of copies that differ in rounding, the mark chooses one, not where they stand.
+    return replace(_numbered(order, is_new), first=order[is_new])
 
 
 def _row_sums(matrix: FloatArray, columns: Fingerprints) -> Fingerprints:

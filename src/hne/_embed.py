@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from hne._alignment import alignment
 from hne._distinct import distinct_samples
 from hne._forecast import check_fits
-from hne._neighbors import given_graph, knn_graph
+from hne._neighbors import estimated_params, given_graph, knn_graph
 from hne._notices import check_connected, warn_of
 from hne._parts import embedded_pieces, found_pieces
 from hne._progress import shown, stage
@@ -59,7 +60,7 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
 
 def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
     """Go from checked samples to their embedding; copies of a sample count once."""
-    distinct, units, X = at_places(X, settings)
+    distinct, units, X, settings = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
     if X.shape[0] >= FORECAST_MIN_SAMPLES:
         check_fits(X.shape[0], width(X), settings)
@@ -70,7 +71,8 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         check_connected(pieces, distinct, settings)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
-    errors = units.undo_length(reconstruction_errors(X, weights.J))
+    with library_threads(1):
+        errors = units.undo_length(reconstruction_errors(X, weights.J))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors)
     result = Embedding(settings, distinct, units, core, dtype)
     warn_of(result)
@@ -86,13 +88,14 @@ def neighbor_graph(X: Samples, settings: Settings, distinct: Distinct, n_threads
     return knn_graph(X, settings.n_neighbors, n_threads, given, settings.random_state, metric, params)
 
 
-def at_places(X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples]:
-    """Which samples are distinct, and those in units that the walk can work in."""
+def at_places(X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
+    """Which samples are distinct, those in the units of the walk, and settings with what they tell of the metric."""
     distinct = distinct_samples(X)
     check_places(distinct, settings)
-    X = X.of(distinct.first) if isinstance(X, Distances) else X[distinct.first]
+    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.first]
     units = units_of(X, moved=settings.metric == "euclidean")
     inside = units.of(X)
     if units.scale != 1.0 or units.origin is not None:
         check_told_apart(distinct.n_places, distinct_samples(inside).n_places)
-    return distinct, units, inside
+    params = estimated_params(settings.metric, settings.metric_params, inside)
+    return distinct, units, inside, replace(settings, metric_params=params)

@@ -238,7 +238,7 @@ class HierarchicNeighborsEmbedding(
         self.piece_labels_ = result.pieces.labels
         self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
         self.n_distinct_ = result.distinct.n_places
-        self.same_as_ = result.distinct.first[result.distinct.place]
+        self.same_as_ = result.distinct.same_as
 
     @property
     def inner_weights_(self) -> SparseMatrix:
@@ -284,8 +284,9 @@ class HierarchicNeighborsEmbedding(
         coordinates are (gamma w Y + j Y) / (gamma + 1), which minimize its share of the objective while the
         fitted samples stay where they are. Each row is placed on its own, whatever else X holds. The one
         difference from the fit: nobody has a new sample as a neighbor, so it is not in its own outer layer.
-        Neighbors are those of the piece that its nearest one is in. A sample
-        far from all fitted ones is placed somewhere among its nearest, without a warning.
+        Neighbors are those of the piece that its nearest one is in; with pieces="largest", a sample whose nearest is
+        not embedded gets NaN. A sample far from all fitted ones is placed somewhere among its nearest, without a
+        warning.
 
         Parameters
         ----------
@@ -348,7 +349,7 @@ class HierarchicNeighborsEmbedding(
         rebuilt = self._fitted.units.undo(rebuild(core.X, core.weights.J))
         if isinstance(rebuilt, np.ndarray):
             rebuilt[np.diff(core.weights.J.indptr) == 0] = np.nan
-        return rebuilt[distinct.place]
+        return rebuilt[distinct.place].astype(self.embedding_.dtype, copy=False)
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from hne._neighbors import nearest, nearest_by
 from hne._reconstruction import rebuild
@@ -30,7 +30,7 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
     if isinstance(new, Distances):
-        new = new.among(fitted.distinct.first)
+        new = new.to(fitted.distinct)
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
         X, targets = core.X, new[rows]
@@ -67,14 +67,16 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
     weights = _weights_of(core.Y, points, own, core, settings, n_threads)
     mixed = csr_array((settings.gamma * weights.W + weights.J) / _layers(weights, settings))
-    lifted: Samples = rebuild(core.X, mixed)
-    same = _same_places(points, core.Y, own, distances)
+    # Points come in the precision that coordinates were handed out in.
+    same = _same_places(points, core.Y.astype(fitted.dtype).astype(np.float64), own, distances)
     rows = np.flatnonzero(same >= 0)
-    if rows.size:
-        if issparse(lifted):
-            lifted = lifted.tolil()
-        lifted[rows] = core.X[same[rows]]
-    return lifted.tocsr() if issparse(lifted) else lifted
+    if issparse(core.X):
+        # Those samples alone, with weight one: rows of a sparse matrix are better made than assigned.
+        only = csr_array((np.ones(len(rows)), (rows, same[rows])), shape=mixed.shape)
+        return rebuild(core.X, diags_array((same < 0).astype(float)) @ mixed + only)
+    lifted: Samples = rebuild(core.X, mixed)
+    lifted[rows] = core.X[same[rows]]
+    return lifted
 
 
 def _within_a_piece(search: Search, count: int, core: Core, k: int) -> tuple[IndexArray, FloatArray]:

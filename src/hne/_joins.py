@@ -202,7 +202,9 @@ def _apart(own: IndexArray, theirs: IndexArray, distances: FloatArray, count: in
 def with_links(graph: NeighborGraph, links: IndexArray, distances: FloatArray) -> NeighborGraph:
     """Add links, in both directions, to the neighbor lists of their ends.
 
-    Rows widen where they must; each stays ascending by distance, then index, and lists a neighbor once.
+    Rows widen where they must; each stays ascending by distance, then index, and lists a neighbor once. An end that has
+    got as many links as the graph is wide gets no more, for time grows with the fourth power of the widest row: the
+    other end lists it, which connects the two as well.
 
     Parameters
     ----------
@@ -213,12 +215,13 @@ def with_links(graph: NeighborGraph, links: IndexArray, distances: FloatArray) -
     distances : FloatArray of shape (m,)
         Their lengths.
     """
+    ends, others, distances = _added(links, distances, graph.n_neighbors)
     touched = np.unique(links)
     place, slots = np.nonzero(graph.indices[touched] >= 0)
     listed = touched[place]
-    rows = np.concatenate([listed, links[:, 0], links[:, 1]])
-    columns = np.concatenate([graph.indices[listed, slots], links[:, 1], links[:, 0]])
-    lengths = np.concatenate([graph.distances[listed, slots], distances, distances])
+    rows = np.concatenate([listed, ends])
+    columns = np.concatenate([graph.indices[listed, slots], others])
+    lengths = np.concatenate([graph.distances[listed, slots], distances])
     # The first of each (row, column) is the one that the graph has already.
     _, once = np.unique(rows * graph.n_samples + columns, return_index=True)
     order = once[np.lexsort((columns[once], lengths[once], rows[once]))]
@@ -230,3 +233,17 @@ def with_links(graph: NeighborGraph, links: IndexArray, distances: FloatArray) -
     apart = np.pad(graph.distances, widened, constant_values=np.inf)
     indices[rows, slots], apart[rows, slots] = columns, lengths
     return replace(graph, indices=indices, distances=apart)
+
+
+def _added(links: IndexArray, distances: FloatArray, most: int) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Which end lists which other at what distance: both, but for ends that list `most` shorter links already."""
+    ends, others = links.T.ravel(), links[:, ::-1].T.ravel()
+    lengths = np.concatenate([distances, distances])
+    order = np.lexsort((others, lengths, ends))
+    rank = np.empty(len(ends), dtype=np.intp)
+    rank[order] = np.arange(len(ends)) - np.searchsorted(ends[order], ends[order])
+    over = rank >= most
+    # A link between two such ends is kept at its first.
+    both_over = over[: len(links)] & over[len(links) :]
+    over[: len(links)] &= ~both_over
+    return ends[~over], others[~over], lengths[~over]

@@ -249,7 +249,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         """
         check_is_fitted(self)
         points = check_points(Y, len(self.components_))
-        return lift(points, self.mean_, self.loadings_).astype(output_kind(Y), copy=False)
+        return lift(points, self.mean_, self.loadings_).astype(self.embedding_.dtype, copy=False)
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
@@ -278,7 +278,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
 def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct, NeighborGraph, Weights, Projection]:
     """Go from checked samples to their projection; copies of a sample count once."""
-    distinct, units, X = at_places(X, settings)
+    distinct, units, X, settings = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads), shown(settings.verbose):
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)

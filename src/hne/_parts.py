@@ -14,6 +14,7 @@ from hne._neighbors import is_squared, nearest_by
 from hne._pieces import connected_pieces, without_islands
 from hne._principal import piece_centers, principal_coordinates
 from hne._samples import Distances, Samples
+from hne._threads import library_threads
 from hne._types import (
     Alignment,
     EigenPairs,
@@ -86,6 +87,13 @@ def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Sett
     if pieces.count == 1 or settings.pieces == "join":
         pairs = bottom_eigenpairs(whole, settings, n_threads, X if isinstance(X, np.ndarray) else None)
         return Parts(pairs.vectors, (pairs,))
+    # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
+    with library_threads(1):
+        return _side_by_side(X, whole, pieces, settings, n_threads)
+
+
+def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+    """Embed each piece on its own, or the largest alone, and lay them out."""
     order = np.argsort(pieces.labels, kind="stable")
     members = np.split(order, np.cumsum(pieces.sizes)[:-1])
     wanted = members[:1] if settings.pieces == "largest" else members

@@ -35,6 +35,14 @@ def connected_pieces(graph: NeighborGraph) -> Pieces:
 
 
 def without_islands(graph: NeighborGraph, *, squared: bool = False) -> NeighborGraph:
+    """Cut the links of isolated samples, and again where the cut shows who else is: see `_without_far_islands`."""
+    cut = _without_far_islands(graph, squared=squared)
+    while cut is not graph:
+        graph, cut = cut, _without_far_islands(cut, squared=squared)
+    return graph
+
+
+def _without_far_islands(graph: NeighborGraph, *, squared: bool) -> NeighborGraph:
     """Cut the links of isolated samples: groups of up to k that only far links tie to the others.
 
     A neighbor search gives neighbors to everyone. Those of an outlier are all in one place far from it, which rebuilds
@@ -45,7 +53,7 @@ def without_islands(graph: NeighborGraph, *, squared: bool = False) -> NeighborG
     far = FAR**2 if squared else FAR
     present = graph.indices >= 0
     farthest = np.where(present, graph.distances, 0.0).max(axis=1)
-    reach = np.maximum(farthest, np.median(farthest))
+    reach = np.maximum(farthest, np.median(farthest[farthest > 0]) if farthest.any() else 0.0)
     near = present & (graph.distances <= far * reach[graph.indices])
     if (near == present).all():
         return graph

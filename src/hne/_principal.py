@@ -5,10 +5,13 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.extmath import randomized_svd
 
 from hne._samples import Distances, Samples
-from hne._types import FloatArray, IndexArray, Pieces
+from hne._types import FloatArray, IndexArray, Pieces, SparseMatrix
 
 # Pieces from which the distance tells where another piece is: enough to span any plane it is drawn in.
 LANDMARKS = 32
+# Centers up to which a matrix of all their distances is decomposed.
+MAX_CENTERS = 1000
+BLOCK_BYTES = 2**25
 
 
 def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArray:
@@ -17,9 +20,7 @@ def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArra
         squares = X.at(rows[:, None], rows[None, :]) ** 2
         # A distance that nobody knows tells nothing: such samples are points.
         squares = np.zeros_like(squares) if np.isnan(squares).any() else squares
-        halfway = squares - squares.mean(axis=0)
-        values, vectors = np.linalg.eigh(-(halfway - halfway.mean(axis=1, keepdims=True)) / 2)
-        coordinates = _leading(vectors * np.sqrt(np.maximum(values, 0.0)))
+        coordinates = _leading(_scaled(squares))
     else:
         coordinates = _leading(X[rows].toarray() if issparse(X) else X[rows])
     return _fitted_to(coordinates, count)
@@ -28,19 +29,42 @@ def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArra
 def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
     """Where the pieces are: principal coordinates (pieces, count) of the means of their samples.
 
-    Of samples known by their distances, those of the distances to the first samples of some of the largest pieces.
+    Where few distances are known, or pieces are very many, those of the distances to the first samples of some of the
+    largest pieces.
     """
+    n = X.shape[0]
+    share = csr_array((1.0 / pieces.sizes[pieces.labels], (pieces.labels, np.arange(n))), shape=(pieces.count, n))
     if isinstance(X, Distances):
+        if X.is_complete and pieces.count <= MAX_CENTERS:
+            return _fitted_to(_scaled(_squares_between_means(X, share)), count)
         _, first = np.unique(pieces.labels, return_index=True)
         away = X.at(first[:, None], first[None, :LANDMARKS])
         return _fitted_to(_leading(np.zeros_like(away) if np.isnan(away).any() else away), count)
-    n = X.shape[0]
-    share = csr_array((1.0 / pieces.sizes[pieces.labels], (pieces.labels, np.arange(n))), shape=(pieces.count, n))
     means = share @ X
     if not issparse(means):
         return _fitted_to(_leading(means), count)
     left, lengths, _ = randomized_svd(means, min(count + 1, *means.shape), random_state=0)
     return _fitted_to(_leading(left * lengths), count)
+
+
+def _squares_between_means(X: Distances, share: SparseMatrix) -> FloatArray:
+    """Squared distances of the means of pieces: |a - b|^2 = mean d_ab^2 - (mean d_aa^2 + mean d_bb^2) / 2."""
+    step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+    between = np.zeros((share.shape[0], share.shape[0]))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        between += share[:, rows] @ (share @ (X.matrix[rows] ** 2).T).T
+    within = np.diagonal(between)
+    squares: FloatArray = between - (within[:, None] + within[None, :]) / 2
+    return squares
+
+
+def _scaled(squares: FloatArray) -> FloatArray:
+    """Principal coordinates from squared distances."""
+    halfway = squares - squares.mean(axis=0)
+    values, vectors = np.linalg.eigh(-(halfway - halfway.mean(axis=1, keepdims=True)) / 2)
+    coordinates: FloatArray = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    return coordinates
 
 
 def _leading(points: FloatArray) -> FloatArray:

@@ -147,7 +147,7 @@ def _bottom_directions(stacked: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def in_units_of_data(found: Projection, units: Units) -> Projection:
     """Turn a map of samples in these units into one of the samples as they were given, its constraint kept."""
-    if units.origin is None:
+    if units.origin is None and units.scale == 1.0:
         return found
     mean = units.undo(found.mean)
     if found.constraint == "orthonormal":

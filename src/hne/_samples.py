@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hne._types import FloatArray, IndexArray, PicklesFields, SparseMatrix
+from hne._types import Distinct, FloatArray, IndexArray, PicklesFields, SparseMatrix
 from hne.exceptions import InputError
 
 
@@ -36,11 +36,28 @@ class Distances(PicklesFields):
     def __getitem__(self, rows: Any) -> "Distances":
         return Distances(self.matrix[rows])
 
-    def of(self, samples: IndexArray) -> "Distances":
-        """The distances of some of the samples to each other, in that order."""
+    def of(self, distinct: Distinct) -> "Distances":
+        """The distances of places to each other, where the targets are the samples."""
         if self.is_complete:
-            return Distances(self.matrix[np.ix_(samples, samples)])
-        return self[samples].among(samples)
+            return Distances(self.matrix[np.ix_(distinct.first, distinct.first)])
+        return self._merged(distinct.place, distinct)
+
+    def to(self, distinct: Distinct) -> "Distances":
+        """The targets' distances to places; what is known of any copy is known of all."""
+        if self.is_complete:
+            return Distances(self.matrix[:, distinct.first])
+        return self._merged(np.arange(self.shape[0]), distinct)
+
+    def _merged(self, row_places: IndexArray, distinct: Distinct) -> "Distances":
+        rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
+        columns, values = distinct.place[self.matrix.indices], self.matrix.data
+        order = np.lexsort((values, columns, rows))
+        rows, columns, values = rows[order], columns[order], values[order]
+        is_first = np.ones(len(rows), dtype=bool)
+        is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        count = int(row_places.max(initial=-1)) + 1
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows[is_first], minlength=count))])
+        return Distances(csr_array((values[is_first], columns[is_first], ends), shape=(count, distinct.n_places)))
 
     def among(self, samples: IndexArray) -> "Distances":
         """The targets' distances to some of the samples alone, in that order."""

@@ -85,7 +85,10 @@ class LibraryThreads:
 
     def _change(self, change: Callable[[int], None], n_threads: int) -> None:
         with self._lock:
+            before = min(self._in_force, default=None)
             change(n_threads)
+            if before is not None and before == min(self._in_force, default=None):
+                return
             if self._in_force:
                 limits = threadpool_limits(min(self._in_force))
                 self._first = self._first or limits

@@ -45,6 +45,14 @@ EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 PRECOMPUTED = "precomputed"
+# Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
+DIRECTIONAL = ("cosine", "correlation")
+
+
+def is_euclidean(metric: Any, params: Any) -> bool:
+    """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
+    return (metric in DIRECTIONAL or metric in EUCLIDEAN) and not params
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,10 +237,11 @@ class Distinct:
     """Which samples are copies of each other: n samples at m places, the places in an order of their own.
 
     The order depends on what the samples are and not on where they stand, so that a walk over the places gives the
-    same bits whatever the order of the samples.
+    same bits whatever the order of the samples. Of samples known by distances, those that only symmetry tells apart
+    keep the order in which they came.
     """
 
-    first: IndexArray  # (m,), the first sample at each place
+    first: IndexArray  # (m,), a sample at each place: the first, or of distances one of copies that differ in rounding
     place: IndexArray  # (n,), the place of each sample
 
     @property
@@ -244,6 +253,13 @@ class Distinct:
     def n_places(self) -> int:
         """Number of places, m: samples that differ."""
         return len(self.first)
+
+    @property
+    def same_as(self) -> IndexArray:
+        """The first sample at the place of each sample, (n,)."""
+        lowest = np.full(self.n_places, self.n_samples, dtype=np.intp)
+        np.minimum.at(lowest, self.place, np.arange(self.n_samples))
+        return lowest[self.place]
 
     def spread(self, matrix: SparseMatrix) -> SparseMatrix:
         """A CSR matrix over places as one over samples: rows of copies are equal, columns are those of the first."""

@@ -2,6 +2,6 @@
 
 from hne._neighbors._exact import nearest
 from hne._neighbors._graph import given_graph, knn_graph
-from hne._neighbors._metric import is_squared, nearest_by
+from hne._neighbors._metric import estimated_params, is_squared, nearest_by
 
-__all__ = ["given_graph", "is_squared", "knn_graph", "nearest", "nearest_by"]
+__all__ = ["estimated_params", "given_graph", "is_squared", "knn_graph", "nearest", "nearest_by"]

@@ -8,9 +8,9 @@ from scipy.sparse import issparse
 
 from hne._neighbors._approximate import approximate_neighbors, is_worth_an_index
 from hne._neighbors._exact import exact_method
-from hne._neighbors._metric import in_metric, is_euclidean, listed, nearest_by, searchable
+from hne._neighbors._metric import in_metric, listed, nearest_by, searchable
 from hne._samples import Distances, Samples, lengths_between, width
-from hne._types import Distinct, NeighborGraph
+from hne._types import Distinct, NeighborGraph, is_euclidean
 
 logger = logging.getLogger("hne")
 
@@ -39,15 +39,14 @@ def knn_graph(
 
 
 def given_graph(X: Samples, given: NeighborGraph, distinct: Distinct, n_neighbors: int) -> NeighborGraph:
-    """Graph over places from one given over samples: a place has the neighbors of its first sample.
+    """Graph over places from one given over samples: a place has the nearest neighbors of all its samples.
 
     Copies of a sample count as one neighbor, and a sample's own copies as none. Where all given distances are equal,
     as in a graph that only tells who is a neighbor, distances are those of X.
     """
-    indices, distances = given.indices[distinct.first], given.distances[distinct.first]
-    present = indices >= 0
-    rows = np.nonzero(present)[0]
-    places, lengths = distinct.place[indices[present]], distances[present]
+    present = given.indices >= 0
+    rows = distinct.place[np.nonzero(present)[0]]
+    places, lengths = distinct.place[given.indices[present]], given.distances[present]
     others = places != rows
     rows, places, lengths = rows[others], places[others], lengths[others]
     # Of a place that is listed more than once, the nearest counts.

@@ -17,12 +17,10 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from hne._neighbors._exact import nearest
 from hne._progress import counted
 from hne._samples import Distances, Samples, row_lengths
-from hne._threads import map_blocks
-from hne._types import FloatArray, IndexArray
+from hne._threads import library_threads, map_blocks
+from hne._types import DIRECTIONAL, FloatArray, IndexArray, is_euclidean
 from hne.exceptions import InputError
 
-EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski", "nan_euclidean")
-DIRECTIONAL = ("cosine", "correlation")
 # Distances of a block of targets to all samples, in memory at once.
 BLOCK_BYTES = 2**25
 # Directions shorter than this have lost their digits: they are as good as none.
@@ -31,9 +29,16 @@ SMALLEST_DIRECTION = 1e-300
 Found = tuple[IndexArray, FloatArray, str]
 
 
-def is_euclidean(metric: Any, params: Any) -> bool:
-    """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
-    return metric in DIRECTIONAL or (metric in EUCLIDEAN and not params)
+def estimated_params(metric: Any, params: Any, X: Samples) -> Any:
+    """Parameters of the metric with what it takes from the samples, once for all searches among any of them."""
+    given = {} if params is None else dict(params)
+    if isinstance(X, np.ndarray):
+        with library_threads(1):
+            if metric == "seuclidean" and "V" not in given:
+                return given | {"V": np.var(X, axis=0, ddof=1)}
+            if metric == "mahalanobis" and not given.keys() & {"V", "VI"}:
+                return given | {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X.T)))}
+    return params
 
 
 def is_squared(metric: Any) -> bool:
@@ -56,7 +61,7 @@ def nearest_by(
     """
     if isinstance(targets, Distances):
         return _nearest_known(targets, n_neighbors, leave_out)
-    if is_euclidean(metric, params):
+    if is_euclidean(metric, params) and not (metric == "correlation" and issparse(X)):
         ours = searchable(X, metric)
         others = ours if targets is X else searchable(targets, metric)
         indices, lengths, method = nearest(ours, others, n_neighbors, leave_out, n_threads)
@@ -66,7 +71,7 @@ def nearest_by(
 
     def search(start: int) -> tuple[IndexArray, FloatArray]:
         banned = None if leave_out is None else leave_out[start : start + block]
-        return _smallest(distances_of(targets[start : start + block]), n_neighbors, banned)
+        return _smallest(distances_of(targets[start : start + block], banned), n_neighbors, banned)
 
     starts = range(0, targets.shape[0], block)
     with closing(map_blocks(search, starts, n_threads)) as results:
@@ -99,24 +104,19 @@ def in_metric(lengths: FloatArray, metric: Any) -> FloatArray:
     return lengths**2 / 2 if metric in DIRECTIONAL else lengths**2
 
 
-def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], FloatArray]:
+def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples, IndexArray | None], FloatArray]:
     """The function that gives the distances (t, n) of targets to the samples."""
     given = {} if params is None else dict(params)
     name = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X):
         X = X != 0
-    # scikit-learn would estimate these from each block on its own.
-    if metric == "seuclidean":
-        given.setdefault("V", np.var(X, axis=0, ddof=1))
-    if metric == "mahalanobis" and not given.keys() & {"V", "VI"}:
-        given["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
 
-    def distances_of(targets: Samples) -> FloatArray:
+    def distances_of(targets: Samples, banned: IndexArray | None) -> FloatArray:
         targets = targets != 0 if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X) else targets
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = np.asarray(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
+                found = np.array(pairwise_distances(targets, X, metric=metric, n_jobs=1, **given), dtype=np.float64)
         except Exception as error:
             reason = str(error).split(". ")[0].splitlines()[0].rstrip(".:") if str(error) else "no reason given"
             msg = (
@@ -124,6 +124,9 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples], Float
                 "Choose another, or other metric_params."
             )
             raise InputError(msg) from error
+        if banned is not None:
+            # What a metric makes of a sample and itself, 0 / 0 in some, is nobody's concern.
+            found[np.arange(len(found)), banned] = 0.0
         largest = float(np.abs(found).max(initial=0.0))
         if not np.isfinite(largest) or found.min(initial=0.0) < -1e-9 * max(1.0, largest):
             worst = found.min() if np.isfinite(largest) else found[~np.isfinite(found)][0]

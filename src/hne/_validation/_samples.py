@@ -8,7 +8,16 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from hne._samples import Distances, Samples
-from hne._types import INT32_MAX, PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix
+from hne._types import (
+    INT32_MAX,
+    PRECOMPUTED,
+    Distinct,
+    FloatArray,
+    NeighborGraph,
+    Settings,
+    SparseMatrix,
+    is_euclidean,
+)
 from hne.exceptions import InputError, InputTypeError
 
 # Relative to the largest distance: what programs that sum in different order disagree by.
@@ -100,8 +109,8 @@ def is_table(X: object) -> bool:
 def output_kind(X: object) -> Any:
     """Kind of numbers that go out: float32 where X is all of it, else float64."""
     kinds = set(_columns(X).values()) or {str(getattr(X, "dtype", ""))}
-    # pyarrow calls it float, and its double double.
-    return np.float32 if {kind.lower() for kind in kinds} <= {"float32", "float"} else np.float64
+    # pyarrow calls it float, and its double double; NumPy the one of the other byte order >f4.
+    return np.float32 if {kind.lower() for kind in kinds} <= {"float32", "float", ">f4", "<f4"} else np.float64
 
 
 def _columns(X: Any) -> dict[str, str]:
@@ -129,6 +138,12 @@ def _check_fits_neighbors(X: Samples, settings: Settings) -> None:
     elif graph == "approximate" and (issparse(X) or isinstance(X, Distances)):
         kind = "distances" if isinstance(X, Distances) else "a sparse X"
         msg = f"neighbors='approximate' needs a dense X, got {kind}. Pass neighbors='auto'."
+        raise InputError(msg)
+    elif graph == "approximate" and not is_euclidean(settings.metric, settings.metric_params):
+        msg = (
+            f"neighbors='approximate' knows the Euclidean and the cosine metric, got metric={settings.metric!r}. "
+            "Pass neighbors='auto'."
+        )
         raise InputError(msg)
 
 
@@ -186,24 +201,27 @@ def _symmetric(graph: SparseMatrix) -> SparseMatrix:
 
 
 def _with_copies(graph: SparseMatrix) -> SparseMatrix:
-    """A nearly full graph with the zeros that went unstored: samples are copies if all others are as far of both."""
+    """A nearly full graph with the zeros that went unstored.
+
+    Samples are copies if neither's distance to the other is stored, the same others are, and these are as far of both.
+    """
     n = graph.shape[0]
     if graph.nnz == n * n or graph.nnz < FULL * n * n:
         return graph
     full = np.full(graph.shape, np.nan)
     full[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.data
-    rows, columns = np.nonzero(np.isnan(full))
-    block = max(1, BLOCK_BYTES // (8 * n))
-    copies = []
-    for start in range(0, len(rows), block):
-        few = slice(start, start + block)
-        apart = np.abs(full[rows[few]] - full[columns[few]])
-        copies.append(np.nanmax(apart, axis=1, initial=0.0) <= SYMMETRY * graph.data.max())
-        # What a neighbor search left out is far, not near: one block tells.
-        if not copies[-1].any():
-            return graph
-    are_copies = np.concatenate(copies)
-    full[rows[are_copies], columns[are_copies]] = 0.0
+    known = ~np.isnan(full)
+    known[np.arange(n), np.arange(n)] = False
+    alike: dict[bytes, list[int]] = {}
+    for row in range(n):
+        alike.setdefault(known[row].tobytes(), []).append(row)
+    for members in alike.values():
+        rows = np.array(members)
+        others = known[rows[0]]
+        if len(rows) > 1 and others.any() and not others[rows].any():
+            values = full[np.ix_(rows, np.flatnonzero(others))]
+            if np.ptp(values, axis=0).max() <= SYMMETRY * graph.data.max():
+                full[np.ix_(rows, rows)] = 0.0
     known = ~np.isnan(full)
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     return csr_array((full[known], np.nonzero(known)[1], ends), shape=graph.shape)
@@ -224,7 +242,7 @@ def _check_distances(X: ArrayLike) -> Distances:
             "Pass distances, not similarities."
         )
         raise InputError(msg)
-    if issparse(matrix) and matrix.nnz > matrix.shape[0] and (values[values > 0] == 1).all():
+    if issparse(matrix) and matrix.nnz > matrix.shape[0] and values.any() and (values[values > 0] == 1).all():
         msg = (
             "X as a graph must hold distances, got ones alone. Pass mode='distance' to KNeighborsTransformer, or fit "
             "the coordinates and pass the graph as neighbors=."
