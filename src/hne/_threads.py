@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from joblib import cpu_count
 from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -73,6 +73,8 @@ class LibraryThreads:
         self._lock = threading.Lock()
         self._in_force: list[int] = []
         self._first: Any = None
+        self._controller: Any = None
+        self._n_modules = 0
 
     @contextmanager
     def at_most(self, n_threads: int) -> Iterator[None]:
@@ -90,11 +92,17 @@ class LibraryThreads:
             if before is not None and before == min(self._in_force, default=None):
                 return
             if self._in_force:
-                limits = threadpool_limits(min(self._in_force))
+                limits = self._libraries().limit(limits=min(self._in_force))
                 self._first = self._first or limits
             else:
                 self._first.restore_original_limits()
                 self._first = None
+
+    def _libraries(self) -> Any:
+        """All libraries with threads; looking for them takes 5 ms, so only where modules have been imported since."""
+        if len(sys.modules) != self._n_modules:
+            self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
 
 
 _LIBRARIES = LibraryThreads()
