@@ -109,3 +109,17 @@ def test_a_scikit_learn_without_callbacks_fits_all_the_same():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "(40, 2) False\n"
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("pieces", ["separate", "join"])
+def test_pieces_are_counted_around_the_steps_of_their_solvers(witness, pieces):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(80, 3)) + at for at in (0, 100, 200)])
+    model = HNE(eigen_solver="direct", pieces=pieces)
+    model.set_callbacks(witness)
+    model.fit(X)
+    leaves = [path[-1] for path in witness.ended if len(path) == 4 and path[1] == "eigenpairs"]
+    assert leaves.count("pieces") == (3 if pieces == "separate" else 0)
+    assert leaves.count("block solves") >= 3
+    assert witness.ended[-1] == ("fit",)

@@ -204,3 +204,13 @@ def test_verbose_must_count():
         embed(np.eye(9), verbose=-1)
     with pytest.raises(InputTypeError, match=r"verbose must be an integer, got 'yes' of type str\. Try verbose=1\."):
         embed(np.eye(9), verbose="yes")
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+def test_a_task_within_a_task_does_not_take_over_its_count(capfd):
+    rng = np.random.default_rng(0)
+    HNE(eigen_solver="direct", verbose=2).fit(np.vstack([rng.normal(size=(60, 3)) + at for at in (0, 100)]))
+    told = capfd.readouterr().err
+    assert "pieces 1 of 2" in told
+    assert "pieces 2 of 2" in told
+    assert not re.search(r"block solves \d+ of", told)

@@ -13,6 +13,7 @@ from hne._layout import lay_out
 from hne._neighbors import is_squared, nearest_by
 from hne._pieces import connected_pieces, without_islands
 from hne._principal import piece_centers, principal_coordinates
+from hne._progress import counted
 from hne._samples import Distances, Samples
 from hne._threads import library_threads
 from hne._types import (
@@ -101,7 +102,7 @@ def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settin
     A, B = whole.A[order][:, order].tocsr(), whole.B[order][:, order].tocsr()
     parts: list[EigenPairs | None] = []
     start = 0
-    for rows in wanted:
+    for rows in counted("pieces", wanted, len(wanted)):
         # Fewer samples have no next eigenvector to tell the last one from.
         if len(rows) < settings.n_components + 2:
             parts.append(None)

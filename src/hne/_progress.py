@@ -118,7 +118,8 @@ class Lines:
     def step(self, task: str, done: int, total: int | None) -> None:
         """Show the counter, unless the last one was shown a moment ago."""
         now = time.perf_counter()
-        begins = done == 0
+        # A task goes on where one within it has ended.
+        begins = done == 0 or task != self._task
         if begins:
             self._end_task(now)
             self._task, self._task_began = task, now
