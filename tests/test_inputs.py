@@ -603,3 +603,13 @@ def test_approximate_neighbors_know_two_metrics_and_say_so(cloud):
     pytest.importorskip("faiss", reason="approximate search needs the extra: pip install 'hne[approx]'")
     with pytest.raises(InputError, match=r"knows the Euclidean and the cosine metric, got metric='manhattan'"):
         HNE(neighbors="approximate", metric="manhattan").fit(cloud)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "sqeuclidean"])
+def test_neighbors_given_without_distances_are_ordered_by_the_metric(metric):
+    X = frozen(np.random.default_rng(0).normal(size=(80, 4)) + 1)
+    searched = embed(X, metric=metric, n_neighbors=8).graph
+    shuffled = np.random.default_rng(1).permuted(searched.indices, axis=1)
+    given = embed(X, metric=metric, n_neighbors=5, neighbors=(shuffled, None)).graph
+    np.testing.assert_array_equal(given.indices, searched.indices[:, :5])
+    np.testing.assert_allclose(given.distances, searched.distances[:, :5])

@@ -83,7 +83,7 @@ def neighbor_graph(X: Samples, settings: Settings, distinct: Distinct, n_threads
     """The graph over places: searched, or as given."""
     given = settings.neighbors
     if isinstance(given, NeighborGraph):
-        return given_graph(X, given, distinct, settings.n_neighbors)
+        return given_graph(X, given, distinct, settings.n_neighbors, settings.metric, settings.metric_params)
     metric, params = settings.metric, settings.metric_params
     return knn_graph(X, settings.n_neighbors, n_threads, given, settings.random_state, metric, params)
 

@@ -8,8 +8,8 @@ from scipy.sparse import issparse
 
 from hne._neighbors._approximate import approximate_neighbors, is_worth_an_index
 from hne._neighbors._exact import exact_method
-from hne._neighbors._metric import in_metric, listed, nearest_by, searchable
-from hne._samples import Distances, Samples, lengths_between, width
+from hne._neighbors._metric import in_metric, links_measured, listed, nearest_by, searchable
+from hne._samples import Distances, Samples
 from hne._types import Distinct, NeighborGraph, is_euclidean
 
 logger = logging.getLogger("hne")
@@ -38,11 +38,18 @@ def knn_graph(
     return NeighborGraph(*nearest_by(metric, metric_params, X, X, n_neighbors, everyone, n_threads))
 
 
-def given_graph(X: Samples, given: NeighborGraph, distinct: Distinct, n_neighbors: int) -> NeighborGraph:
+def given_graph(
+    X: Samples,
+    given: NeighborGraph,
+    distinct: Distinct,
+    n_neighbors: int,
+    metric: object = "euclidean",
+    metric_params: object = None,
+) -> NeighborGraph:
     """Graph over places from one given over samples: a place has the nearest neighbors of all its samples.
 
     Copies of a sample count as one neighbor, and a sample's own copies as none. Where all given distances are equal,
-    as in a graph that only tells who is a neighbor, distances are those of X.
+    as in a graph that only tells who is a neighbor, distances are those of X by the metric.
     """
     present = given.indices >= 0
     rows = distinct.place[np.nonzero(present)[0]]
@@ -56,20 +63,9 @@ def given_graph(X: Samples, given: NeighborGraph, distinct: Distinct, n_neighbor
     is_new[1:] = (rows[1:] != rows[:-1]) | (places[1:] != places[:-1])
     rows, places, lengths = rows[is_new], places[is_new], lengths[is_new]
     if len(lengths) and (lengths == lengths[0]).all():
-        lengths = _measured(X, rows, places)
+        lengths = links_measured(metric, metric_params, X, rows, places)
     found, ordered = listed(rows, places, lengths, distinct.n_places, n_neighbors)
     return NeighborGraph(found, ordered, "given")
-
-
-def _measured(X: Samples, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-    if isinstance(X, Distances):
-        return np.nan_to_num(X.at(rows, places), nan=1.0)
-    block = max(1, 2**22 // width(X))
-    parts = [
-        lengths_between(X, X[rows[start : start + block]], places[start : start + block, None])[:, 0]
-        for start in range(0, len(rows), block)
-    ]
-    return np.concatenate(parts)
 
 
 def _can_be_approximate(X: Samples, metric: object, metric_params: object) -> bool:

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from hne._neighbors._exact import nearest
 from hne._progress import counted
-from hne._samples import Distances, Samples, row_lengths
+from hne._samples import Distances, Samples, lengths_between, row_lengths, width
 from hne._threads import library_threads, map_blocks
 from hne._types import DIRECTIONAL, FloatArray, IndexArray, is_euclidean
 from hne.exceptions import InputError
@@ -102,6 +102,27 @@ def in_metric(lengths: FloatArray, metric: Any) -> FloatArray:
     if not is_squared(metric):
         return lengths
     return lengths**2 / 2 if metric in DIRECTIONAL else lengths**2
+
+
+def links_measured(metric: Any, params: Any, X: Samples, rows: IndexArray, others: IndexArray) -> FloatArray:
+    """Distances by the metric between pairs of samples, `rows` ascending."""
+    if isinstance(X, Distances):
+        known = X.at(rows, others)
+        # Links that nobody can measure come last; weights will miss their distances, and say so.
+        return np.where(np.isnan(known), np.nanmax(known, initial=0.0), known)
+    if is_euclidean(metric, params) and not (metric == "correlation" and issparse(X)):
+        points = searchable(X, metric)
+        step = max(1, BLOCK_BYTES // (8 * width(points)))
+        blocks = (slice(start, start + step) for start in range(0, len(rows), step))
+        parts = [lengths_between(points, points[rows[few]], others[few, None])[:, 0] for few in blocks]
+        return in_metric(np.concatenate(parts), metric)
+    distances_of, lengths = _pairwise(metric, params, X), np.empty(len(rows))
+    step = max(1, BLOCK_BYTES // (8 * X.shape[0]))
+    for start in range(0, X.shape[0], step):
+        few = slice(*np.searchsorted(rows, [start, start + step]))
+        if few.stop > few.start:
+            lengths[few] = distances_of(X[start : start + step], None)[rows[few] - start, others[few]]
+    return lengths
 
 
 def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples, IndexArray | None], FloatArray]:
