@@ -613,3 +613,10 @@ def test_neighbors_given_without_distances_are_ordered_by_the_metric(metric):
     given = embed(X, metric=metric, n_neighbors=5, neighbors=(shuffled, None)).graph
     np.testing.assert_array_equal(given.indices, searched.indices[:, :5])
     np.testing.assert_allclose(given.distances, searched.distances[:, :5])
+
+
+def test_frames_of_sparse_columns_and_of_mixed_names_are_refused_with_what_to_pass(roll):
+    with pytest.raises(InputTypeError, match=r"got sparse ones\. Pass X\.sparse\.to_coo\(\)"):
+        HNE().fit(pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(roll.X)))
+    with pytest.raises(InputTypeError, match=r"all text or none, got both\. Pass X\.rename\(columns=str\)"):
+        HNE().fit(pd.DataFrame(roll.X, columns=["a", 1, 2]))

@@ -370,6 +370,12 @@ def _check_kind(X: ArrayLike, name: str) -> None:
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         msg = f"{name} must be a table of numbers, got a {type(X).__name__}, not yet run. Pass {name}.collect()."
         raise InputTypeError(msg)
+    if any(kind.startswith("Sparse[") for kind in _columns(X).values()):
+        msg = f"{name} must be a table of plain columns, got sparse ones. Pass {name}.sparse.to_coo()."
+        raise InputTypeError(msg)
+    if len({isinstance(column, str) for column in getattr(X, "columns", ())}) > 1:
+        msg = f"{name} must have names of columns that are all text or none, got both. Pass {name}.rename(columns=str)."
+        raise InputTypeError(msg)
     if X is None:
         msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
         raise InputTypeError(msg)
