@@ -11,15 +11,8 @@ from hne._validation._parameters import (
     check_positive,
     check_settings,
 )
-from hne._validation._samples import (
-    check_matrix,
-    check_new_samples,
-    check_places,
-    check_points,
-    check_samples,
-    is_table,
-    output_kind,
-)
+from hne._validation._samples import check_new_samples, check_places, check_points, check_samples
+from hne._validation._tables import check_matrix, is_table, output_kind
 
 __all__ = [
     "check_choice",
