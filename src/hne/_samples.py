@@ -50,14 +50,10 @@ class Distances(PicklesFields):
 
     def _merged(self, row_places: IndexArray, distinct: Distinct) -> "Distances":
         rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
-        columns, values = distinct.place[self.matrix.indices], self.matrix.data
-        order = np.lexsort((values, columns, rows))
-        rows, columns, values = rows[order], columns[order], values[order]
-        is_first = np.ones(len(rows), dtype=bool)
-        is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        rows, columns, values = shortest_links(rows, distinct.place[self.matrix.indices], self.matrix.data)
         count = int(row_places.max(initial=-1)) + 1
-        ends = np.concatenate([[0], np.cumsum(np.bincount(rows[is_first], minlength=count))])
-        return Distances(csr_array((values[is_first], columns[is_first], ends), shape=(count, distinct.n_places)))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+        return Distances(csr_array((values, columns, ends), shape=(count, distinct.n_places)))
 
     def among(self, samples: IndexArray) -> "Distances":
         """The targets' distances to some of the samples alone, in that order."""
@@ -84,6 +80,17 @@ class Distances(PicklesFields):
         rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), np.diff(self.matrix.indptr))
         keys: IndexArray = rows * self.shape[1] + self.matrix.indices
         return keys
+
+
+def shortest_links(
+    rows: IndexArray, columns: IndexArray, lengths: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Links by row, then column, each once: of several between the same two, the shortest."""
+    order = np.lexsort((lengths, columns, rows))
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    return rows[is_first], columns[is_first], lengths[is_first]
 
 
 Samples: TypeAlias = Any  # FloatArray | csr_array | Distances

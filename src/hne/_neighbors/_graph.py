@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from hne._neighbors._approximate import approximate_neighbors, is_worth_an_index
 from hne._neighbors._exact import exact_method
 from hne._neighbors._metric import in_metric, links_measured, listed, nearest_by, searchable
-from hne._samples import Distances, Samples
+from hne._samples import Distances, Samples, shortest_links
 from hne._types import Distinct, NeighborGraph, is_euclidean
 
 logger = logging.getLogger("hne")
@@ -57,11 +57,7 @@ def given_graph(
     others = places != rows
     rows, places, lengths = rows[others], places[others], lengths[others]
     # Of a place that is listed more than once, the nearest counts.
-    order = np.lexsort((lengths, places, rows))
-    rows, places, lengths = rows[order], places[order], lengths[order]
-    is_new = np.ones(len(rows), dtype=bool)
-    is_new[1:] = (rows[1:] != rows[:-1]) | (places[1:] != places[:-1])
-    rows, places, lengths = rows[is_new], places[is_new], lengths[is_new]
+    rows, places, lengths = shortest_links(rows, places, lengths)
     if len(lengths) and (lengths == lengths[0]).all():
         lengths = links_measured(metric, metric_params, X, rows, places)
     found, ordered = listed(rows, places, lengths, distinct.n_places, n_neighbors)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from hne._samples import Distances
+from hne._samples import Distances, shortest_links
 from hne._types import SparseMatrix
 from hne._validation._tables import check_matrix, check_stored
 from hne.exceptions import InputError
@@ -63,12 +63,9 @@ def _symmetric(graph: SparseMatrix) -> SparseMatrix:
     columns = np.concatenate([entries.col, entries.row, everyone])
     values = np.concatenate([entries.data, entries.data, np.zeros(n)])
     values[rows == columns] = 0.0
-    order = np.lexsort((values, columns, rows))
-    rows, columns, values = rows[order], columns[order], values[order]
-    is_new = np.ones(len(rows), dtype=bool)
-    is_new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    ends = np.concatenate([[0], np.cumsum(np.bincount(rows[is_new], minlength=n))])
-    return csr_array((values[is_new], columns[is_new], ends), shape=(n, n))
+    rows, columns, values = shortest_links(rows, columns, values)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return csr_array((values, columns, ends), shape=(n, n))
 
 
 def _with_copies(graph: SparseMatrix) -> SparseMatrix:
