@@ -1,6 +1,7 @@
 """Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,7 @@ def lattice_clouds(draw, min_samples=5, max_samples=25, max_features=4):
 def roll():
     """A small Swiss roll that every variant unrolls."""
     dataset = make_swiss_roll(400, even=True, random_state=3)
-    frozen_x = frozen(dataset.X)
-    return type(dataset)(frozen_x, dataset.chart, dataset.name, dataset.citation)
+    return replace(dataset, X=frozen(dataset.X))
 
 
 @pytest.fixture
