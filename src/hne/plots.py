@@ -4,12 +4,13 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
 from hne._types import FloatArray, IndexArray
 from hne.exceptions import MissingExtraError
 
-__all__ = ["embedding_panel", "oriented", "position_colors", "space_panel"]
+__all__ = ["embedding_panel", "empty_panel", "image_panel", "oriented", "position_colors", "space_panel"]
 
 # Part of matplotlib's plasma that stands out on white; its lightness rises throughout, so it survives print
 # and color-blind eyes.
@@ -52,30 +53,120 @@ def oriented(Y: FloatArray, chart: FloatArray) -> FloatArray:
 
 
 def embedding_panel(
-    axes: Any, Y: FloatArray, colors: FloatArray, links: IndexArray | None = None, title: str = ""
+    axes: Any,
+    Y: FloatArray,
+    colors: FloatArray,
+    links: IndexArray | None = None,
+    title: str = "",
+    *,
+    size: float = 18,
+    equal: bool = True,
 ) -> Any:
-    """Draw an embedding in the plane, thin lines between neighbors underneath; return the axes."""
-    from matplotlib.collections import LineCollection
+    """Draw an embedding in the plane, thin lines between neighbors underneath; return the axes.
 
+    `size` is that of the points. Not `equal`, each axis is stretched to the panel, as suits whitened coordinates.
+    """
     if links is not None:
-        starts = np.repeat(np.arange(len(links)), links.shape[1])
-        segments = list(np.stack([Y[starts], Y[links.ravel()]], axis=1))
-        axes.add_collection(LineCollection(segments, colors=LINK_COLOR, linewidths=0.5, alpha=0.5, zorder=1))
-    axes.scatter(*Y.T, c=colors, s=18, linewidths=0.3, edgecolors="white", zorder=2)
+        _draw_links(axes, Y, links)
+    axes.scatter(*Y.T[:2], c=colors, s=size, linewidths=0.3, edgecolors="white", zorder=2)
     axes.set_title(title, fontsize=11, loc="left")
-    axes.set_aspect("equal", adjustable="datalim")
+    if equal:
+        axes.set_aspect("equal", adjustable="datalim")
+    return _bare(axes)
+
+
+def space_panel(
+    axes: Any,
+    X: FloatArray,
+    colors: FloatArray,
+    title: str = "",
+    *,
+    links: IndexArray | None = None,
+    size: float = 26,
+    view: tuple[float, float] = (10, -68),
+) -> Any:
+    """Draw samples in three dimensions, by default seen along the roll's axis; return the axes.
+
+    `view` is the elevation and the azimuth of the eye, in degrees.
+    """
+    if links is not None:
+        _draw_links(axes, X, links)
+    axes.scatter(*X.T, c=colors, s=size, linewidths=0.4, edgecolors="white", depthshade=False)
+    axes.set_title(title, fontsize=11)
+    axes.view_init(elev=view[0], azim=view[1])
+    axes.set_box_aspect(np.ptp(X, axis=0), zoom=1.25)
+    axes.set_axis_off()
+    return axes
+
+
+def image_panel(
+    axes: Any,
+    Y: FloatArray,
+    colors: FloatArray,
+    images: NDArray[Any],
+    title: str = "",
+    *,
+    n_images: int = 14,
+    zoom: float = 0.5,
+) -> Any:
+    """Draw an embedding in the plane with some of its images beside their points; return the axes.
+
+    `images` are (n, rows, columns) or (n, rows, columns, 3). Those of points far from each other are drawn, centered
+    at their points, so that they cover the plane and hardly each other.
+    """
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    embedding_panel(axes, Y, colors, title=title, size=9, equal=False)
+    axes.margins(0.09)
+    scaled = (Y - Y.min(axis=0)) / np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny)
+    for place in spread_out(scaled, n_images):
+        picture = OffsetImage(images[place], zoom=zoom, cmap="gray", vmin=0, vmax=1)
+        box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0.05"}
+        axes.add_artist(AnnotationBbox(picture, Y[place], frameon=True, pad=0.05, bboxprops=box, zorder=3))
+    return axes
+
+
+def spread_out(points: FloatArray, count: int) -> IndexArray:
+    """Indices of points far from each other: the first nearest the middle, then always the one farthest from all."""
+    nearest = np.linalg.norm(points - points.mean(axis=0), axis=1)
+    chosen = [int(np.argmin(nearest))]
+    nearest = np.full(len(points), np.inf)
+    for _ in range(min(count, len(points)) - 1):
+        nearest = np.minimum(nearest, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        chosen.append(int(np.argmax(nearest)))
+    return np.array(chosen, dtype=np.intp)
+
+
+def empty_panel(axes: Any, reason: str, title: str = "") -> Any:
+    """Draw nothing but the reason why there is nothing to draw; return the axes."""
+    from textwrap import fill
+
+    axes.set_title(title, fontsize=11, loc="left")
+    style = {"ha": "center", "va": "center", "fontsize": 8, "color": "#5f6368"}
+    axes.text(0.5, 0.5, fill(reason, 38), transform=axes.transAxes, **style)
+    axes.set_facecolor("#f6f6f6")
+    return _bare(axes)
+
+
+def _draw_links(axes: Any, points: FloatArray, links: IndexArray, color: str = LINK_COLOR) -> None:
+    """Thin lines from each point to its neighbors, in the plane or in space."""
+    starts, ends = np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()
+    segments = list(np.stack([points[starts], points[ends]], axis=1))
+    style = {"colors": color, "linewidths": 0.5, "alpha": 0.5, "zorder": 1}
+    if points.shape[1] == 2:
+        from matplotlib.collections import LineCollection
+
+        axes.add_collection(LineCollection(segments, **style))
+    else:
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+        axes.add_collection3d(Line3DCollection(segments, **style))
+
+
+def _bare(axes: Any) -> Any:
+    """Take ticks away and leave a thin frame."""
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set_color("#d0d0d0")
-    return axes
-
-
-def space_panel(axes: Any, X: FloatArray, colors: FloatArray, title: str = "") -> Any:
-    """Draw samples in three dimensions, seen along the roll's axis; return the axes."""
-    axes.scatter(*X.T, c=colors, s=26, linewidths=0.4, edgecolors="white", depthshade=False)
-    axes.set_title(title, fontsize=11)
-    axes.view_init(elev=10, azim=-68)
-    axes.set_box_aspect(np.ptp(X, axis=0), zoom=1.25)
-    axes.set_axis_off()
     return axes

@@ -1,4 +1,4 @@
-"""The command line: `hne demo` and what will join it. Data goes to files, talk to standard error.
+"""The command line: `hne demo`, `hne reproduce` and what will join them. Data goes to files, talk to standard error.
 
 Nothing heavy is imported before a command runs, so that `hne --help` answers at once. Exit status: 0 done,
 2 for an error that a message explains, 130 for Ctrl-C.
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from hne import __version__
-from hne.cli import _demo
+from hne.cli import _demo, _reproduce
 from hne.exceptions import HNEError
 
 __all__ = ["main"]
@@ -37,4 +37,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _demo.add_to(commands)
+    _reproduce.add_to(commands)
     return parser

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hne.cli._arguments import at_least
+
 if TYPE_CHECKING:
     from hne._types import FloatArray
     from hne.datasets import Dataset
@@ -26,15 +28,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=Path(), metavar="DIR", help="folder to write to, made if missing [.]"
     )
-    parser.add_argument("--seed", type=_seed, default=0, help="another roll of the same kind [0]")
+    parser.add_argument("--seed", type=at_least(0), default=0, help="another roll of the same kind [0]")
     parser.set_defaults(run=run)
-
-
-def _seed(text: str) -> int:
-    seed = int(text)
-    if seed < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {seed}")  # noqa: TRY003, EM102
-    return seed
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,0 +1,106 @@
+"""Cells -> values: measured side by side in processes, kept in files, never measured twice.
+
+A cell is a call of a module's function with plain arguments; its value is plain as well (numbers, text, lists). The
+file of a cell says what it was measured with: code, versions, arguments. Whatever differs is measured anew, so that a
+broken run goes on where it broke and nobody is shown the results of other code.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+from hne._files import make_folder, whole_file
+from hne._progress import step
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# Rooms that decide over no value of a cell: those that draw and those that talk. A cell's own module counts for it.
+NOT_MEASURING = {"cli", "experiments", "plots.py"}
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to measure; the name is its file's."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that decides over the value."""
+        own_code = Path(str(sys.modules[self.function.__module__].__file__)).read_bytes()
+        parts = [_code_digest().encode(), own_code, self.function.__name__.encode(), repr(self.arguments).encode()]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+class Store:
+    """The values of one experiment's cells, in a folder."""
+
+    def __init__(self, folder: Path, n_jobs: int = -1) -> None:
+        self._folder = folder
+        self._n_jobs = n_jobs
+
+    def measured(self, task: str, cells: Sequence[Cell]) -> list[Any]:
+        """The values of the cells, in their order; those that no file has are measured and kept one by one."""
+        values = [self._kept(cell) for cell in cells]
+        missing = [place for place, value in enumerate(values) if value is None]
+        step(task, len(cells) - len(missing), len(cells))
+        if missing:
+            make_folder(self._folder)
+        for done, (place, value) in enumerate(self._run(cells, missing), start=1):
+            self._keep(cells[place], value)
+            values[place] = value
+            step(task, len(cells) - len(missing) + done, len(cells))
+        return values
+
+    def _run(self, cells: Sequence[Cell], places: Sequence[int]) -> Iterable[tuple[int, Any]]:
+        """Measure the cells at these places, in any order."""
+        if len(places) < 2 or effective_n_jobs(self._n_jobs) == 1:
+            return (_value_at(place, cells[place].function, cells[place].arguments) for place in places)
+        values: Iterable[tuple[int, Any]] = Parallel(n_jobs=self._n_jobs, return_as="generator_unordered")(
+            delayed(_value_at)(place, cells[place].function, cells[place].arguments) for place in places
+        )
+        return values
+
+    def _path(self, cell: Cell) -> Path:
+        return self._folder / f"{re.sub(r'[^a-zA-Z0-9.=]+', '-', cell.name)}.json"
+
+    def _kept(self, cell: Cell) -> Any:
+        """The value that a file has of just this cell, else None. A damaged file is as good as none."""
+        try:
+            kept = json.loads(self._path(cell).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        is_same = isinstance(kept, dict) and kept.get("fingerprint") == cell.fingerprint
+        return kept.get("value") if is_same else None
+
+    def _keep(self, cell: Cell, value: Any) -> None:
+        text = json.dumps({"fingerprint": cell.fingerprint, "arguments": repr(cell.arguments), "value": value})
+        with whole_file(self._path(cell)) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _value_at(place: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    """Call the function where nobody listens: fits within a cell have no stages to show."""
+    return place, Context().run(function, *arguments)
+
+
+@cache
+def _code_digest() -> str:
+    """Hash of the package's measuring code and of the libraries' versions."""
+    digest = hashlib.sha256(" ".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] not in NOT_MEASURING:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

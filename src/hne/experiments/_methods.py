@@ -1,0 +1,47 @@
+"""Every method under one call that never raises: an embedding, or the reason why there is none."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from hne import embed
+from hne._types import FloatArray
+from hne.exceptions import HNEError
+from hne.rivals import RIVALS, rival_embedding
+
+VARIANTS = ("IHNE", "RHNE", "BHNE")
+ALL = tuple(rival.label for rival in RIVALS.values()) + VARIANTS
+
+# The two choices of the ridge that are measured everywhere: this package's default, for all methods that have one, and
+# what the authors' program uses for pictures (ALGORITHM section 4: BHNE's outer layer has its own).
+DEFAULT, AUTHORS = "default", "authors"
+REG = {DEFAULT: 1e-4, AUTHORS: 1e-5}
+AUTHORS_OUTER_REG = {"BHNE": 1e-6}
+REG_WORDS = {DEFAULT: "reg = 1e-4, the default of this package", AUTHORS: "reg = 1e-5, as in the authors' program"}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one method on one data set."""
+
+    Y: FloatArray | None
+    failure: str = ""
+
+
+def attempt(method: str, X: FloatArray, n_neighbors: int, n_components: int = 2, reg: str = DEFAULT) -> Attempt:
+    """Embed X by the method, on one thread; pieces and other warnings are what the method makes of them."""
+    settings: dict[str, Any] = {"n_neighbors": n_neighbors, "n_components": n_components, "reg": REG[reg], "n_jobs": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if method in VARIANTS:
+                outer_reg = AUTHORS_OUTER_REG.get(method) if reg == AUTHORS else None
+                return Attempt(embed(X, variant=method.lower(), outer_reg=outer_reg, **settings).Y)
+            return Attempt(rival_embedding(method.lower(), X, **settings))
+        except HNEError as error:
+            return Attempt(None, str(error))
+
+
+def has_reg(method: str) -> bool:
+    """Whether the method's weights have a ridge that can be chosen."""
+    return method in VARIANTS or RIVALS[method.lower()].uses_reg

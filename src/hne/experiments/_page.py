@@ -1,0 +1,144 @@
+"""Sections -> index.html: every claim in one sentence at the top, then pictures and tables of each experiment."""
+
+import platform
+from collections.abc import Sequence
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+from hne import __version__
+from hne._files import whole_file
+from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Section, Table
+
+STYLE_SHEET = """
+:root { color-scheme: light dark; --ink: #1c1e21; --dim: #5f6368; --line: #dadce0; --paper: #fff; --panel: #f6f7f9;
+  --holds: #006b4f; --part: #8a5a00; --fails: #a3260b; --shown: #4d5258; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --dim: #a2a8af; --line: #3a3f45; --paper: #17191c;
+  --panel: #202327; --holds: #5fd0a8; --part: #f0b95a; --fails: #ff8f78; --shown: #b4bac1; } }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
+  max-width: 68rem; padding: 1.5rem 1.25rem 4rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0 .5rem; }
+h2 { font-size: 1.35rem; margin: 3.5rem 0 .4rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
+a { color: inherit; }
+p, li { max-width: 46rem; }
+.dim, figcaption, .note, footer { color: var(--dim); font-size: .9rem; }
+figure { margin: 1.4rem 0; }
+figure img { width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+.claims th, .claims td { text-align: left; white-space: normal; vertical-align: top; }
+.claims td:nth-child(3) { white-space: nowrap; }
+tr.ours td:first-child { font-weight: 600; }
+.verdict { font-weight: 600; white-space: nowrap; }
+.holds { color: var(--holds); } .part { color: var(--part); } .fails { color: var(--fails); } .shown { color: var(--shown); }
+nav a { margin-right: .9rem; white-space: nowrap; }
+code { font-size: .92em; background: var(--panel); padding: .1em .3em; border-radius: 4px; }
+@media print { body { max-width: none; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
+"""
+
+VERDICT_CLASSES = {HOLDS: "holds", IN_PART: "part", FAILS: "fails", SHOWN: "shown"}
+OURS = ("IHNE", "RHNE", "BHNE")
+
+
+def write_page(sections: Sequence[Section], path: Path, command: str) -> None:
+    """Write the page of these sections; it needs nothing but the pictures beside it."""
+    with whole_file(path) as temporary:
+        temporary.write_text(page(sections, command), encoding="utf-8")
+
+
+def page(sections: Sequence[Section], command: str) -> str:
+    """The page as text; everything that is not ours is escaped."""
+    links = " ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in sections)
+    body = "\n".join(_section(one) for one in sections)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Hierarchic Neighbors Embedding, reproduced</title>
+<style>{STYLE_SHEET}</style>
+</head>
+<body>
+<main>
+<h1>Hierarchic Neighbors Embedding, reproduced</h1>
+<p>The experiments of the paper, run again by <code>{escape(command)}</code>: what the paper says, what was measured,
+and over how many data sets. Errors are shares of a true coordinate that no affine map of the embedding explains,
+0 perfect and 1 lost, unless a table says otherwise.</p>
+<nav aria-label="Experiments">{links}</nav>
+<h2 id="claims">All claims</h2>
+{_tally(sections)}
+{_claims_table(sections)}
+{body}
+</main>
+<footer><p>Made by hne {escape(__version__)} with {escape(_versions())}. Numbers of all runs are in the folder
+<code>results</code>.</p></footer>
+</body>
+</html>
+"""
+
+
+def _tally(sections: Sequence[Section]) -> str:
+    verdicts = [claim.verdict for section in sections for claim in section.claims]
+    counts = [f"{verdicts.count(verdict)} {_plural(verdict)}" for verdict in (HOLDS, IN_PART, FAILS)]
+    return f"<p>Of the claims below that can be counted, {', '.join(counts)}.</p>"
+
+
+def _plural(verdict: str) -> str:
+    return {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold"}[verdict]
+
+
+def _claims_table(sections: Sequence[Section]) -> str:
+    rows = "\n".join(_claim_row(section, claim) for section in sections for claim in section.claims)
+    head = "<tr><th>The paper says</th><th>Measured</th><th>Over</th><th>Verdict</th></tr>"
+    return f'<div class="scroll"><table class="claims"><thead>{head}</thead><tbody>\n{rows}\n</tbody></table></div>'
+
+
+def _claim_row(section: Section, claim: Claim) -> str:
+    verdict = f'<a class="verdict {VERDICT_CLASSES[claim.verdict]}" href="#{escape(section.name)}">{claim.verdict}</a>'
+    cells = [escape(claim.says), escape(claim.measured), escape(claim.seeds), verdict]
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _section(section: Section) -> str:
+    parts = [f'<section aria-labelledby="{escape(section.name)}">']
+    parts.append(f'<h2 id="{escape(section.name)}">{escape(section.title)}</h2>')
+    parts.append(f"<p>{escape(section.text)}</p>")
+    if section.settings:
+        parts.append(f'<p class="dim">{escape(section.settings)}</p>')
+    parts += [_claim(claim) for claim in section.claims]
+    parts += [_figure(picture) for picture in section.pictures]
+    parts += [_table(table) for table in section.tables]
+    return "\n".join([*parts, "</section>"])
+
+
+def _claim(claim: Claim) -> str:
+    verdict = f'<span class="verdict {VERDICT_CLASSES[claim.verdict]}">{claim.verdict[0].upper()}{claim.verdict[1:]}</span>'
+    return f"<p>{verdict}: {escape(claim.says)} <em>Measured over {escape(claim.seeds)}:</em> {escape(claim.measured)}</p>"
+
+
+def _figure(picture: Picture) -> str:
+    image = f'<img src="{escape(picture.file)}" alt="{escape(picture.caption)}" loading="lazy">'
+    return f'<figure><a href="{escape(picture.file)}">{image}</a><figcaption>{escape(picture.caption)}</figcaption></figure>'
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
+    rows = "\n".join(_row(row) for row in table.rows)
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
+    return (
+        f'<h3>{escape(table.title)}</h3>\n<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>\n{rows}\n</tbody></table></div>\n{note}"
+    )
+
+
+def _row(row: Sequence[str]) -> str:
+    kind = ' class="ours"' if row[0].startswith(OURS) else ""
+    return f"<tr{kind}>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+
+
+def _versions() -> str:
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return f"{libraries} and Python {platform.python_version()}"

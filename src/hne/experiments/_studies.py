@@ -1,0 +1,149 @@
+"""A kind of data, many seeds, all methods -> errors: what the claims about synthetic data are measured on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from hne._types import FloatArray
+from hne.datasets import Dataset, make_clusters, make_swiss_hole, make_swiss_roll, make_two_surfaces
+from hne.experiments._cells import Cell, Store
+from hne.experiments._methods import ALL, AUTHORS, DEFAULT, attempt, has_reg
+from hne.experiments._statistics import median
+from hne.metrics import affine_errors, group_affine_errors, label_overlap, label_spread
+
+NEIGHBORS = (4, 5, 6, 7, 8)
+PAPER_NEIGHBORS = 5
+
+Measures = dict[str, float]
+Row = dict[str, Any]
+
+
+def _roll_error(Y: FloatArray, data: Dataset) -> Measures:
+    return {"error": float(affine_errors(Y, data.chart).mean())}
+
+
+def _surface_errors(Y: FloatArray, data: Dataset) -> Measures:
+    errors = group_affine_errors(Y, data.chart, data.labels)
+    return {"error": float(errors.mean()), "overlap": label_overlap(Y, data.labels)}
+
+
+def _cluster_errors(Y: FloatArray, data: Dataset) -> Measures:
+    """`error` is the overlap; `spread` that of the most collapsed cluster, as a share of its true one."""
+    shares = label_spread(Y, data.labels) / label_spread(data.X, data.labels)
+    return {"error": label_overlap(Y, data.labels), "spread": float(shares.min())}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data by seed, and what an embedding of it is measured by; `error` is what methods compete in."""
+
+    make: Callable[[int], Dataset]
+    measure: Callable[[FloatArray, Dataset], Measures]
+
+
+PROBLEMS = {
+    "roll, spread evenly": Problem(lambda seed: make_swiss_roll(300, even=True, random_state=seed), _roll_error),
+    "roll, at random": Problem(lambda seed: make_swiss_roll(300, random_state=seed), _roll_error),
+    "roll of 1000": Problem(lambda seed: make_swiss_roll(1000, random_state=seed), _roll_error),
+    "hole": Problem(lambda seed: make_swiss_hole(1000, random_state=seed), _roll_error),
+    "noise 0.3": Problem(lambda seed: make_swiss_roll(1000, noise=0.3, random_state=seed), _roll_error),
+    "noise 0.6": Problem(lambda seed: make_swiss_roll(1000, noise=0.6, random_state=seed), _roll_error),
+    "surfaces": Problem(lambda seed: make_two_surfaces(150, random_state=seed), _surface_errors),
+    "clusters": Problem(lambda seed: make_clusters(300, random_state=seed), _cluster_errors),
+}
+
+
+def measure_seed(problem: str, seed: int, methods: Sequence[str], neighbors: Sequence[int]) -> list[Row]:
+    """Measure all methods at all k, with both choices of reg where a method has one, on the data of one seed."""
+    data = PROBLEMS[problem].make(seed)
+    rows = []
+    for method in methods:
+        for reg in (DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,):
+            for k in neighbors:
+                tried = attempt(method, data.X, k, reg=reg)
+                found = {"failure": tried.failure} if tried.Y is None else PROBLEMS[problem].measure(tried.Y, data)
+                rows.append({"method": method, "reg": reg, "k": k, **found})
+    return rows
+
+
+def embed_seed(
+    problem: str, seed: int, methods: Sequence[str], n_neighbors: int, reg: str
+) -> dict[str, dict[str, Any]]:
+    """Embed the data of one seed for a picture: the coordinates of each method, or why there are none."""
+    data = PROBLEMS[problem].make(seed)
+    tried = {method: attempt(method, data.X, n_neighbors, reg=reg) for method in methods}
+    return {
+        method: {"failure": one.failure} if one.Y is None else {"Y": one.Y.tolist()} for method, one in tried.items()
+    }
+
+
+@dataclass(frozen=True)
+class Study:
+    """The rows of all seeds."""
+
+    problem: str
+    n_seeds: int
+    rows: tuple[tuple[Row, ...], ...]  # of each seed
+    methods: tuple[str, ...] = field(default=ALL)
+
+    @property
+    def neighbors(self) -> tuple[int, ...]:
+        """The k that were tried."""
+        return tuple(dict.fromkeys(row["k"] for row in self.rows[0]))
+
+    def of(self, method: str, k: int, reg: str = DEFAULT, measure: str = "error") -> list[float]:
+        """A measure of each seed; inf where the method failed. A method without reg has one result for all."""
+        reg = reg if has_reg(method) else DEFAULT
+        return [
+            next(row.get(measure, inf) for row in seed if (row["method"], row["k"], row["reg"]) == (method, k, reg))
+            for seed in self.rows
+        ]
+
+    def best_k(self, method: str, reg: str = DEFAULT) -> int:
+        """The k of the lowest median error, known only to who knows the truth; the smaller of equals."""
+        return min(self.neighbors, key=lambda k: (median(self.of(method, k, reg)), k))
+
+    def failure(self, method: str, k: int, reg: str = DEFAULT) -> str:
+        """Why the method failed, as said on the first seed where it did; empty where it never did."""
+        reg = reg if has_reg(method) else DEFAULT
+        failures = (
+            row.get("failure", "")
+            for seed in self.rows
+            for row in seed
+            if (row["method"], row["k"], row["reg"]) == (method, k, reg)
+        )
+        return next((text for text in failures if text), "")
+
+
+def run_study(
+    store: Store,
+    problem: str,
+    n_seeds: int,
+    methods: Sequence[str] = ALL,
+    neighbors: Sequence[int] = NEIGHBORS,
+) -> Study:
+    """Measure the seeds that no file has yet."""
+    cells = [
+        Cell(f"{problem} seed={seed}", measure_seed, (problem, seed, tuple(methods), tuple(neighbors)))
+        for seed in range(n_seeds)
+    ]
+    rows = store.measured(problem, cells)
+    return Study(problem, n_seeds, tuple(map(tuple, rows)), tuple(methods))
+
+
+def run_embeddings(
+    store: Store,
+    problem: str,
+    methods: Sequence[str] = ALL,
+    n_neighbors: int = PAPER_NEIGHBORS,
+    reg: str = DEFAULT,
+    seed: int = 0,
+) -> dict[str, FloatArray | str]:
+    """Coordinates of each method for a picture, or the reason why it has none."""
+    name = f"{problem} picture k={n_neighbors} {reg} seed={seed}"
+    cell = Cell(name, embed_seed, (problem, seed, tuple(methods), n_neighbors, reg))
+    (found,) = store.measured("picture", [cell])
+    return {method: np.array(one["Y"]) if "Y" in one else one["failure"] for method, one in found.items()}

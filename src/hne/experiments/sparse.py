@@ -1,0 +1,50 @@
+"""Figure "sparse data": Swiss rolls of 300 samples by all methods at k = 5, spread evenly and at random."""
+
+from typing import Any
+
+from hne import plots
+from hne.experiments._cells import Store
+from hne.experiments._methods import AUTHORS, REG_WORDS
+from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
+from hne.experiments._records import Options, Picture, Section
+from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
+from hne.experiments._summaries import better_claim, study_tables
+
+TITLE = "Sparse data: Swiss roll of 300 samples"
+TEXT = (
+    "So few samples that neighbors along the strip are hardly nearer than the next turn. The paper spreads them evenly and "
+    "shows one roll; here are many, and rolls sampled at random as well, which are harder."
+)
+RIVALS = ("LLE", "HLLE", "LLC", "LTSA", "MLLE")
+KINDS = {"even": "roll, spread evenly", "random": "roll, at random"}
+SAYS = {
+    "even": "On a sparse roll, spread evenly, HNE unrolls what LLE, HLLE, LLC, LTSA and MLLE fold or tear.",
+    "random": "The same on sparse rolls sampled at random (not in the paper).",
+}
+
+
+def run(options: Options, store: Store) -> Section:
+    """Measure both kinds of rolls, draw one of each."""
+    studies = {kind: run_study(store, problem, options.n_seeds) for kind, problem in KINDS.items()}
+    claims = [better_claim(studies[kind], SAYS[kind], RIVALS) for kind in KINDS]
+    says = f"{SAYS['even']} With {REG_WORDS[AUTHORS]}."
+    claims.insert(1, better_claim(studies["even"], says, RIVALS, reg=AUTHORS))
+    pictures = [
+        Picture(
+            save(_picture(store, problem), options.output, f"sparse-{kind}"),
+            f"{problem[0].upper()}{problem[1:]}, 300 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4. Color is the true place, "
+            "hue along and lightness across the strip; each embedding is turned and scaled to the true strip.",
+        )
+        for kind, problem in KINDS.items()
+    ]
+    titles = {"Spread evenly": studies["even"], "At random": studies["random"]}
+    strips = save(strips_picture(titles), options.output, "sparse-errors")
+    pictures.append(Picture(strips, f"Errors on {options.n_seeds} rolls of each kind, a dot a roll; the mark is the median."))
+    tables = tuple(table for title, study in titles.items() for table in study_tables(study, title))
+    return Section("sparse", TITLE, TEXT, tuple(claims), tuple(pictures), tables, f"{options.n_seeds} seeds of each.")
+
+
+def _picture(store: Store, problem: str) -> Any:
+    data = PROBLEMS[problem].make(0)
+    found = run_embeddings(store, problem)
+    return methods_picture(data, found, plots.position_colors(data.chart), error_title(data), panel=(4.3, 1.25))

@@ -1,0 +1,73 @@
+"""Figure "sparse and weak": two surfaces of 150 samples in all, joined by nine points."""
+
+from typing import Any
+
+from hne import plots
+from hne._types import FloatArray
+from hne.datasets import Dataset
+from hne.experiments._cells import Store
+from hne.experiments._methods import DEFAULT
+from hne.experiments._pictures import label_colors, methods_picture, save, strips_picture
+from hne.experiments._records import Options, Picture, Section, Table
+from hne.experiments._statistics import number, spread
+from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, Study, run_embeddings, run_study
+from hne.experiments._summaries import better_claim, study_tables
+
+TITLE = "Sparse and weakly connected: 2-Surfaces"
+TEXT = (
+    "Two bent surfaces of 70 samples each, hanging together by nine points on a line. A good picture shows two sheets and the "
+    "thread between them; the error is that of each surface within itself."
+)
+RIVALS = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
+
+
+def run(options: Options, store: Store) -> Section:
+    """Measure errors within the surfaces, and whether they overlap."""
+    study = run_study(store, "surfaces", options.n_seeds)
+    says = "On two sparse surfaces joined by a thread HNE keeps both and the thread, where LLE, HLLE, CLLE, LLC and LTSA do not."
+    picture = Picture(
+        save(_picture(store), options.output, "surfaces"),
+        f"2-Surfaces of 150 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4: two surfaces and, gray, the nine points that join "
+        "them. Axes of the embeddings are stretched to their panels.",
+    )
+    strips = save(strips_picture({"2-Surfaces": study}, xlabel="error within a surface"), options.output, "surfaces-errors")
+    pictures = (picture, Picture(strips, f"Mean error within the two surfaces, {options.n_seeds} seeds, a dot a seed."))
+    tables = (*study_tables(study, "Error within the surfaces"), _overlaps(study))
+    return Section("surfaces", TITLE, TEXT, (better_claim(study, says, RIVALS),), pictures, tables, f"{options.n_seeds} seeds.")
+
+
+def _overlaps(study: Study) -> Table:
+    rows = tuple(
+        (
+            method,
+            spread(study.of(method, PAPER_NEIGHBORS, DEFAULT, "overlap")),
+            spread(study.of(method, study.best_k(method), DEFAULT, "overlap")),
+        )
+        for method in study.methods
+    )
+    note = "Share of a sample's five nearest in the embedding that belong to the other surface: 0 says that they are apart."
+    return Table("Overlap of the surfaces", ("method", f"k = {PAPER_NEIGHBORS}", "at its best k"), rows, note)
+
+
+def _picture(store: Store) -> Any:
+    data = PROBLEMS["surfaces"].make(0)
+    found = run_embeddings(store, "surfaces")
+    view = (14, -72)
+    return methods_picture(
+        _without_chart(data), found, label_colors(data.labels), _title(data), columns=3, panel=(2.6, 2.1), view=view
+    )
+
+
+def _without_chart(data: Dataset) -> Dataset:
+    """The data as if nothing were known about coordinates: one chart for both surfaces would tear at the thread."""
+    from dataclasses import replace
+
+    return replace(data, chart=data.chart[:, :0], chart_names=())
+
+
+def _title(data: Dataset) -> Any:
+    def title(method: str, Y: FloatArray) -> str:
+        found = PROBLEMS["surfaces"].measure(Y, data)
+        return f"{method}: error {number(found['error'])}, overlap {number(found['overlap'])}"
+
+    return title
