@@ -20,7 +20,7 @@ LEVELS = [
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
     {"_parts", "_notices", "_persist"},
     {"_callbacks", "_embed", "_extension", "_projection", "metrics", "datasets"},
-    {"_estimator", "_linear", "plots"},
+    {"_estimator", "_linear", "plots", "rivals"},
     {"cli"},
     {"__main__"},
 ]
@@ -64,7 +64,10 @@ def test_every_module_says_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
-@pytest.mark.parametrize("module", ["hne", "hne.datasets", "hne.metrics", "hne.plots", "hne.exceptions", "hne.cli"])
+PUBLIC = ["hne", "hne.datasets", "hne.metrics", "hne.plots", "hne.rivals", "hne.exceptions", "hne.cli"]
+
+
+@pytest.mark.parametrize("module", PUBLIC)
 def test_public_names_exist_are_sorted_and_documented(module):
     public = importlib.import_module(module)
     assert list(public.__all__) == sorted(public.__all__)
