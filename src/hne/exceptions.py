@@ -6,6 +6,7 @@
     │   ├── DisconnectedGraphError           the neighbor graph falls apart, and pieces="raise"
     │   └── ModelFileError                   not a file that `save` wrote, or not any more
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
+    ├── RivalError          (RuntimeError)   a method of hne.rivals has no answer
     ├── TooLargeError       (MemoryError)    more memory needed than there is, known before it is taken
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
@@ -28,6 +29,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NeighborRecallWarning",
+    "RivalError",
     "TooLargeError",
 ]
 
@@ -54,6 +56,10 @@ class ModelFileError(InputError):
 
 class EigenSolverError(HNEError, RuntimeError):
     """The eigensolver did not reach eigenpairs of the alignment matrix."""
+
+
+class RivalError(HNEError, RuntimeError):
+    """A rival method cannot work with these settings, or what it gave is no embedding."""
 
 
 class TooLargeError(HNEError, MemoryError):

@@ -1,0 +1,66 @@
+"""Y -> Y, if it is an embedding: finite, of full rank, and with the samples of a piece apart from each other."""
+
+import warnings
+
+import numpy as np
+
+from hne._notices import _frames_up
+from hne._types import FloatArray, Pieces, Settings
+from hne.exceptions import DisconnectedGraphWarning, RivalError
+from hne.rivals._methods import Rival
+
+# Lengths below this share of the longest are rounding: eigenvectors of eigenvalues near zero, as those of these
+# methods, mix with each other to 1e-7 and less, and a coordinate that is one of them has the length of all others.
+COLLAPSED = 1e-6
+
+
+def check_answer(rival: Rival, Y: FloatArray, pieces: Pieces, settings: Settings) -> FloatArray:
+    """Return the coordinates, or raise RivalError for what is none."""
+    k, d = settings.n_neighbors, settings.n_components
+    remedy = f"Raise n_neighbors (now {k}), or choose another method."
+    if not np.isfinite(Y).all():
+        msg = f"method={rival.name!r} must give finite coordinates, got {(~np.isfinite(Y)).sum()} others. {remedy}"
+        raise RivalError(msg)
+    if pieces.count > 1 and _spread_within(Y, pieces) < COLLAPSED:
+        msg = (
+            f"method={rival.name!r} needs a connected neighbor graph, got {_counted(pieces)}, each of which it puts at "
+            f"one point. Raise n_neighbors (now {k}), or embed the pieces one by one."
+        )
+        raise RivalError(msg)
+    rank = _rank(Y - Y.mean(axis=0))
+    if rank < d:
+        msg = (
+            f"method={rival.name!r} must give {d} coordinates that differ, got {rank} and a constant or a repeat. "
+            f"{remedy}"
+        )
+        raise RivalError(msg)
+    return Y
+
+
+def warn_of_pieces(rival: Rival, pieces: Pieces, settings: Settings) -> None:
+    """Warn where the neighbor graph is in pieces."""
+    if pieces.count > 1:
+        msg = (
+            f"the neighbor graph has {_counted(pieces)}: coordinates of method={rival.name!r} may tell them apart and "
+            f"nothing else. Raise n_neighbors (now {settings.n_neighbors}), or embed the pieces one by one."
+        )
+        warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+
+
+def _counted(pieces: Pieces) -> str:
+    sizes = ", ".join(map(str, pieces.sizes[:5])) + (", ..." if pieces.count > 5 else "")
+    return f"{pieces.count} pieces (of {sizes} distinct samples)"
+
+
+def _rank(centered: FloatArray) -> int:
+    lengths = np.linalg.svd(centered, compute_uv=False)
+    return int((lengths > COLLAPSED * lengths[0]).sum()) if lengths[0] > 0 else 0
+
+
+def _spread_within(Y: FloatArray, pieces: Pieces) -> float:
+    """Length of the coordinates around the means of their pieces, relative to that around the mean of all."""
+    sums = np.zeros((pieces.count, Y.shape[1]))
+    np.add.at(sums, pieces.labels, Y)
+    means = sums / pieces.sizes[:, None]
+    whole = np.linalg.norm(Y - Y.mean(axis=0))
+    return float(np.linalg.norm(Y - means[pieces.labels]) / whole) if whole > 0 else 0.0

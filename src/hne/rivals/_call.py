@@ -1,0 +1,91 @@
+"""rival_embedding(): from samples to their coordinates by the method of that name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from hne._embed import at_places
+from hne._threads import library_threads, thread_count
+from hne._types import FloatArray
+from hne._validation import check_choice, check_matrix, check_samples, check_settings
+from hne.rivals._locally_linear import sklearn_embedding
+from hne.rivals._methods import METHODS, RIVALS
+
+__all__ = ["rival_embedding"]
+
+
+def rival_embedding(
+    method: str,
+    X: ArrayLike,
+    *,
+    n_neighbors: int = 5,
+    n_components: int = 2,
+    reg: float = 1e-3,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Embed the samples of X by a rival method.
+
+    Copies of a sample count once and get the same coordinates, and the order of the samples does not matter.
+
+    Parameters
+    ----------
+    method : {"lle", "mlle", "hlle", "ltsa"}
+        The method: a name of `METHODS`; `RIVALS` tells more of each.
+    X : array-like of shape (n_samples, n_features)
+        The samples, one a row.
+    n_neighbors : int, default=5
+        k, the neighbors of a sample. "mlle" needs d, "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them.
+    n_components : int, default=2
+        d, the number of coordinates.
+    reg : float, default=1e-3
+        Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
+        "hlle" and "ltsa" use none: see `RIVALS[method].uses_reg`.
+    random_state : int, RandomState or None, default=0
+        Start of the iterative eigensolver, which runs from some thousands of samples on.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, None for one unless joblib says otherwise.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        The coordinates.
+
+    Raises
+    ------
+    RivalError
+        The method has no answer: neighborhoods are too small for it, its solver fails, or its coordinates are not
+        finite, not of full rank, or put every piece of the neighbor graph at one point.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        The neighbor graph is in several pieces, and coordinates may only tell them apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.rivals import rival_embedding
+    >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
+    >>> y = rival_embedding("lle", line, n_neighbors=2, n_components=1)[:, 0]
+    >>> np.allclose(np.diff(y), y[1] - y[0], rtol=0.1)  # evenly spaced
+    True
+    """
+    rival = RIVALS[check_choice("method", method, METHODS)]
+    settings = check_settings(
+        {
+            "n_neighbors": n_neighbors,
+            "n_components": n_components,
+            "reg": reg,
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+        }
+    )
+    rival.check_neighbors(settings)
+    samples = check_samples(check_matrix(X), settings)
+    distinct, _, places, settings = at_places(samples, settings)
+    with library_threads(thread_count(settings.n_jobs)):
+        Y = sklearn_embedding(rival, places, settings)
+    return Y[distinct.place]

@@ -1,0 +1,105 @@
+"""X -> Y by scikit-learn's LLE, MLLE, HLLE or LTSA, and a RivalError where it has no answer.
+
+scikit-learn counts a sample as its own neighbor where it has copies: here X has none. Its ARPACK solver inverts a
+matrix that is singular to rounding: here LAPACK runs where it can.
+"""
+
+import logging
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.neighbors import NearestNeighbors
+
+from hne._notices import _frames_up
+from hne._pieces import connected_pieces
+from hne._types import FloatArray, NeighborGraph, Pieces, Settings
+from hne.exceptions import RivalError
+from hne.rivals._answers import check_answer, warn_of_pieces
+from hne.rivals._methods import Rival
+
+logger = logging.getLogger("hne")
+
+SKLEARN_NAMES = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "ltsa"}
+# Samples up to which LAPACK comes first (some seconds), and up to which it stands in for ARPACK (minutes, 2 GB).
+DENSE_MAX = 2_500
+STAND_IN_MAX = 8_000
+
+
+def sklearn_embedding(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
+    """Embed distinct samples by scikit-learn; its warnings are passed on, each once."""
+    search, pieces = _neighborhoods(X, settings)
+    solvers = _solvers(len(X))
+    logger.info("%s: %s eigensolver, %s neighbor search", rival.label, solvers[0], search)
+    for solver, substitute in pairwise(solvers):
+        try:
+            return _answer(rival, X, settings, solver, search, pieces)
+        except RivalError as error:
+            logger.warning("%s: %s The %s eigensolver takes over.", rival.label, error, substitute)
+    return _answer(rival, X, settings, solvers[-1], search, pieces)
+
+
+def _solvers(n: int) -> tuple[str, ...]:
+    """scikit-learn's solvers in the order in which they are tried."""
+    if n <= DENSE_MAX:
+        return ("dense",)
+    return ("arpack", "dense") if n <= STAND_IN_MAX else ("arpack",)
+
+
+def _neighborhoods(X: FloatArray, settings: Settings) -> tuple[str, Pieces]:
+    """Search of neighbors that finds every sample nearest to itself, and the pieces of the graph it makes."""
+    k = settings.n_neighbors
+    for algorithm in ("auto", "kd_tree"):
+        search = NearestNeighbors(n_neighbors=k + 1, algorithm=algorithm, n_jobs=settings.n_jobs).fit(X)
+        distances, indices = search.kneighbors(X)
+        # Brute force takes differences of squares: a near-copy may come out nearer than the sample itself.
+        if (indices[:, 0] == np.arange(len(X))).all():
+            break
+    graph = NeighborGraph(indices[:, 1:], distances[:, 1:], algorithm)
+    return algorithm, connected_pieces(graph)
+
+
+def _answer(rival: Rival, X: FloatArray, settings: Settings, solver: str, search: str, pieces: Pieces) -> FloatArray:
+    """What this solver makes of it, if it is an embedding; warnings become notes of the error where it is none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            Y = check_answer(rival, _fitted(rival, X, settings, solver, search), pieces, settings)
+        except RivalError as error:
+            for message, category in _different(caught):
+                error.add_note(f"scikit-learn warned of it: {category.__name__}: {message}")
+            raise
+    for message, category in _different(caught):
+        warnings.warn(f"{rival.label} of scikit-learn: {message}", category, stacklevel=_frames_up())
+    warn_of_pieces(rival, pieces, settings)
+    return Y
+
+
+def _different(caught: list[Any]) -> list[tuple[str, type[Warning]]]:
+    return list(dict.fromkeys((str(one.message), one.category) for one in caught))
+
+
+def _fitted(rival: Rival, X: FloatArray, settings: Settings, solver: str, search: str) -> FloatArray:
+    model = LocallyLinearEmbedding(
+        n_neighbors=settings.n_neighbors,
+        n_components=settings.n_components,
+        reg=settings.reg,
+        method=SKLEARN_NAMES[rival.name],
+        eigen_solver=solver,
+        neighbors_algorithm=search,
+        random_state=settings.random_state,
+        n_jobs=settings.n_jobs,
+    )
+    try:
+        embedding: FloatArray = model.fit_transform(X)
+    except (ValueError, ArithmeticError, RuntimeError, IndexError, np.linalg.LinAlgError) as error:
+        reason = str(error).split(". ")[0].splitlines()[0].rstrip(".:") if str(error) else "no reason given"
+        msg = (
+            f"method={rival.name!r} must embed {len(X)} samples with n_neighbors={settings.n_neighbors} and "
+            f"n_components={settings.n_components}, got {type(error).__name__} of scikit-learn: {reason}. "
+            "Try another n_neighbors or another method."
+        )
+        raise RivalError(msg) from error
+    return embedding

@@ -1,0 +1,254 @@
+"""rival_embedding: methods of others do what they are known for, and say so where they cannot."""
+
+import logging
+import warnings
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from scipy.sparse import csr_array
+from scipy.stats import ortho_group
+from sklearn.manifold import LocallyLinearEmbedding
+
+from hne.datasets import make_swiss_roll
+from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError, RivalError
+from hne.metrics import affine_errors
+from hne.rivals import METHODS, RIVALS, _locally_linear, rival_embedding
+from tests.conftest import frozen
+
+SKLEARN = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "ltsa"}
+every_method = pytest.mark.parametrize("method", METHODS)
+every_method_of_sklearn = pytest.mark.parametrize("method", SKLEARN)
+
+
+@pytest.fixture(scope="module")
+def plane():
+    """A sheet of two by one, turned in three dimensions, with a jittered lattice of samples; and its chart."""
+    rng = np.random.default_rng(0)
+    lattice = np.stack(np.meshgrid(np.arange(20.0), np.arange(10.0)), axis=-1).reshape(-1, 2)
+    chart = (lattice + rng.uniform(-0.35, 0.35, lattice.shape)) / 10
+    return frozen(chart @ ortho_group.rvs(3, random_state=0)[:2] + 5), chart
+
+
+@pytest.fixture(scope="module")
+def even_roll():
+    return make_swiss_roll(1000, even=True, random_state=0)
+
+
+def islands(count, size=30):
+    """Curved sheets far from each other, one above the other."""
+    rng = np.random.default_rng(1)
+    u, v = rng.random((2, size))
+    sheet = np.column_stack([u, v, u**2 + v**3])
+    return np.vstack([sheet * (1 + 0.1 * number) + 100 * number for number in range(count)])
+
+
+def embeds_as(monkeypatch, answer):
+    monkeypatch.setattr(_locally_linear.LocallyLinearEmbedding, "fit_transform", answer)
+
+
+@every_method
+def test_a_flat_sheet_is_recovered(plane, method):
+    X, chart = plane
+    assert affine_errors(rival_embedding(method, X, n_neighbors=8), chart).max() < 1e-3
+
+
+@pytest.mark.parametrize(("method", "largest"), [("lle", 0.1), ("mlle", 0.02), ("hlle", 0.002), ("ltsa", 0.002)])
+def test_a_dense_roll_is_unrolled_as_well_as_the_method_can(even_roll, method, largest):
+    Y = rival_embedding(method, even_roll.X, n_neighbors=8)
+    assert affine_errors(Y, even_roll.chart).max() < largest
+
+
+@every_method_of_sklearn
+def test_the_answer_is_that_of_scikit_learn(method):
+    X = make_swiss_roll(200, even=True, random_state=1).X
+    model = LocallyLinearEmbedding(n_neighbors=7, method=SKLEARN[method], eigen_solver="dense")
+    # Its mean, which is not zero where several eigenvalues are, is nobody's concern.
+    theirs, ours = (Y - Y.mean(axis=0) for Y in (model.fit_transform(X), rival_embedding(method, X, n_neighbors=7)))
+    assert subspace_angles(ours, theirs).max() < 1e-6
+
+
+@every_method
+def test_reg_matters_where_the_record_says_so_and_nowhere_else(plane, method):
+    X, _ = plane
+    loose, tight = (rival_embedding(method, X, n_neighbors=8, reg=reg) for reg in (1e-1, 1e-5))
+    assert np.array_equal(loose, tight) is not RIVALS[method].uses_reg
+
+
+@every_method
+def test_copies_count_once_and_get_the_same_coordinates(plane, method):
+    X, _ = plane
+    once, often = (rival_embedding(method, samples, n_neighbors=8) for samples in (X, np.repeat(X, 3, axis=0)))
+    np.testing.assert_array_equal(often, np.repeat(once, 3, axis=0))
+
+
+@every_method
+def test_the_order_of_the_samples_does_not_matter(plane, method):
+    X, _ = plane
+    order = np.random.default_rng(2).permutation(len(X))
+    before, after = (rival_embedding(method, samples, n_neighbors=8) for samples in (X, X[order]))
+    np.testing.assert_array_equal(after, before[order])
+
+
+@every_method
+def test_two_calls_give_the_same_bits(plane, method):
+    X, _ = plane
+    np.testing.assert_array_equal(*(rival_embedding(method, X, n_neighbors=8) for _ in range(2)))
+
+
+def test_names_and_labels_are_those_of_the_literature():
+    assert [RIVALS[method].label for method in METHODS] == [method.upper() for method in METHODS]
+    assert all(RIVALS[method].name == method for method in METHODS)
+
+
+def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor():
+    rng = np.random.default_rng(3)
+    X = 1e3 + rng.normal(size=(60, 40))
+    X[1] = X[0] + 1e-9
+    search, _ = _locally_linear._neighborhoods(X, _locally_linear.Settings(n_neighbors=5, n_jobs=1))
+    assert search == "kd_tree"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(rival_embedding("lle", X, n_neighbors=8)).all()
+
+
+@pytest.mark.parametrize("n_neighbors", [2, 5])
+def test_hessian_eigenmaps_refuse_small_neighborhoods(plane, n_neighbors):
+    match = (
+        r"^method='hlle' needs n_neighbors of more than n_components \* \(n_components \+ 3\) / 2, here 6 with "
+        rf"n_components=2, got n_neighbors={n_neighbors}\. Raise n_neighbors, or choose another method\.$"
+    )
+    with pytest.raises(RivalError, match=match):
+        rival_embedding("hlle", plane[0], n_neighbors=n_neighbors)
+
+
+def test_modified_lle_refuses_fewer_neighbors_than_components(plane):
+    with pytest.raises(RivalError, match=r"method='mlle' needs n_neighbors of at least n_components, here 2 with"):
+        rival_embedding("mlle", plane[0], n_neighbors=1)
+
+
+def test_tangent_spaces_refuse_neighborhoods_that_leave_nothing_to_minimize(plane):
+    with pytest.raises(RivalError, match=r"method='ltsa' needs n_neighbors of at least n_components \+ 2, here 4 with"):
+        rival_embedding("ltsa", plane[0], n_neighbors=3)
+
+
+def test_what_scikit_learn_raises_is_the_cause_and_what_it_warned_of_a_note(plane, monkeypatch):
+    def fit_transform(self, X):
+        warnings.warn("careful", RuntimeWarning, stacklevel=1)
+        raise np.linalg.LinAlgError("SVD did not converge. Sorry")
+
+    embeds_as(monkeypatch, fit_transform)
+    match = (
+        r"^method='mlle' must embed 200 samples with n_neighbors=3 and n_components=2, got LinAlgError of "
+        r"scikit-learn: SVD did not converge\. Try another n_neighbors or another method\.\n"
+        r"scikit-learn warned of it: RuntimeWarning: careful$"
+    )
+    with pytest.raises(RivalError, match=match) as caught:
+        rival_embedding("mlle", plane[0], n_neighbors=3)
+    assert isinstance(caught.value.__cause__, np.linalg.LinAlgError)
+
+
+def test_modified_lle_tells_of_samples_without_weights(plane):
+    with pytest.warns(RuntimeWarning, match=r"^MLLE of scikit-learn: invalid value encountered in scalar divide$"):
+        rival_embedding("mlle", plane[0], n_neighbors=3)
+
+
+def test_warnings_of_scikit_learn_are_passed_on_once_at_the_line_of_the_caller(plane, monkeypatch):
+    real = LocallyLinearEmbedding.fit_transform
+
+    def fit_transform(self, X):
+        for _ in range(3):
+            warnings.warn("careful", UserWarning, stacklevel=1)
+        return real(self, X)
+
+    embeds_as(monkeypatch, fit_transform)
+    with pytest.warns(UserWarning, match="^LLE of scikit-learn: careful$") as caught:
+        rival_embedding("lle", plane[0])
+    assert [one.filename for one in caught] == [__file__]
+
+
+@every_method
+def test_pieces_that_are_put_at_a_point_each_are_no_embedding(method):
+    match = (
+        rf"method='{method}' needs a connected neighbor graph, got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
+    )
+    with pytest.raises(RivalError, match=match):
+        rival_embedding(method, islands(5), n_neighbors=8)
+
+
+@every_method
+def test_two_pieces_are_warned_about_at_the_line_of_the_caller(method):
+    match = rf"graph has 2 pieces \(of 30, 30 distinct samples\): coordinates of method='{method}' may tell them apart"
+    with pytest.warns(DisconnectedGraphWarning, match=match) as caught:
+        rival_embedding(method, islands(2), n_neighbors=8)
+    assert caught[0].filename == __file__
+
+
+def test_coordinates_that_are_not_finite_are_no_embedding(plane, monkeypatch):
+    embeds_as(monkeypatch, lambda self, X: np.full((len(X), 2), np.nan))
+    with pytest.raises(
+        RivalError, match=r"method='lle' must give finite coordinates, got 400 others\. Raise n_neighbors"
+    ):
+        rival_embedding("lle", plane[0])
+
+
+@pytest.mark.parametrize("second", [1.0, 0.0], ids=["constant", "repeat"])
+def test_a_constant_and_a_repeat_are_no_coordinates(plane, monkeypatch, second):
+    line = np.arange(200.0)
+    embeds_as(monkeypatch, lambda self, X: np.column_stack([line, np.full(200, 3.0) if second else 2 * line]))
+    with pytest.raises(
+        RivalError, match=r"method='ltsa' must give 2 coordinates that differ, got 1 and a constant or a"
+    ):
+        rival_embedding("ltsa", plane[0])
+
+
+@pytest.fixture
+def arpack_first(monkeypatch):
+    monkeypatch.setattr(_locally_linear, "DENSE_MAX", 0)
+
+
+def test_above_some_thousands_of_samples_arpack_finds_the_same_plane(arpack_first, caplog):
+    X = make_swiss_roll(200, even=True, random_state=1).X
+    with caplog.at_level(logging.INFO, "hne"):
+        sparse = rival_embedding("lle", X, n_neighbors=7)
+    assert "LLE: arpack eigensolver" in caplog.text
+    dense = LocallyLinearEmbedding(n_neighbors=7, eigen_solver="dense").fit_transform(X)
+    assert subspace_angles(sparse, dense).max() < 1e-5
+
+
+def test_where_arpack_fails_the_dense_solver_takes_over_and_says_so(plane, arpack_first, caplog, monkeypatch):
+    real = LocallyLinearEmbedding.fit_transform
+
+    def fit_transform(self, X):
+        if self.eigen_solver == "arpack":
+            msg = "Error in determining null-space with ARPACK. Error message: 'singular'"
+            raise ValueError(msg)
+        return real(self, X)
+
+    embeds_as(monkeypatch, fit_transform)
+    X, chart = plane
+    assert affine_errors(rival_embedding("ltsa", X, n_neighbors=8), chart).max() < 1e-3
+    assert "Error in determining null-space with ARPACK" in caplog.text
+    assert "The dense eigensolver takes over." in caplog.text
+    monkeypatch.setattr(_locally_linear, "STAND_IN_MAX", 0)
+    with pytest.raises(RivalError, match="Error in determining null-space with ARPACK"):
+        rival_embedding("ltsa", X, n_neighbors=8)
+
+
+def test_unknown_methods_are_refused_with_the_choices(plane):
+    with pytest.raises(InputError, match=r"method must be one of 'lle', 'mlle', 'hlle', 'ltsa'.*, got 'isomap'"):
+        rival_embedding("isomap", plane[0])
+
+
+def test_parameters_and_samples_are_checked_as_everywhere(plane):
+    X, _ = plane
+    with pytest.raises(InputError, match="n_neighbors must be at least 1, got 0"):
+        rival_embedding("lle", X, n_neighbors=0)
+    with pytest.raises(InputError, match="n_neighbors=300 needs at least 301 samples, got n_samples=200"):
+        rival_embedding("lle", X, n_neighbors=300)
+    with pytest.raises(
+        InputError, match="n_neighbors=5 needs at least 6 different samples, got n_samples=20, 4 of them"
+    ):
+        rival_embedding("lle", np.repeat(X[:4], 5, axis=0))
+    with pytest.raises(InputTypeError, match="X must be a dense array, got a sparse matrix"):
+        rival_embedding("lle", csr_array(X))
