@@ -10,7 +10,16 @@ from scipy.linalg import orthogonal_procrustes
 from hne._types import FloatArray, IndexArray
 from hne.exceptions import MissingExtraError
 
-__all__ = ["embedding_panel", "empty_panel", "image_panel", "oriented", "position_colors", "space_panel"]
+__all__ = [
+    "angle_colors",
+    "embedding_panel",
+    "empty_panel",
+    "image_panel",
+    "oriented",
+    "position_colors",
+    "space_panel",
+    "value_colors",
+]
 
 # Part of matplotlib's plasma that stands out on white; its lightness rises throughout, so it survives print
 # and color-blind eyes.
@@ -32,10 +41,38 @@ def position_colors(chart: FloatArray) -> FloatArray:
     """Color each sample by two coordinates: hue by the first, lightness by the second; (n, 3) RGB."""
     low, high = chart.min(axis=0), chart.max(axis=0)
     along, across = ((chart - low) / np.where(high > low, high - low, 1.0)).T[:2]
-    low_end, high_end = COLOR_RANGE
-    hue = pyplot().get_cmap(COLOR_MAP)(low_end + (high_end - low_end) * along)[:, :3]
+    hue = value_colors(along)
     shade = (0.6 + 0.4 * across)[:, None]
     colors: FloatArray = hue * shade
+    return colors
+
+
+def value_colors(values: FloatArray) -> FloatArray:
+    """Color each sample by one value, dark for the lowest; (n, 3) RGB."""
+    low, high = float(values.min()), float(values.max())
+    share = (values - low) / (high - low if high > low else 1.0)
+    low_end, high_end = COLOR_RANGE
+    colors: FloatArray = pyplot().get_cmap(COLOR_MAP)(low_end + (high_end - low_end) * share)[:, :3]
+    return colors
+
+
+def angle_colors(degrees: FloatArray) -> FloatArray:
+    """Color each sample by an angle: hues of one lightness, 0 and 360 degrees the same; (n, 3) RGB."""
+    angle = np.deg2rad(degrees)
+    # Oklab (Ottosson 2020): lightness, and the two axes of hue, to the cubes of three cones, to linear RGB.
+    lab = np.column_stack([np.full(len(angle), 0.66), 0.13 * np.cos(angle), 0.13 * np.sin(angle)])
+    cones = lab @ [
+        [1, 1, 1],
+        [0.3963377774, -0.1055613458, -0.0894841775],
+        [0.2158037573, -0.0638541728, -1.2914855480],
+    ]
+    to_rgb = [
+        [4.0767416621, -1.2684380046, -0.0041960863],
+        [-3.3077115913, 2.6097574011, -0.7034186147],
+        [0.2309699292, -0.3413193965, 1.7076147010],
+    ]
+    linear = np.clip(cones**3 @ to_rgb, 0, 1)
+    colors: FloatArray = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return colors
 
 

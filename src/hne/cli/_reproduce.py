@@ -20,7 +20,9 @@ def add_to(commands: Any) -> None:
         "the pictures in figures/, and all numbers in results/. A run that was stopped goes on where it stopped.",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME",
+        "names",
+        nargs="*",
+        metavar="NAME",
         help="experiments to run: neighbors, general, sparse, noisy, clusters, surfaces, faces, teapots, rebuilt, "
         "tables [all]",
     )
@@ -30,7 +32,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--seeds", type=at_least(1), metavar="N", help=f"data sets of each kind [{SEEDS}]")
     parser.add_argument("--quick", action="store_true", help=f"in minutes: {QUICK_SEEDS} seeds, fewer settings")
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("reproduced"), metavar="DIR",
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("reproduced"),
+        metavar="DIR",
         help="folder to write to, made if missing [reproduced]",
     )
     parser.add_argument("--jobs", type=at_least(1), metavar="N", help="processes side by side [one a core]")

@@ -33,7 +33,8 @@ th:first-child, td:first-child { text-align: left; }
 .claims td:nth-child(3) { white-space: nowrap; }
 tr.ours td:first-child { font-weight: 600; }
 .verdict { font-weight: 600; white-space: nowrap; }
-.holds { color: var(--holds); } .part { color: var(--part); } .fails { color: var(--fails); } .shown { color: var(--shown); }
+.holds { color: var(--holds); } .part { color: var(--part); }
+.fails { color: var(--fails); } .shown { color: var(--shown); }
 nav a { margin-right: .9rem; white-space: nowrap; }
 code { font-size: .92em; background: var(--panel); padding: .1em .3em; border-radius: 4px; }
 @media print { body { max-width: none; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
@@ -115,13 +116,18 @@ def _section(section: Section) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    verdict = f'<span class="verdict {VERDICT_CLASSES[claim.verdict]}">{claim.verdict[0].upper()}{claim.verdict[1:]}</span>'
-    return f"<p>{verdict}: {escape(claim.says)} <em>Measured over {escape(claim.seeds)}:</em> {escape(claim.measured)}</p>"
+    verdict = (
+        f'<span class="verdict {VERDICT_CLASSES[claim.verdict]}">{claim.verdict[0].upper()}{claim.verdict[1:]}</span>'
+    )
+    return (
+        f"<p>{verdict}: {escape(claim.says)} <em>Measured over {escape(claim.seeds)}:</em> {escape(claim.measured)}</p>"
+    )
 
 
 def _figure(picture: Picture) -> str:
-    image = f'<img src="{escape(picture.file)}" alt="{escape(picture.caption)}" loading="lazy">'
-    return f'<figure><a href="{escape(picture.file)}">{image}</a><figcaption>{escape(picture.caption)}</figcaption></figure>'
+    file, caption = escape(picture.file), escape(picture.caption)
+    image = f'<a href="{file}"><img src="{file}" alt="{caption}" loading="lazy"></a>'
+    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 def _table(table: Table) -> str:

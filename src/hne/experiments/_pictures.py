@@ -94,11 +94,16 @@ def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str
     plt = plots.pyplot()
     methods = next(iter(studies.values())).methods
     figure, grid = plt.subplots(
-        len(studies), 2, sharex=True, sharey=True, squeeze=False, layout="constrained",
+        len(studies),
+        2,
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
         figsize=(9.5, 0.5 + len(studies) * (0.5 + 0.24 * len(methods))),
     )
     for (title, study), (at_paper, at_best) in zip(studies.items(), grid, strict=True):
-        _strips(at_paper, study, {method: PAPER_NEIGHBORS for method in methods}, reg)
+        _strips(at_paper, study, dict.fromkeys(methods, PAPER_NEIGHBORS), reg)
         _strips(at_best, study, {method: study.best_k(method, reg) for method in methods}, reg)
         at_paper.set_title(f"{title}, k = {PAPER_NEIGHBORS}", fontsize=10, loc="left")
         at_best.set_title("each at its best k", fontsize=10, loc="left")

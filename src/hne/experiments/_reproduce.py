@@ -15,7 +15,16 @@ from hne.experiments._records import Options, Section
 
 # In the order of the page. Each is a module with NAME, TITLE and run(options, store) -> Section.
 EXPERIMENTS = (
-    "neighbors", "general", "sparse", "noisy", "clusters", "surfaces", "faces", "teapots", "rebuilt", "tables",
+    "neighbors",
+    "general",
+    "sparse",
+    "noisy",
+    "clusters",
+    "surfaces",
+    "faces",
+    "teapots",
+    "rebuilt",
+    "tables",
 )
 RESULTS = "results"
 

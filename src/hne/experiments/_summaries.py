@@ -32,9 +32,9 @@ def _study_table(study: Study, title: str, reg: str) -> Table:
         cells += [_won(study, variant, method, at_best, reg) for variant in VARIANTS]
         rows.append(tuple(cells))
     note = (
-        f"Median (quartiles) over {study.n_seeds} seeds. 'Better': on how many of the seeds the variant's error is below "
-        "the method's; a method that failed on a seed counts as worse there. The best k is that of the lowest median "
-        "in 4 to 8, which only who knows the truth can choose."
+        f"Median (quartiles) over {study.n_seeds} seeds. 'Better': on how many of the seeds the variant's error is "
+        "below the method's; a method that failed on a seed counts as worse there. The best k is that of the lowest "
+        "median in 4 to 8, which only who knows the truth can choose."
     )
     if reg == AUTHORS:
         unchanged = ", ".join(method for method in study.methods if not has_reg(method))

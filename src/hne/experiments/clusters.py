@@ -14,9 +14,9 @@ from hne.experiments._summaries import better_claim, study_tables, verdict_of
 
 TITLE = "Weak links: 3D-Cluster"
 TEXT = (
-    "Five clusters that hang together by nine points between adjacent ones. Locally linear methods draw such clusters as "
-    "points; a good picture shows five patches apart from each other. Two numbers tell: the overlap, and the spread of the "
-    "most collapsed cluster as a share of its true one."
+    "Five clusters that hang together by nine points between adjacent ones. Locally linear methods draw such "
+    "clusters as points; a good picture shows five patches apart from each other. Two numbers tell: the overlap, and "
+    "the spread of the most collapsed cluster as a share of its true one."
 )
 RIVALS = ("LLE", "CLLE", "LLC", "LTSA")
 
@@ -30,8 +30,8 @@ def run(options: Options, store: Store) -> Section:
     )
     picture = Picture(
         save(_picture(store), options.output, "clusters"),
-        f"3D-Cluster of 300 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4: five clusters and, gray, the points between them. "
-        "Axes of the embeddings are stretched to their panels.",
+        f"3D-Cluster of 300 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4: five clusters and, gray, the points "
+        "between them. Axes of the embeddings are stretched to their panels.",
     )
     strips = strips_picture({"3D-Cluster": study}, xlabel="overlap of the clusters")
     file = save(strips, options.output, "clusters-errors")
@@ -66,8 +66,8 @@ def _spreads(study: Study, reg: str) -> Table:
         for method in study.methods
     )
     note = (
-        "Radius of the most collapsed cluster relative to the whole embedding, as a share of the same in space: near 1 is true, "
-        "near 0 is a point."
+        "Radius of the most collapsed cluster relative to the whole embedding, as a share of the same in space: near "
+        "1 is true, near 0 is a point."
     )
     header = ("method", f"k = {PAPER_NEIGHBORS}", "at the k of least overlap")
     return Table(f"Spread of the most collapsed cluster: {REG_WORDS[reg]}", header, rows, note)

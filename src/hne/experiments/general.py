@@ -10,8 +10,8 @@ from hne.experiments._summaries import better_claim, recovered_claim, study_tabl
 
 TITLE = "Enough samples: Swiss roll and Swiss hole"
 TEXT = (
-    "1000 samples of a Swiss roll, and of one with a hole cut out. The paper shows the three versions alone; the rivals are "
-    "measured beside them."
+    "1000 samples of a Swiss roll, and of one with a hole cut out. The paper shows the three versions alone; the "
+    "rivals are measured beside them."
 )
 RIVALS = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
 
@@ -23,9 +23,7 @@ def run(options: Options, store: Store) -> Section:
     hole = run_study(store, "hole", options.n_seeds, neighbors=neighbors)
     claims = (
         recovered_claim({"Roll": roll, "Hole": hole}, f"At k = {PAPER_NEIGHBORS} all three versions unroll both."),
-        recovered_claim(
-            {"Roll": roll, "Hole": hole}, f"The same with {REG_WORDS[AUTHORS]}.", reg=AUTHORS
-        ),
+        recovered_claim({"Roll": roll, "Hole": hole}, f"The same with {REG_WORDS[AUTHORS]}.", reg=AUTHORS),
         better_claim(hole, "On a surface with a hole HNE does better than locally linear rivals.", RIVALS),
     )
     pictures = [
@@ -33,7 +31,9 @@ def run(options: Options, store: Store) -> Section:
         for name, problem, words in (("roll", "roll of 1000", "roll"), ("hole", "hole", "hole"))
     ]
     strips = save(strips_picture({"Swiss hole, 1000 samples": hole}), options.output, "general-errors")
-    pictures.append(Picture(strips, f"Errors on the holes of {options.n_seeds} seeds, a dot a seed; the mark is the median."))
+    pictures.append(
+        Picture(strips, f"Errors on the holes of {options.n_seeds} seeds, a dot a seed; the mark is the median.")
+    )
     tables = (*study_tables(roll, "Swiss roll, 1000 samples"), *study_tables(hole, "Swiss hole, 1000 samples"))
     return Section("general", TITLE, TEXT, claims, tuple(pictures), tables, f"{options.n_seeds} seeds of each.")
 

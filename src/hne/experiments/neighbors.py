@@ -32,8 +32,9 @@ def run(options: Options, store: Store) -> Section:
     found = {method: run_embeddings(store, PROBLEM, (method,), k)[method] for method, k in SETTINGS.items()}
     picture = Picture(
         save(_picture(data, found), options.output, "neighbors"),
-        "Lines between neighbors, LLE with k = 6 and BHNE with k = 5, in space (left) and as embedded (right); color is the "
-        "true place along and across the strip. Lines that jump to another turn of the roll are red. Roll of seed 0.",
+        "Lines between neighbors, LLE with k = 6 and BHNE with k = 5, in space (left) and as embedded (right); color "
+        "is the true place along and across the strip. Lines that jump to another turn of the roll are red. Roll of "
+        "seed 0.",
     )
     cells = [Cell(f"jumps seed={seed}", count_jumps, (seed, (4, 5, 6, 7, 8))) for seed in range(options.n_seeds)]
     jumps = np.array(store.measured("jumps", cells))
@@ -47,12 +48,14 @@ def run(options: Options, store: Store) -> Section:
         ),
         f"A line jumps if its ends are more than {JUMP:g} apart along the roll; neighbors on the strip are within 8.",
     )
-    return Section("neighbors", TITLE, TEXT, (_claim(data, found, jumps),), (picture,), (table,), f"{options.n_seeds} seeds.")
+    return Section(
+        "neighbors", TITLE, TEXT, (_claim(data, found, jumps),), (picture,), (table,), f"{options.n_seeds} seeds."
+    )
 
 
 TEXT = (
-    "300 samples of a Swiss roll, spread evenly. One layer of 6 neighbors reaches to the next turn of so sparse a roll; two "
-    "layers of 5 see as far along the strip with shorter lines."
+    "300 samples of a Swiss roll, spread evenly. One layer of 6 neighbors reaches to the next turn of so sparse a "
+    "roll; two layers of 5 see as far along the strip with shorter lines."
 )
 
 
@@ -64,9 +67,9 @@ def _claim(data: Dataset, found: dict[str, FloatArray | str], jumps: FloatArray)
     fewer = int((at_five < at_six).sum())
     return Claim(
         "Hierarchic neighbors see a wider region with fewer neighbors, so that fewer lines leave the surface.",
-        f"On roll 0 the error is {', '.join(f'{method} {number(error)}' for method, error in errors.items())}. With k = 5 "
-        f"{100 * at_five.mean():.2f} % of the lines jump to another turn, with k = 6 {100 * at_six.mean():.2f} %; fewer "
-        f"with k = 5 on {fewer} of {len(jumps)} rolls, none with either on {int((at_six + at_five == 0).sum())}.",
+        f"On roll 0 the error is {', '.join(f'{method} {number(error)}' for method, error in errors.items())}. With k "
+        f"= 5 {100 * at_five.mean():.2f} % of the lines jump to another turn, with k = 6 {100 * at_six.mean():.2f} %; "
+        f"fewer with k = 5 on {fewer} of {len(jumps)} rolls, none with either on {int((at_six + at_five == 0).sum())}.",
         verdict_of([errors.get("BHNE", 1.0) < errors.get("LLE", 1.0), at_five.mean() < at_six.mean()]),
         f"{len(jumps)} seeds",
     )

@@ -9,8 +9,8 @@ from hne.experiments._summaries import better_claim, study_tables
 
 TITLE = "Noise: Swiss rolls off their surface"
 TEXT = (
-    "1000 samples of a Swiss roll with Gaussian noise added to each coordinate, of standard deviation 0.3 and 0.6; the turns "
-    "are 6.3 apart. The paper has no such experiment, but most data has noise."
+    "1000 samples of a Swiss roll with Gaussian noise added to each coordinate, of standard deviation 0.3 and 0.6; "
+    "the turns are 6.3 apart. The paper has no such experiment, but most data has noise."
 )
 LEVELS = {"noise 0.3": "Noise of 0.3", "noise 0.6": "Noise of 0.6"}
 RIVALS = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
@@ -21,7 +21,9 @@ def run(options: Options, store: Store) -> Section:
     neighbors = (PAPER_NEIGHBORS, 8) if options.quick else NEIGHBORS
     studies = {problem: run_study(store, problem, options.n_seeds, neighbors=neighbors) for problem in LEVELS}
     claims = tuple(
-        better_claim(studies[problem], f"HNE bears noise better than locally linear rivals (not in the paper). {words}.", RIVALS)
+        better_claim(
+            studies[problem], f"HNE bears noise better than locally linear rivals (not in the paper). {words}.", RIVALS
+        )
         for problem, words in LEVELS.items()
     )
     problem = "noise 0.3"
@@ -31,7 +33,9 @@ def run(options: Options, store: Store) -> Section:
     strips = strips_picture({LEVELS[problem]: study for problem, study in studies.items()})
     pictures = (
         Picture(save(figure, options.output, "noisy"), f"Noise of 0.3 (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4."),
-        Picture(save(strips, options.output, "noisy-errors"), f"Errors of {options.n_seeds} seeds a level, a dot a seed."),
+        Picture(
+            save(strips, options.output, "noisy-errors"), f"Errors of {options.n_seeds} seeds a level, a dot a seed."
+        ),
     )
     tables = tuple(table for problem, words in LEVELS.items() for table in study_tables(studies[problem], words))
     return Section("noisy", TITLE, TEXT, claims, pictures, tables, f"{options.n_seeds} seeds of each level.")

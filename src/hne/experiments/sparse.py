@@ -12,8 +12,8 @@ from hne.experiments._summaries import better_claim, study_tables
 
 TITLE = "Sparse data: Swiss roll of 300 samples"
 TEXT = (
-    "So few samples that neighbors along the strip are hardly nearer than the next turn. The paper spreads them evenly and "
-    "shows one roll; here are many, and rolls sampled at random as well, which are harder."
+    "So few samples that neighbors along the strip are hardly nearer than the next turn. The paper spreads them "
+    "evenly and shows one roll; here are many, and rolls sampled at random as well, which are harder."
 )
 RIVALS = ("LLE", "HLLE", "LLC", "LTSA", "MLLE")
 KINDS = {"even": "roll, spread evenly", "random": "roll, at random"}
@@ -32,14 +32,17 @@ def run(options: Options, store: Store) -> Section:
     pictures = [
         Picture(
             save(_picture(store, problem), options.output, f"sparse-{kind}"),
-            f"{problem[0].upper()}{problem[1:]}, 300 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4. Color is the true place, "
-            "hue along and lightness across the strip; each embedding is turned and scaled to the true strip.",
+            f"{problem[0].upper()}{problem[1:]}, 300 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4. Color is "
+            "the true place, hue along and lightness across the strip; each embedding is turned and scaled to the "
+            "true strip.",
         )
         for kind, problem in KINDS.items()
     ]
     titles = {"Spread evenly": studies["even"], "At random": studies["random"]}
     strips = save(strips_picture(titles), options.output, "sparse-errors")
-    pictures.append(Picture(strips, f"Errors on {options.n_seeds} rolls of each kind, a dot a roll; the mark is the median."))
+    pictures.append(
+        Picture(strips, f"Errors on {options.n_seeds} rolls of each kind, a dot a roll; the mark is the median.")
+    )
     tables = tuple(table for title, study in titles.items() for table in study_tables(study, title))
     return Section("sparse", TITLE, TEXT, tuple(claims), tuple(pictures), tables, f"{options.n_seeds} seeds of each.")
 

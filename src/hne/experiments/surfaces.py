@@ -1,8 +1,8 @@
 """Figure "sparse and weak": two surfaces of 150 samples in all, joined by nine points."""
 
+from dataclasses import replace
 from typing import Any
 
-from hne import plots
 from hne._types import FloatArray
 from hne.datasets import Dataset
 from hne.experiments._cells import Store
@@ -15,8 +15,8 @@ from hne.experiments._summaries import better_claim, study_tables
 
 TITLE = "Sparse and weakly connected: 2-Surfaces"
 TEXT = (
-    "Two bent surfaces of 70 samples each, hanging together by nine points on a line. A good picture shows two sheets and the "
-    "thread between them; the error is that of each surface within itself."
+    "Two bent surfaces of 70 samples each, hanging together by nine points on a line. A good picture shows two "
+    "sheets and the thread between them; the error is that of each surface within itself."
 )
 RIVALS = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
 
@@ -24,16 +24,20 @@ RIVALS = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
 def run(options: Options, store: Store) -> Section:
     """Measure errors within the surfaces, and whether they overlap."""
     study = run_study(store, "surfaces", options.n_seeds)
-    says = "On two sparse surfaces joined by a thread HNE keeps both and the thread, where LLE, HLLE, CLLE, LLC and LTSA do not."
+    says = "HNE keeps two sparse surfaces and the thread between them, where LLE, HLLE, CLLE, LLC and LTSA do not."
     picture = Picture(
         save(_picture(store), options.output, "surfaces"),
-        f"2-Surfaces of 150 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4: two surfaces and, gray, the nine points that join "
-        "them. Axes of the embeddings are stretched to their panels.",
+        f"2-Surfaces of 150 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4: two surfaces and, gray, the nine "
+        "points that join them. Axes of the embeddings are stretched to their panels.",
     )
-    strips = save(strips_picture({"2-Surfaces": study}, xlabel="error within a surface"), options.output, "surfaces-errors")
+    strips = save(
+        strips_picture({"2-Surfaces": study}, xlabel="error within a surface"), options.output, "surfaces-errors"
+    )
     pictures = (picture, Picture(strips, f"Mean error within the two surfaces, {options.n_seeds} seeds, a dot a seed."))
     tables = (*study_tables(study, "Error within the surfaces"), _overlaps(study))
-    return Section("surfaces", TITLE, TEXT, (better_claim(study, says, RIVALS),), pictures, tables, f"{options.n_seeds} seeds.")
+    return Section(
+        "surfaces", TITLE, TEXT, (better_claim(study, says, RIVALS),), pictures, tables, f"{options.n_seeds} seeds."
+    )
 
 
 def _overlaps(study: Study) -> Table:
@@ -45,7 +49,9 @@ def _overlaps(study: Study) -> Table:
         )
         for method in study.methods
     )
-    note = "Share of a sample's five nearest in the embedding that belong to the other surface: 0 says that they are apart."
+    note = (
+        "Share of a sample's five nearest in the embedding that are of the other surface; 0 says that they are apart."
+    )
     return Table("Overlap of the surfaces", ("method", f"k = {PAPER_NEIGHBORS}", "at its best k"), rows, note)
 
 
@@ -60,8 +66,6 @@ def _picture(store: Store) -> Any:
 
 def _without_chart(data: Dataset) -> Dataset:
     """The data as if nothing were known about coordinates: one chart for both surfaces would tear at the thread."""
-    from dataclasses import replace
-
     return replace(data, chart=data.chart[:, :0], chart_names=())
 
 

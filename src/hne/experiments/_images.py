@@ -1,0 +1,113 @@
+"""Which images the experiments use: the originals where a folder has them, else the rendered ones."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from hne.datasets import (
+    Dataset,
+    find_statue_faces,
+    find_teapot_file,
+    load_statue_faces,
+    load_teapots,
+    make_faces,
+    make_teapots,
+)
+from hne.exceptions import InputError
+from hne.experiments._records import Options
+
+FULL_SIZE = 64
+QUICK_FACES = 300
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images by where they come from, so that a process can load them itself; equal by content, not by path."""
+
+    family: str  # "faces" or "teapots"
+    digest: str  # of the file, or "rendered"
+    count: int | None = None  # so many, spread evenly over the file; None for all
+    path: str | None = field(default=None, repr=False, compare=False)
+
+    def load(self) -> Dataset:
+        """The images; a process loads them once."""
+        return _loaded(self)
+
+    @property
+    def is_original(self) -> bool:
+        """Whether they are those of the paper."""
+        return self.path is not None
+
+    @property
+    def name(self) -> str:
+        """For file names."""
+        kind = "original" if self.is_original else "rendered"
+        return f"{kind} {self.family} {'all' if self.count is None else self.count}"
+
+    @property
+    def title(self) -> str:
+        """For captions."""
+        return self.load().name
+
+    @property
+    def scale(self) -> float:
+        """Lengths of these images times this are lengths of full-size ones: of halved faces, 2."""
+        shape = self.load().image_shape or (FULL_SIZE,)
+        return FULL_SIZE / shape[0] if self.family == "faces" else 1.0
+
+    @property
+    def words(self) -> str:
+        """What was used, in a sentence."""
+        if not self.is_original:
+            return f"Images: {self.title}, made by this package; the originals were not given (--data)."
+        halved = (
+            f" Every second pixel of both axes; lengths are multiplied by {self.scale:g}." if self.scale != 1 else ""
+        )
+        return f"Images: {self.title}, the originals.{halved}"
+
+
+def find_faces(options: Options) -> Images:
+    """The statue faces, or rendered heads."""
+    path = None if options.data is None else find_statue_faces(_checked_folder(options.data))
+    if path is None:
+        return Images("faces", "rendered", QUICK_FACES if options.quick else None)
+    return Images("faces", _digest(path), path=str(path))
+
+
+def find_teapots(options: Options, count: int | None = None) -> Images:
+    """The teapots, or rendered ones where there is no file or it has fewer."""
+    path = None if options.data is None else find_teapot_file(_checked_folder(options.data))
+    if path is not None:
+        images = Images("teapots", _digest(path), count, str(path))
+        if count is None or len(replace(images, count=None).load()) >= count:
+            return images
+    return Images("teapots", "rendered", count)
+
+
+def _checked_folder(folder: Path) -> Path:
+    if not folder.expanduser().is_dir():
+        msg = f"data must be a folder with the original images, got '{folder}'. Leave it away for rendered ones."
+        raise InputError(msg)
+    return folder.expanduser()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def _loaded(images: Images) -> Dataset:
+    if images.family == "faces":
+        return make_faces(images.count or 698) if images.path is None else load_statue_faces(images.path)
+    if images.path is None:
+        return make_teapots(images.count or 400)
+    return _taken(load_teapots(images.path), images.count)
+
+
+def _taken(data: Dataset, count: int | None) -> Dataset:
+    """So many samples, spread evenly."""
+    rows = np.arange(len(data)) if count is None else np.arange(count) * len(data) // count
+    return replace(data, X=data.X[rows], chart=data.chart[rows], labels=data.labels[rows])

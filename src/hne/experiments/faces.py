@@ -1,0 +1,151 @@
+"""Figure "statue faces": images of a head under two pose angles and one light, by all methods at k = 5, 6 and 8."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hne import plots
+from hne.datasets import Dataset
+from hne.experiments._cells import Cell, Store
+from hne.experiments._images import Images, find_faces
+from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
+from hne.experiments._pictures import save
+from hne.experiments._records import Claim, Options, Picture, Section, Table
+from hne.experiments._summaries import verdict_of
+from hne.metrics import affine_errors
+
+TITLE = "Statue faces"
+TEXT = (
+    "Images of a head that differ in two pose angles and the direction of the light. A good embedding in three "
+    "dimensions has all three as coordinates: R^2 tells what share of an angle an affine map of the embedding "
+    "explains."
+)
+NEIGHBORS = (5, 6, 8)
+PICTURE_METHODS = ("LLE", "LLC", "LTSA", "MLLE", *VARIANTS)
+RIVALS = ("LLE", "LLC", "LTSA", "MLLE")
+
+Values = dict[str, Any]
+
+
+def run(options: Options, store: Store) -> Section:
+    """Embed the faces in two dimensions for the pictures and in three for the angles."""
+    images = find_faces(options)
+    data = images.load()
+    neighbors = NEIGHBORS[1:2] if options.quick else NEIGHBORS
+    planes = store.measured(
+        "pictures", [_plane_cell(images, method, k) for k in neighbors for method in PICTURE_METHODS]
+    )
+    spaces = store.measured("angles", [_angles_cell(images, method, k) for k in neighbors for method in ALL])
+    found = {
+        k: dict(zip(PICTURE_METHODS, planes[place * len(PICTURE_METHODS) :], strict=False))
+        for place, k in enumerate(neighbors)
+    }
+    explained = {k: dict(zip(ALL, spaces[place * len(ALL) :], strict=False)) for place, k in enumerate(neighbors)}
+    pictures = tuple(
+        Picture(save(_picture(data, found[k], k), options.output, f"faces-k{k}"), _caption(images, k))
+        for k in neighbors
+    )
+    tables = tuple(_table(data, explained, reg) for reg in (DEFAULT, AUTHORS))
+    claims = (_claim(data, explained, DEFAULT), _claim(data, explained, AUTHORS))
+    return Section("faces", TITLE, TEXT, claims, pictures, tables, images.words)
+
+
+def _plane_cell(images: Images, method: str, k: int) -> Cell:
+    return Cell(f"{images.name} plane {method} k={k}", embed_in_plane, (images, method, k))
+
+
+def _angles_cell(images: Images, method: str, k: int) -> Cell:
+    return Cell(f"{images.name} angles {method} k={k}", explain_angles, (images, method, k))
+
+
+def embed_in_plane(images: Images, method: str, k: int) -> Values:
+    """Coordinates for a picture."""
+    tried = attempt(method, images.load().X, k)
+    return {"failure": tried.failure} if tried.Y is None else {"Y": tried.Y.tolist()}
+
+
+def explain_angles(images: Images, method: str, k: int) -> dict[str, Values]:
+    """R^2 of each angle from the embedding in three dimensions, for both choices of reg."""
+    data, explained = images.load(), {}
+    for reg in (DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,):
+        tried = attempt(method, data.X, k, n_components=3, reg=reg)
+        explained[reg] = (
+            {"failure": tried.failure} if tried.Y is None else {"R2": (1 - affine_errors(tried.Y, data.chart)).tolist()}
+        )
+    return explained
+
+
+def _of(explained: dict[str, Values], reg: str) -> Values:
+    """The values of a method; one without reg has the same for all."""
+    values: Values = explained.get(reg, explained[DEFAULT])
+    return values
+
+
+def _table(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], reg: str) -> Table:
+    header = ("method", *(f"k = {k}: {name}" for k in explained for name in data.chart_names))
+    rows = []
+    for method in ALL:
+        cells = [method]
+        for of_k in explained.values():
+            values = _of(of_k[method], reg)
+            cells += [f"{value:.2f}" for value in values["R2"]] if "R2" in values else ["-"] * len(data.chart_names)
+        rows.append(tuple(cells))
+    failures = {
+        f"{method} at k = {k}: {_of(of_k[method], reg)['failure']}"
+        for k, of_k in explained.items()
+        for method in ALL
+        if "failure" in _of(of_k[method], reg)
+    }
+    return Table(
+        f"R^2 of the angles from three coordinates: {REG_WORDS[reg]}", header, tuple(rows), " ".join(sorted(failures))
+    )
+
+
+def _claim(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], reg: str) -> Claim:
+    outcomes, sentences = [], []
+    for k, of_k in explained.items():
+        means = {
+            method: float(np.mean(_of(of_k[method], reg)["R2"]))
+            for method in (*RIVALS, *VARIANTS)
+            if "R2" in _of(of_k[method], reg)
+        }
+        ran = [rival for rival in RIVALS if rival in means]
+        outcomes += [means[variant] > means[rival] for variant in VARIANTS for rival in ran if variant in means]
+        sentences.append(f"k = {k}: {', '.join(f'{method} {value:.2f}' for method, value in means.items())}.")
+    return Claim(
+        f"HNE arranges the faces by pose and light more clearly than LLE, LLC, LTSA and MLLE ({REG_WORDS[reg]}).",
+        f"Mean R^2 of {len(data.chart_names)} angles from three coordinates. {' '.join(sentences)}",
+        verdict_of(outcomes),
+        f"{len(data)} images, {len(explained)} k",
+    )
+
+
+def _caption(images: Images, k: int) -> str:
+    return (
+        f"{images.title}, k = {k}, reg = 1e-4: two coordinates, some images drawn at their points; color is the pan "
+        "angle. Axes are stretched to their panels."
+    )
+
+
+def _picture(data: Dataset, found: dict[str, Values], k: int) -> Any:
+    figure, grid = plots.pyplot().subplots(2, 4, figsize=(14, 7.2), layout="constrained")
+    pan = data.chart[:, list(data.chart_names).index("pan")]
+    colors = plots.value_colors(pan)
+    pictures = data.X.reshape(-1, *data.image_shape)
+    zoom = 30 / data.image_shape[0]
+    for axes, method in zip(_places(grid, len(found)), found, strict=True):
+        values = found[method]
+        if "failure" in values:
+            plots.empty_panel(axes, values["failure"], title=f"{method}, k = {k}: failed")
+        else:
+            plots.image_panel(axes, np.array(values["Y"]), colors, pictures, title=f"{method}, k = {k}", zoom=zoom)
+    return figure
+
+
+def _places(grid: Any, count: int) -> Sequence[Any]:
+    """Rivals in the first row, variants in the second; what stays empty is taken away."""
+    axes = list(grid.ravel())
+    for unused in axes[count:]:
+        unused.remove()
+    return axes[:count]
