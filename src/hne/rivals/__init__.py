@@ -1,6 +1,7 @@
-"""Other methods for the same task, under one call: LLE, MLLE, HLLE, LTSA of scikit-learn."""
+"""Other methods for the same task, under one call: scikit-learn's LLE, MLLE, HLLE and LTSA, and CLLE."""
 
 from hne.rivals._call import rival_embedding
+from hne.rivals._clle import CLLE
 from hne.rivals._methods import METHODS, RIVALS, Rival
 
-__all__ = ["METHODS", "RIVALS", "Rival", "rival_embedding"]
+__all__ = ["CLLE", "METHODS", "RIVALS", "Rival", "rival_embedding"]

@@ -6,12 +6,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from hne._embed import at_places
-from hne._threads import library_threads, thread_count
-from hne._types import FloatArray
-from hne._validation import check_choice, check_matrix, check_samples, check_settings
+from hne._types import FloatArray, Settings
+from hne._validation import check_choice
+from hne.rivals._answers import check_answer
+from hne.rivals._checks import check_common, check_places
+from hne.rivals._clle import clle, warn_of_clle
 from hne.rivals._locally_linear import sklearn_embedding
-from hne.rivals._methods import METHODS, RIVALS
+from hne.rivals._methods import METHODS, RIVALS, Rival
 
 __all__ = ["rival_embedding"]
 
@@ -32,7 +33,7 @@ def rival_embedding(
 
     Parameters
     ----------
-    method : {"lle", "mlle", "hlle", "ltsa"}
+    method : {"lle", "mlle", "hlle", "ltsa", "clle"}
         The method: a name of `METHODS`; `RIVALS` tells more of each.
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
@@ -44,7 +45,8 @@ def rival_embedding(
         Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
         "hlle" and "ltsa" use none: see `RIVALS[method].uses_reg`.
     random_state : int, RandomState or None, default=0
-        Start of the iterative eigensolver, which runs from some thousands of samples on.
+        Which samples the parts of "clle" share; and the start of the iterative eigensolver, which runs from some
+        thousands of samples on.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, None for one unless joblib says otherwise.
 
@@ -74,7 +76,7 @@ def rival_embedding(
     True
     """
     rival = RIVALS[check_choice("method", method, METHODS)]
-    settings = check_settings(
+    settings = check_common(
         {
             "n_neighbors": n_neighbors,
             "n_components": n_components,
@@ -84,8 +86,14 @@ def rival_embedding(
         }
     )
     rival.check_neighbors(settings)
-    samples = check_samples(check_matrix(X), settings)
-    distinct, _, places, settings = at_places(samples, settings)
-    with library_threads(thread_count(settings.n_jobs)):
-        Y = sklearn_embedding(rival, places, settings)
-    return Y[distinct.place]
+    distinct, _, places = check_places(X, settings)
+    return _coordinates(rival, places, settings)[distinct.place]
+
+
+def _coordinates(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
+    if rival.name == "clle":
+        found, pairs = clle(X, settings)
+        Y = check_answer(rival, pairs.vectors, found.pieces, settings)
+        warn_of_clle(found, pairs, settings)
+        return Y
+    return sklearn_embedding(rival, X, settings)

@@ -15,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from hne._notices import _frames_up
 from hne._pieces import connected_pieces
+from hne._threads import library_threads, thread_count
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import RivalError
 from hne.rivals._answers import check_answer, warn_of_pieces
@@ -30,6 +31,11 @@ STAND_IN_MAX = 8_000
 
 def sklearn_embedding(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
     """Embed distinct samples by scikit-learn; its warnings are passed on, each once."""
+    with library_threads(thread_count(settings.n_jobs)):
+        return _embedded(rival, X, settings)
+
+
+def _embedded(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
     search, pieces = _neighborhoods(X, settings)
     solvers = _solvers(len(X))
     logger.info("%s: %s eigensolver, %s neighbor search", rival.label, solvers[0], search)
