@@ -65,7 +65,10 @@ def test_every_module_says_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
-@pytest.mark.parametrize("module", ["hne", "hne.datasets", "hne.metrics", "hne.rivals", "hne.plots", "hne.experiments", "hne.exceptions", "hne.cli"])
+@pytest.mark.parametrize(
+    "module",
+    ["hne", "hne.datasets", "hne.metrics", "hne.rivals", "hne.plots", "hne.experiments", "hne.exceptions", "hne.cli"],
+)
 def test_public_names_exist_are_sorted_and_documented(module):
     public = importlib.import_module(module)
     assert list(public.__all__) == sorted(public.__all__)

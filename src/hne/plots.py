@@ -180,7 +180,7 @@ def empty_panel(axes: Any, reason: str, title: str = "") -> Any:
 
     axes.set_title(title, fontsize=11, loc="left")
     style = {"ha": "center", "va": "center", "fontsize": 8, "color": "#5f6368"}
-    axes.text(0.5, 0.5, fill(reason, 38), transform=axes.transAxes, **style)
+    axes.text(0.5, 0.5, fill(reason, 32), transform=axes.transAxes, **style)
     axes.set_facecolor("#f6f6f6")
     return _bare(axes)
 

@@ -1,6 +1,6 @@
 """Embeddings and errors -> the pictures that several experiments share, written whole to the output folder."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -97,14 +97,13 @@ def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str
         len(studies),
         2,
         sharex=True,
-        sharey=True,
         squeeze=False,
         layout="constrained",
         figsize=(9.5, 0.5 + len(studies) * (0.5 + 0.24 * len(methods))),
     )
     for (title, study), (at_paper, at_best) in zip(studies.items(), grid, strict=True):
         _strips(at_paper, study, dict.fromkeys(methods, PAPER_NEIGHBORS), reg)
-        _strips(at_best, study, {method: study.best_k(method, reg) for method in methods}, reg)
+        _strips(at_best, study, {method: study.best_k(method, reg) for method in methods}, reg, is_chosen=True)
         at_paper.set_title(f"{title}, k = {PAPER_NEIGHBORS}", fontsize=10, loc="left")
         at_best.set_title("each at its best k", fontsize=10, loc="left")
     for axes in grid[-1]:
@@ -112,8 +111,8 @@ def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str
     return figure
 
 
-def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str) -> None:
-    """One panel: the errors of all seeds, a vertical mark at the median."""
+def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, is_chosen: bool = False) -> None:
+    """One panel: the errors of all seeds, a vertical mark at the median; k beside where each method has its own."""
     for row, (method, k) in enumerate(neighbors.items()):
         errors = study.of(method, k, reg)
         color = METHOD_COLORS.get(method, RIVAL_COLOR)
@@ -124,11 +123,12 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str) -> 
         middle = median(errors)
         if not isinf(middle):
             axes.vlines(max(middle, LOWEST_ERROR), row - 0.42, row + 0.42, color=color, linewidth=2.4)
-        text = f"k = {k}" if ran else "failed"
+        text = (f"k = {k}" if is_chosen else "") if ran else "failed"
         axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8, color="#5f6368")
     axes.set_xscale("log")
     axes.set_xlim(LOWEST_ERROR * 0.8, 1.3)
-    axes.set_xticks([0.001, 0.01, 0.1, 1], [".001 or less", ".01", ".1", "1"])
+    axes.set_xticks([0.001, 0.01, 0.1, 1], ["≤ .001", ".01", ".1", "1"])
+    axes.minorticks_off()
     axes.set_yticks(range(len(neighbors)), list(neighbors))
     axes.set_ylim(len(neighbors) - 0.4, -0.6)
     axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
@@ -136,13 +136,5 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str) -> 
     axes.tick_params(length=0, labelsize=8.5)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    for label, method in zip(axes.get_yticklabels(), neighbors, strict=True):
-        label.set_fontweight("bold" if method in VARIANTS else "normal")
-
-
-def bars(axes: Any, names: Sequence[str], values: Sequence[float], faded: Sequence[float]) -> None:
-    """Horizontal bars a method with their numbers; behind them, outlined, the second values."""
-    colors = [METHOD_COLORS.get(name, RIVAL_COLOR) for name in names]
-    places = np.arange(len(names))
-    axes.barh(places, faded, color="none", edgecolor=colors, linewidth=1, height=0.72)
-    axes.barh(places, values, color=colors, height=0.5)
+    for label in axes.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in VARIANTS else "normal")

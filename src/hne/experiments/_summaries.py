@@ -1,6 +1,6 @@
 """A study -> its tables, and the verdict about "HNE does better than ..."."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hne.experiments._methods import AUTHORS, DEFAULT, REG_WORDS, VARIANTS, has_reg
 from hne.experiments._records import FAILS, HOLDS, IN_PART, Claim, Table
@@ -42,6 +42,22 @@ def _study_table(study: Study, title: str, reg: str) -> Table:
     return Table(f"{title}: {REG_WORDS[reg]}", tuple(header), tuple(rows), note)
 
 
+def measure_tables(study: Study, measures: Mapping[str, str]) -> tuple[Table, ...]:
+    """A table for each further measure and each choice of reg; `measures` are names with how to read them."""
+    return tuple(
+        _measure_table(study, name, note, reg) for name, note in measures.items() for reg in (DEFAULT, AUTHORS)
+    )
+
+
+def _measure_table(study: Study, name: str, note: str, reg: str) -> Table:
+    rows = tuple(
+        (method, *(spread(study.of(method, k_of(method), reg, name)) for k_of in _settings(study, reg)))
+        for method in study.methods
+    )
+    header = ("method", f"k = {PAPER_NEIGHBORS}", "at the k of least error")
+    return Table(f"{name[0].upper()}{name[1:]}: {REG_WORDS[reg]}", header, rows, note)
+
+
 def _settings(study: Study, reg: str) -> tuple[Setting, Setting]:
     return lambda _: PAPER_NEIGHBORS, lambda method: study.best_k(method, reg)
 
@@ -56,23 +72,32 @@ def _won(study: Study, variant: str, rival: str, k_of: Setting, reg: str) -> str
 
 def better_claim(study: Study, says: str, rivals: Sequence[str], reg: str = DEFAULT) -> Claim:
     """Judge that the variants do better than these rivals, at the paper's k and with each method at its best."""
-    settings = dict(zip((f"At k = {PAPER_NEIGHBORS}", "Each at its best k"), _settings(study, reg), strict=True))
-    sentences, won = [], []
-    for words, k_of in settings.items():
-        ran = [rival for rival in rivals if not is_failed(study.of(rival, k_of(rival), reg))]
-        medians = ", ".join(f"{one} {number(median(study.of(one, k_of(one), reg)))}" for one in (*ran, *VARIANTS))
-        sentences.append(f"{words}, median error {medians}.")
-        failed = [rival for rival in rivals if rival not in ran]
-        if failed:
-            sentences.append(f"{', '.join(failed)} failed on every seed there.")
-        for variant in VARIANTS:
-            ours = study.of(variant, k_of(variant), reg)
-            counts = {rival: wins(ours, study.of(rival, k_of(rival), reg)) for rival in ran}
-            won += [count >= CLEARLY * study.n_seeds for count in counts.values()]
-            told = ", ".join(f"{rival} on {count}" for rival, count in counts.items())
-            sentences.append(f"{variant} does better than {told}.")
-    measured = " ".join(sentences)
-    return Claim(says, measured, verdict_of(won), f"{study.n_seeds} seeds")
+    at_paper, at_best = _settings(study, reg)
+    first, won = _compared(study, rivals, at_paper, reg)
+    second, won_at_best = _compared(study, rivals, at_best, reg)
+    measured = f"At k = {PAPER_NEIGHBORS} {first}; with each method at its best k {second}."
+    return Claim(says, measured, verdict_of([*won, *won_at_best]), f"{study.n_seeds} seeds")
+
+
+def _compared(study: Study, rivals: Sequence[str], k_of: Setting, reg: str) -> tuple[str, list[bool]]:
+    """Whom all variants, some, or none of them clearly do better than, in words, and the outcome of each pair."""
+    ran = [rival for rival in rivals if not is_failed(study.of(rival, k_of(rival), reg))]
+    beaten = {rival: [_clearly_better(study, variant, rival, k_of, reg) for variant in VARIANTS] for rival in ran}
+    by_count = {
+        "all three versions do better than": [rival for rival, won in beaten.items() if all(won)],
+        "some than": [rival for rival, won in beaten.items() if any(won) and not all(won)],
+        "none than": [rival for rival, won in beaten.items() if not any(won)],
+    }
+    told = ", ".join(f"{words} {' and '.join(whom)}" for words, whom in by_count.items() if whom)
+    failed = [rival for rival in rivals if rival not in ran]
+    unable = f", {' and '.join(failed)} cannot run" if failed else ""
+    medians = ", ".join(f"{one} {number(median(study.of(one, k_of(one), reg)))}" for one in (*VARIANTS, *ran))
+    return f"{told}{unable} (medians {medians})", [outcome for won in beaten.values() for outcome in won]
+
+
+def _clearly_better(study: Study, variant: str, rival: str, k_of: Setting, reg: str) -> bool:
+    ours, theirs = study.of(variant, k_of(variant), reg), study.of(rival, k_of(rival), reg)
+    return wins(ours, theirs) >= CLEARLY * study.n_seeds
 
 
 def verdict_of(outcomes: Sequence[bool]) -> str:

@@ -6,12 +6,11 @@ from typing import Any
 from hne._types import FloatArray
 from hne.datasets import Dataset
 from hne.experiments._cells import Store
-from hne.experiments._methods import DEFAULT
 from hne.experiments._pictures import label_colors, methods_picture, save, strips_picture
-from hne.experiments._records import Options, Picture, Section, Table
-from hne.experiments._statistics import number, spread
-from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, Study, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, study_tables
+from hne.experiments._records import Options, Picture, Section
+from hne.experiments._statistics import number
+from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
+from hne.experiments._summaries import better_claim, measure_tables, study_tables
 
 TITLE = "Sparse and weakly connected: 2-Surfaces"
 TEXT = (
@@ -19,6 +18,9 @@ TEXT = (
     "sheets and the thread between them; the error is that of each surface within itself."
 )
 RIVALS = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
+MEASURES = {
+    "overlap": "Share of the five nearest in the embedding that are of the other surface: 0 says that they are apart."
+}
 
 
 def run(options: Options, store: Store) -> Section:
@@ -34,25 +36,10 @@ def run(options: Options, store: Store) -> Section:
         strips_picture({"2-Surfaces": study}, xlabel="error within a surface"), options.output, "surfaces-errors"
     )
     pictures = (picture, Picture(strips, f"Mean error within the two surfaces, {options.n_seeds} seeds, a dot a seed."))
-    tables = (*study_tables(study, "Error within the surfaces"), _overlaps(study))
+    tables = (*study_tables(study, "Error within the surfaces"), *measure_tables(study, MEASURES))
     return Section(
         "surfaces", TITLE, TEXT, (better_claim(study, says, RIVALS),), pictures, tables, f"{options.n_seeds} seeds."
     )
-
-
-def _overlaps(study: Study) -> Table:
-    rows = tuple(
-        (
-            method,
-            spread(study.of(method, PAPER_NEIGHBORS, DEFAULT, "overlap")),
-            spread(study.of(method, study.best_k(method), DEFAULT, "overlap")),
-        )
-        for method in study.methods
-    )
-    note = (
-        "Share of a sample's five nearest in the embedding that are of the other surface; 0 says that they are apart."
-    )
-    return Table("Overlap of the surfaces", ("method", f"k = {PAPER_NEIGHBORS}", "at its best k"), rows, note)
 
 
 def _picture(store: Store) -> Any:
