@@ -189,7 +189,7 @@ def _draw_links(axes: Any, points: FloatArray, links: IndexArray, color: str = L
     """Thin lines from each point to its neighbors, in the plane or in space."""
     starts, ends = np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()
     segments = list(np.stack([points[starts], points[ends]], axis=1))
-    style = {"colors": color, "linewidths": 0.5, "alpha": 0.5, "zorder": 1}
+    style: dict[str, Any] = {"colors": color, "linewidths": 0.5, "alpha": 0.5, "zorder": 1}
     if points.shape[1] == 2:
         from matplotlib.collections import LineCollection
 

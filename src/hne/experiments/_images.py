@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hne._types import FloatArray
 from hne.datasets import (
     Dataset,
     find_statue_faces,
@@ -67,6 +68,11 @@ class Images:
             f" Every second pixel of both axes; lengths are multiplied by {self.scale:g}." if self.scale != 1 else ""
         )
         return f"Images: {self.title}, the originals.{halved}"
+
+
+def pictures_of(data: Dataset) -> FloatArray:
+    """The samples as pictures, (n, rows, columns) or with three channels at the end."""
+    return data.X.reshape(len(data), *(data.image_shape or ()))
 
 
 def find_faces(options: Options) -> Images:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hne import plots
 from hne._files import make_folder, whole_file
-from hne._types import FloatArray
+from hne._types import FloatArray, IndexArray
 from hne.datasets import Dataset
 from hne.experiments._methods import DEFAULT, VARIANTS
 from hne.experiments._statistics import median, number
@@ -37,7 +37,7 @@ def save(figure: Any, output: Path, name: str) -> str:
     return file
 
 
-def label_colors(labels: FloatArray) -> FloatArray:
+def label_colors(labels: IndexArray) -> FloatArray:
     """A color for each group, gray for what joins them."""
     palette = np.array([[0, 114, 178], [213, 94, 0], [0, 158, 115], [204, 121, 167], [230, 159, 0]]) / 255
     colors: FloatArray = np.where((labels < 0)[:, None], 0.45, palette[labels % len(palette)])

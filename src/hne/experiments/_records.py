@@ -60,7 +60,7 @@ class Section:
     settings: str = ""  # what decides over the numbers: seeds, data, whether it was a quick run
 
     def __str__(self) -> str:
-        return f"{len(self.claims)} claims, {len(self.pictures)} pictures, {len(self.tables)} tables"
+        return f"claims {len(self.claims)}, pictures {len(self.pictures)}, tables {len(self.tables)}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for a file."""

@@ -4,6 +4,7 @@ import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from hne import plots
 from hne._files import make_folder, whole_file
@@ -51,9 +52,13 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _run(name: str, options: Options) -> Section:
-    module = importlib.import_module(f"hne.experiments.{name}")
-    section: Section = module.run(options, Store(options.output / RESULTS / name, options.n_jobs))
+    section: Section = experiment(name).run(options, Store(options.output / RESULTS / name, options.n_jobs))
     return section
+
+
+def experiment(name: str) -> ModuleType:
+    """The module of an experiment."""
+    return importlib.import_module(f"hne.experiments.{name}")
 
 
 def _write_section(section: Section, output: Path) -> None:

@@ -60,3 +60,12 @@ def spread(errors: Sequence[float]) -> str:
         return "failed"
     low, middle, high = quartiles(errors)
     return f"{number(middle)} ({number(low)}-{number(high)})"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["LLE"]), listed(["LLE", "LTSA", "LLC"])
+    ('LLE', 'LLE, LTSA and LLC')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hne.experiments._methods import AUTHORS, DEFAULT, REG_WORDS, VARIANTS, has_reg
 from hne.experiments._records import FAILS, HOLDS, IN_PART, Claim, Table
-from hne.experiments._statistics import is_failed, median, number, spread, wins
+from hne.experiments._statistics import is_failed, listed, median, number, spread, wins
 from hne.experiments._studies import PAPER_NEIGHBORS, Study
 
 # A variant does better than a rival if it does on this share of the seeds.
@@ -88,9 +88,9 @@ def _compared(study: Study, rivals: Sequence[str], k_of: Setting, reg: str) -> t
         "some than": [rival for rival, won in beaten.items() if any(won) and not all(won)],
         "none than": [rival for rival, won in beaten.items() if not any(won)],
     }
-    told = ", ".join(f"{words} {' and '.join(whom)}" for words, whom in by_count.items() if whom)
+    told = ", ".join(f"{words} {listed(whom)}" for words, whom in by_count.items() if whom)
     failed = [rival for rival in rivals if rival not in ran]
-    unable = f", {' and '.join(failed)} cannot run" if failed else ""
+    unable = f", {listed(failed)} cannot run" if failed else ""
     medians = ", ".join(f"{one} {number(median(study.of(one, k_of(one), reg)))}" for one in (*VARIANTS, *ran))
     return f"{told}{unable} (medians {medians})", [outcome for won in beaten.values() for outcome in won]
 

@@ -8,7 +8,7 @@ import numpy as np
 from hne import plots
 from hne.datasets import Dataset
 from hne.experiments._cells import Cell, Store
-from hne.experiments._images import Images, find_faces
+from hne.experiments._images import Images, find_faces, pictures_of
 from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
 from hne.experiments._pictures import save
 from hne.experiments._records import Claim, Options, Picture, Section, Table
@@ -132,8 +132,8 @@ def _picture(data: Dataset, found: dict[str, Values], k: int) -> Any:
     figure, grid = plots.pyplot().subplots(2, 4, figsize=(14, 7.2), layout="constrained")
     pan = data.chart[:, list(data.chart_names).index("pan")]
     colors = plots.value_colors(pan)
-    pictures = data.X.reshape(-1, *data.image_shape)
-    zoom = 30 / data.image_shape[0]
+    pictures = pictures_of(data)
+    zoom = 30 / pictures.shape[1]
     for axes, method in zip(_places(grid, len(found)), found, strict=True):
         values = found[method]
         if "failure" in values:

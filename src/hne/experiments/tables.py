@@ -1,5 +1,6 @@
 """The paper's tables: how well each method rebuilds images from their neighbors, for five k."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hne.experiments._cells import Cell, Store
@@ -101,7 +102,7 @@ def _table(
     return Table(f"{title}: {images.title}", ("", *(f"k = {k}" for k in neighbors)), tuple(rows), note)
 
 
-def _agreement(images: Images, errors: Errors, paper: dict[str, tuple[float, ...]]) -> Claim:
+def _agreement(images: Images, errors: Errors, paper: Mapping[str, tuple[float, ...]]) -> Claim:
     largest = {
         method: max(abs(a / b - 1) for a, b in zip(errors[method][WITH], paper[method], strict=True))
         for method in REBUILDERS

@@ -7,7 +7,7 @@ import numpy as np
 from hne import plots
 from hne.datasets import Dataset
 from hne.experiments._cells import Cell, Store
-from hne.experiments._images import Images, find_teapots
+from hne.experiments._images import Images, find_teapots, pictures_of
 from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
 from hne.experiments._pictures import save
 from hne.experiments._records import Claim, Options, Picture, Section, Table
@@ -144,7 +144,7 @@ def _picture(data: Dataset, found: dict[str, dict[str, Values]], k: int) -> Any:
         rows, columns, figsize=(3.5 * columns, 3.4 * rows), layout="constrained", squeeze=False
     )
     colors = plots.angle_colors(data.chart[:, 0])
-    pictures = data.X.reshape(-1, *data.image_shape)
+    pictures = pictures_of(data)
     for axes in grid.ravel()[len(found) :]:
         axes.remove()
     for axes, (method, values) in zip(grid.ravel(), found.items(), strict=False):
@@ -156,5 +156,5 @@ def _picture(data: Dataset, found: dict[str, dict[str, Values]], k: int) -> Any:
         ring = np.vstack([Y, Y[:1]])
         axes.plot(*ring.T, color=plots.LINK_COLOR, linewidth=0.8, zorder=1)
         title = f"{method}, k = {k}: order {'right' if one['error'] == 0 else 'wrong by ' + _words(one['error'])}"
-        plots.image_panel(axes, Y, colors, pictures, title=title, n_images=10, zoom=26 / data.image_shape[0])
+        plots.image_panel(axes, Y, colors, pictures, title=title, n_images=10, zoom=26 / pictures.shape[1])
     return figure

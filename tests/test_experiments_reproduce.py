@@ -1,0 +1,120 @@
+"""`hne reproduce`: a page, its pictures, its numbers; resumed where it stopped, refused where it cannot be."""
+
+import json
+import re
+
+import pytest
+
+from hne import plots
+from hne.cli import main
+from hne.exceptions import InputError
+from hne.experiments import EXPERIMENTS, Options, Section, _reproduce, reproduce
+from hne.experiments._cells import Cell
+
+
+def square(number):
+    return number * number
+
+
+def fake(name):
+    """An experiment that measures one cell and draws nothing."""
+
+    class Experiment:
+        @staticmethod
+        def run(options, store):
+            (value,) = store.measured("squares", [Cell("three", square, (3,))])
+            return Section(name, f"Title of {name}", f"value {value}, {options.n_seeds} seeds")
+
+    return Experiment
+
+
+@pytest.fixture
+def fakes(monkeypatch):
+    monkeypatch.setattr(_reproduce, "experiment", fake)
+
+
+def test_all_experiments_are_run_in_the_order_of_the_page(tmp_path, fakes):
+    page = reproduce([], Options(tmp_path, n_seeds=4)).read_text()
+    titles = re.findall(r"<h2 id=.*>Title of (\w+)</h2>", page)
+    assert tuple(titles) == EXPERIMENTS
+    assert "value 9, 4 seeds" in page
+
+
+def test_the_page_keeps_what_earlier_runs_made(tmp_path, fakes):
+    reproduce(["faces"], Options(tmp_path))
+    page = reproduce(["sparse"], Options(tmp_path)).read_text()
+    assert page.index("Title of sparse") < page.index("Title of faces")
+
+
+def test_a_section_that_is_damaged_is_left_out_until_it_is_made_again(tmp_path, fakes):
+    reproduce(["faces"], Options(tmp_path))
+    (tmp_path / "results" / "faces.json").write_text('{"name": "faces"}')
+    assert "Title of faces" not in reproduce(["sparse"], Options(tmp_path)).read_text()
+    assert "Title of faces" in reproduce(["faces"], Options(tmp_path)).read_text()
+
+
+def test_every_name_is_an_experiment_with_a_title():
+    for name in EXPERIMENTS:
+        module = _reproduce.experiment(name)
+        assert module.TITLE
+        assert callable(module.run)
+
+
+def test_an_unknown_name_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match=r"name must be one of neighbors, .*, got 'sparce'\. Leave names away"):
+        reproduce(["sparse", "sparce"], Options(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_experiment_from_the_command_line(tmp_path, capsys):
+    assert main(["reproduce", "neighbors", "--seeds", "2", "--jobs", "1", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().err.endswith(f"wrote {tmp_path / 'index.html'}\n")
+    page = (tmp_path / "index.html").read_text()
+    assert "hne reproduce neighbors --seeds 2" in page
+    assert str(tmp_path) not in page
+    for file in re.findall(r'src="([^"]+)"', page):
+        assert (tmp_path / file).read_bytes().startswith(b"\x89PNG")
+    section = json.loads((tmp_path / "results" / "neighbors.json").read_text())
+    assert section["claims"][0]["seeds"] == "2 seeds"
+
+
+def test_a_failing_rival_is_an_empty_panel(tmp_path, monkeypatch):
+    reasons = []
+    monkeypatch.setattr(plots, "empty_panel", lambda axes, reason, title: reasons.append((title, reason)))
+    assert main(["reproduce", "surfaces", "--seeds", "1", "--jobs", "1", "-o", str(tmp_path)]) == 0
+    (title, reason), *others = reasons
+    assert title == "HLLE: failed"
+    assert "n_neighbors" in reason
+    assert not others
+
+
+def test_help_names_all_experiments(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["reproduce", "--help"])
+    assert ", ".join(EXPERIMENTS) in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_bad_name_is_one_line_and_status_2(tmp_path, capsys):
+    assert main(["reproduce", "rolls", "-o", str(tmp_path / "new")]) == 2
+    assert re.fullmatch(r"hne: name must be one of .*, got 'rolls'\. .*\n", capsys.readouterr().err)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_data_folder_that_is_not_there_is_said_so(tmp_path, capsys):
+    assert main(["reproduce", "faces", "--data", str(tmp_path / "none"), "-o", str(tmp_path / "out")]) == 2
+    assert re.search(r"hne: data must be a folder with the original images, got '.*none'", capsys.readouterr().err)
+
+
+def test_no_seeds_are_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["reproduce", "--seeds", "0"])
+    assert "argument --seeds: must be at least 1, got 0" in capsys.readouterr().err
+
+
+def test_without_matplotlib_nothing_is_begun(tmp_path, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    assert main(["reproduce", "neighbors", "-o", str(tmp_path / "new")]) == 2
+    assert "pictures need matplotlib" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

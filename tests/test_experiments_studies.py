@@ -1,0 +1,150 @@
+"""Studies: errors by method, k, reg and seed, failures among them, and the verdicts that follow."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from hne.datasets import make_clusters, make_two_surfaces
+from hne.experiments._cells import Store
+from hne.experiments._methods import ALL, AUTHORS, DEFAULT, VARIANTS, attempt, has_reg
+from hne.experiments._studies import PROBLEMS, Problem, Study, run_embeddings, run_study
+from hne.experiments._summaries import better_claim, measure_tables, recovered_claim, study_tables
+from hne.metrics import affine_errors
+
+RIVALS = tuple(method for method in ALL if method not in VARIANTS)
+
+
+SMALL = Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
+
+
+def made_up(errors, n_seeds=3):
+    """A study with these errors by method and k, the same for each seed and reg; None for a failure."""
+    rows = []
+    for (method, k), error in errors.items():
+        found = {"failure": "no answer"} if error is None else {"error": error, "overlap": error / 2}
+        rows += [{"method": method, "k": k, "reg": reg, **found} for reg in (DEFAULT, AUTHORS)]
+    methods = tuple(dict.fromkeys(method for method, _ in errors))
+    return Study("made up", n_seeds, (tuple(rows),) * n_seeds, methods)
+
+
+FOUR_METHODS = {
+    ("LLE", 5): 0.5,
+    ("LLE", 6): 0.2,
+    ("HLLE", 5): None,
+    ("HLLE", 6): 0.01,
+    **{(variant, k): error for variant in VARIANTS for k, error in ((5, 0.04), (6, 0.3))},
+}
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_every_method_embeds_a_flat_grid_or_says_why_not(method):
+    grid = np.random.default_rng(0).random((120, 2)) @ [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]]
+    tried = attempt(method, grid, 8)
+    assert tried.failure == ""
+    assert affine_errors(tried.Y, grid[:, :2]).max() < (0.02 if method == "LLC" else 0.005)
+
+
+def test_a_method_that_cannot_run_gives_its_reason():
+    tried = attempt("HLLE", np.random.default_rng(0).random((50, 3)), 5)
+    assert tried.Y is None
+    assert "n_neighbors" in tried.failure
+
+
+def test_the_authors_ridge_is_another_embedding_but_for_methods_without_one():
+    X = make_two_surfaces(150, random_state=1).X
+    for method in ALL:
+        default, authors = (attempt(method, X, 6, reg=reg).Y for reg in (DEFAULT, AUTHORS))
+        assert np.array_equal(default, authors) != has_reg(method)
+
+
+def test_a_study_measures_all_methods_at_all_k_with_both_choices_of_reg(tmp_path, monkeypatch):
+    monkeypatch.setitem(
+        PROBLEMS, "small", Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
+    )
+    study = run_study(Store(tmp_path, n_jobs=1), "small", 2, ("LTSA", "BHNE"), (5, 6))
+    assert [len(rows) for rows in study.rows] == [6, 6]
+    data = make_two_surfaces(60, random_state=1)
+    expected = PROBLEMS["surfaces"].measure(attempt("BHNE", data.X, 6, reg=AUTHORS).Y, data)
+    assert study.of("BHNE", 6, AUTHORS)[1] == expected["error"]
+    assert study.of("BHNE", 6, AUTHORS, "overlap")[1] == expected["overlap"]
+    assert study.of("LTSA", 5, AUTHORS) == study.of("LTSA", 5, DEFAULT)
+
+
+def test_failures_are_infinite_errors_with_a_reason():
+    study = made_up(FOUR_METHODS)
+    assert study.of("HLLE", 5) == [inf] * 3
+    assert study.failure("HLLE", 5) == "no answer"
+    assert study.failure("HLLE", 6) == ""
+
+
+def test_the_best_k_is_that_of_the_lowest_median():
+    study = made_up(FOUR_METHODS)
+    assert [study.best_k(method) for method in ("LLE", "HLLE", "BHNE")] == [6, 6, 5]
+
+
+def test_a_table_has_errors_at_both_settings_and_how_often_each_variant_wins():
+    default, authors = study_tables(made_up(FOUR_METHODS), "Title")
+    assert default.title == "Title: reg = 1e-4, the default of this package"
+    rows = {row[0]: row[1:] for row in default.rows}
+    assert rows["LLE"] == (".50 (.50-.50)", "6", ".20 (.20-.20)", *["3 of 3"] * 6)
+    assert rows["HLLE"] == ("failed", "6", ".010 (.010-.010)", *["-"] * 3, *["0 of 3"] * 3)
+    assert rows["BHNE"][3:] == ("-",) * 6
+    assert len(default.header) == len(default.rows[0])
+    assert "HLLE have no such ridge" in authors.note
+
+
+def test_a_claim_names_whom_all_some_and_none_do_better_than():
+    claim = better_claim(made_up(FOUR_METHODS), "HNE is better.", ("LLE", "HLLE"))
+    assert claim.measured == (
+        "At k = 5 all three versions do better than LLE, HLLE cannot run (medians IHNE .040, RHNE .040, BHNE .040, "
+        "LLE .50); with each method at its best k all three versions do better than LLE, none than HLLE (medians "
+        "IHNE .040, RHNE .040, BHNE .040, LLE .20, HLLE .010)."
+    )
+    assert claim.verdict == "holds in part"
+    assert claim.seeds == "3 seeds"
+
+
+def test_data_is_recovered_below_five_hundredths():
+    claim = recovered_claim({"Made up": made_up(FOUR_METHODS)}, "All unroll it.")
+    assert claim.verdict == "holds"
+    assert "IHNE on 3 (median .040)" in claim.measured
+    worse = {**FOUR_METHODS, ("RHNE", 5): 0.06, ("BHNE", 5): None}
+    assert recovered_claim({"Made up": made_up(worse)}, "All unroll it.").verdict == "does not hold"
+
+
+def test_further_measures_have_their_own_tables():
+    default, _ = measure_tables(made_up(FOUR_METHODS), {"overlap": "How to read it."})
+    assert default.note == "How to read it."
+    assert default.rows[0] == ("LLE", ".25 (.25-.25)", ".10 (.10-.10)")
+
+
+def test_collapsed_clusters_and_heaps_are_both_errors():
+    data = make_clusters(300, random_state=0)
+    measure = PROBLEMS["clusters"].measure
+    true = measure(data.X, data)
+    centers = np.array([data.X[data.labels == label].mean(axis=0) for label in range(5)])
+    points = measure(np.where((data.labels < 0)[:, None], data.X, centers[data.labels]), data)
+    heap = measure(np.random.default_rng(0).random((300, 2)), data)
+    assert true["spread"] == pytest.approx(1)
+    assert true["error"] < 0.05
+    assert points["overlap"] == 0
+    assert points["error"] == pytest.approx(1)
+    assert heap["spread"] > 0.9
+    assert heap["error"] > 0.7
+
+
+def test_a_picture_gets_coordinates_or_the_reason_why_there_are_none(tmp_path, monkeypatch):
+    monkeypatch.setitem(
+        PROBLEMS, "small", Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
+    )
+    found = run_embeddings(Store(tmp_path, n_jobs=1), "small", ("HLLE", "IHNE"), 5)
+    assert "n_neighbors" in found["HLLE"]
+    np.testing.assert_array_equal(found["IHNE"], attempt("IHNE", make_two_surfaces(60).X, 5).Y)
+
+
+@pytest.mark.parametrize("name", list(PROBLEMS))
+def test_every_problem_is_another_one_for_another_seed(name):
+    first, again, other = (PROBLEMS[name].make(seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.X, again.X)
+    assert not np.array_equal(first.X, other.X)
