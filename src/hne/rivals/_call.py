@@ -11,6 +11,7 @@ from hne._validation import check_choice
 from hne.rivals._answers import check_answer
 from hne.rivals._checks import check_common, check_places
 from hne.rivals._clle import clle, warn_of_clle
+from hne.rivals._llc import llc, warn_of_llc
 from hne.rivals._locally_linear import sklearn_embedding
 from hne.rivals._methods import METHODS, RIVALS, Rival
 
@@ -33,7 +34,7 @@ def rival_embedding(
 
     Parameters
     ----------
-    method : {"lle", "mlle", "hlle", "ltsa", "clle"}
+    method : {"lle", "mlle", "hlle", "ltsa", "clle", "llc"}
         The method: a name of `METHODS`; `RIVALS` tells more of each.
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
@@ -45,8 +46,8 @@ def rival_embedding(
         Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
         "hlle" and "ltsa" use none: see `RIVALS[method].uses_reg`.
     random_state : int, RandomState or None, default=0
-        Which samples the parts of "clle" share; and the start of the iterative eigensolver, which runs from some
-        thousands of samples on.
+        Which samples the parts of "clle" share, where the models of "llc" begin, and the start of the iterative
+        eigensolver, which runs from some thousands of samples on.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, None for one unless joblib says otherwise.
 
@@ -91,9 +92,15 @@ def rival_embedding(
 
 
 def _coordinates(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
+    """Coordinates of distinct samples; warnings come after all errors."""
     if rival.name == "clle":
-        found, pairs = clle(X, settings)
-        Y = check_answer(rival, pairs.vectors, found.pieces, settings)
-        warn_of_clle(found, pairs, settings)
+        parts, pairs = clle(X, settings)
+        Y = check_answer(rival, pairs.vectors, parts.pieces, settings)
+        warn_of_clle(parts, pairs, settings)
+        return Y
+    if rival.name == "llc":
+        models = llc(X, settings)
+        Y = check_answer(rival, models.Y, models.pieces, settings)
+        warn_of_llc(models, settings)
         return Y
     return sklearn_embedding(rival, X, settings)

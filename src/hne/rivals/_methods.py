@@ -46,6 +46,7 @@ _ALL = (
     # With one less, the local coordinates and the constant explain any k values: nothing is left to be minimized.
     Rival("ltsa", "LTSA", "Local tangent space alignment", False, lambda d: d + 2, "at least n_components + 2"),
     Rival("clle", "CLLE", "LLE of two overlapping parts", True, lambda _: 1, "at least 1"),
+    Rival("llc", "LLC", "Locally linear coordination", True, lambda _: 1, "at least 1"),
 )
 RIVALS = {rival.name: rival for rival in _ALL}
 METHODS = tuple(RIVALS)
