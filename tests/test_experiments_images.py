@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from hne.experiments import Options
 from hne.experiments._cells import Store
@@ -65,6 +66,12 @@ def test_where_a_file_lies_does_not_matter_for_what_is_kept(tmp_path):
     here, there = (find_teapots(Options(tmp_path, data=folder)) for folder in (tmp_path, file.parent))
     assert here == there
     assert repr(here) == repr(there)
+
+
+def test_images_in_their_own_span_have_the_same_distances(tmp_path):
+    images = find_teapots(Options(tmp_path), 20)
+    assert images.coordinates().shape == (20, 20)
+    np.testing.assert_allclose(pdist(images.coordinates()), pdist(images.load().X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", list(REBUILDERS))

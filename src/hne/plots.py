@@ -148,19 +148,44 @@ def image_panel(
 ) -> Any:
     """Draw an embedding in the plane with some of its images beside their points; return the axes.
 
-    `images` are (n, rows, columns) or (n, rows, columns, 3). Those of points far from each other are drawn, centered
-    at their points, so that they cover the plane and hardly each other.
+    `images` are (n, rows, columns) or (n, rows, columns, 3). Those of points far from each other are drawn, each where
+    there is room near its point and tied to it by a line.
     """
+    from matplotlib.colors import Normalize
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     embedding_panel(axes, Y, colors, title=title, size=9, equal=False)
-    axes.margins(0.09)
-    scaled = (Y - Y.min(axis=0)) / np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny)
-    for place in spread_out(scaled, n_images):
-        picture = OffsetImage(images[place], zoom=zoom, cmap="gray", vmin=0, vmax=1)
+    axes.margins(0.14)
+    low, reach = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny)
+    scaled = (Y - low) / reach
+    chosen = spread_out(scaled, n_images)
+    for place, center in zip(chosen, _rooms(scaled, chosen), strict=True):
+        picture = OffsetImage(images[place], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
         box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0.05"}
-        axes.add_artist(AnnotationBbox(picture, Y[place], frameon=True, pad=0.05, bboxprops=box, zorder=3))
+        line = {"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        frame = {"frameon": True, "pad": 0.05, "bboxprops": box, "arrowprops": line, "zorder": 3}
+        axes.add_artist(AnnotationBbox(picture, Y[place], low + center * reach, **frame))
     return axes
+
+
+def _rooms(points: FloatArray, chosen: IndexArray) -> FloatArray:
+    """Where to put the pictures of the chosen points, in the unit square: of places around each the freest.
+
+    Free is a place far from other pictures first, from points second, and within the square.
+    """
+    angles = np.arange(16) * np.pi / 8
+    around = np.vstack([radius * np.column_stack([np.cos(angles), np.sin(angles)]) for radius in (0.12, 0.17)])
+    placed: list[FloatArray] = []
+    for point in points[chosen]:
+        places = point + around
+        from_points = np.linalg.norm(places[:, None] - points[None], axis=2).min(axis=1)
+        from_pictures = np.full(len(places), 0.3)
+        if placed:
+            from_pictures = np.linalg.norm(places[:, None] - np.array(placed)[None], axis=2).min(axis=1)
+        outside = np.maximum(np.abs(places - 0.5).max(axis=1) - 0.55, 0)
+        free = 3 * np.minimum(from_pictures, 0.17) + np.minimum(from_points, 0.1) - 4 * outside
+        placed.append(places[int(np.argmax(free))])
+    return np.array(placed)
 
 
 def spread_out(points: FloatArray, count: int) -> IndexArray:

@@ -61,17 +61,17 @@ def _angles_cell(images: Images, method: str, k: int) -> Cell:
 
 def embed_in_plane(images: Images, method: str, k: int) -> Values:
     """Coordinates for a picture."""
-    tried = attempt(method, images.load().X, k)
+    tried = attempt(method, images.coordinates(), k)
     return {"failure": tried.failure} if tried.Y is None else {"Y": tried.Y.tolist()}
 
 
 def explain_angles(images: Images, method: str, k: int) -> dict[str, Values]:
     """R^2 of each angle from the embedding in three dimensions, for both choices of reg."""
-    data, explained = images.load(), {}
+    chart, explained = images.load().chart, {}
     for reg in (DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,):
-        tried = attempt(method, data.X, k, n_components=3, reg=reg)
+        tried = attempt(method, images.coordinates(), k, n_components=3, reg=reg)
         explained[reg] = (
-            {"failure": tried.failure} if tried.Y is None else {"R2": (1 - affine_errors(tried.Y, data.chart)).tolist()}
+            {"failure": tried.failure} if tried.Y is None else {"R2": (1 - affine_errors(tried.Y, chart)).tolist()}
         )
     return explained
 

@@ -21,7 +21,7 @@ TEXT = (
     "An image, and what the weights of each method rebuild of it from its neighbors. Below, the same with the image "
     "left out of its own outer layer. The bar under each image is its error, on one scale for a sample."
 )
-N_SHOWN = 3
+N_SHOWN = 2
 
 Row = tuple[list[int], list[float]]  # columns and values of a row of weights
 
@@ -54,7 +54,7 @@ def run(options: Options, store: Store) -> Section:
 
 def rebuilding_rows(images: Images, method: str, k: int, include_self: bool, rows: tuple[int, ...]) -> list[Row]:
     """Weights that rebuild these samples."""
-    weights = rebuilding_weights(method, images.load().X, k, include_self=include_self)
+    weights = rebuilding_weights(method, images.coordinates(), k, include_self=include_self)
     found = [weights[[row]].tocoo() for row in rows]
     return [(one.col.tolist(), one.data.tolist()) for one in found]
 

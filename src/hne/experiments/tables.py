@@ -69,7 +69,7 @@ def measured_errors(store: Store, images: Images, neighbors: tuple[int, ...]) ->
 
 def mean_errors(images: Images, k: int) -> dict[str, dict[str, float]]:
     """Mean length of x - rebuilt x, with and without samples in their own outer layers."""
-    X = images.load().X
+    X = images.coordinates()
     return {
         method: {
             kind: float(reconstruction_errors(X, rebuilding_weights(method, X, k, include_self=kind == WITH)).mean())

@@ -60,20 +60,19 @@ def run(options: Options, store: Store) -> Section:
 
 def embed_ring(images: Images, k: int) -> dict[str, dict[str, Values]]:
     """Coordinates and order errors of all methods, for both choices of reg."""
-    data = images.load()
     return {
         method: {
-            reg: _embedded(data, method, k, reg) for reg in ((DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,))
+            reg: _embedded(images, method, k, reg) for reg in ((DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,))
         }
         for method in ALL
     }
 
 
-def _embedded(data: Dataset, method: str, k: int, reg: str) -> Values:
-    tried = attempt(method, data.X, k, reg=reg)
+def _embedded(images: Images, method: str, k: int, reg: str) -> Values:
+    tried = attempt(method, images.coordinates(), k, reg=reg)
     if tried.Y is None:
         return {"failure": tried.failure}
-    return {"Y": tried.Y.tolist(), "error": ring_order_error(tried.Y, data.chart[:, 0])}
+    return {"Y": tried.Y.tolist(), "error": ring_order_error(tried.Y, np.deg2rad(images.load().chart[:, 0]))}
 
 
 def _error(values: dict[str, Values], reg: str) -> float | None:
