@@ -2,6 +2,7 @@
 
 from hne.datasets._curves import make_helix, make_trefoil
 from hne.datasets._faces import make_faces
+from hne.datasets._loaders import load_statue_faces, load_teapots
 from hne.datasets._record import Dataset
 from hne.datasets._rolls import make_swiss_hole, make_swiss_roll, make_two_surfaces
 from hne.datasets._solids import make_clusters, make_cube
@@ -10,6 +11,8 @@ from hne.datasets._teapots import make_teapots
 
 __all__ = [
     "Dataset",
+    "load_statue_faces",
+    "load_teapots",
     "make_clusters",
     "make_cube",
     "make_faces",
