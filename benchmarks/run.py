@@ -26,6 +26,7 @@ SECTIONS = (
     "interrupts",
     "approximate",
     "weights",
+    "metrics",
     "cold_start",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")

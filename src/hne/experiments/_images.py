@@ -8,15 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hne._types import FloatArray
-from hne.datasets import (
-    Dataset,
-    find_statue_faces,
-    find_teapot_file,
-    load_statue_faces,
-    load_teapots,
-    make_faces,
-    make_teapots,
-)
+from hne.datasets import Dataset, load_statue_faces, load_teapots, make_faces, make_teapots
+from hne.datasets._loaders import FACES_FILES, TEAPOTS_FILES
 from hne.exceptions import InputError
 from hne.experiments._records import Options
 
@@ -81,7 +74,7 @@ def pictures_of(data: Dataset) -> FloatArray:
 
 def find_faces(options: Options) -> Images:
     """The statue faces, or rendered heads."""
-    path = None if options.data is None else find_statue_faces(_checked_folder(options.data))
+    path = _file_in(options.data, FACES_FILES)
     if path is None:
         return Images("faces", "rendered", QUICK_FACES if options.quick else None)
     return Images("faces", _digest(path), path=str(path))
@@ -89,7 +82,7 @@ def find_faces(options: Options) -> Images:
 
 def find_teapots(options: Options, count: int | None = None) -> Images:
     """The teapots, or rendered ones where there is no file or it has fewer."""
-    path = None if options.data is None else find_teapot_file(_checked_folder(options.data))
+    path = _file_in(options.data, TEAPOTS_FILES)
     if path is not None:
         images = Images("teapots", _digest(path), count, str(path))
         if count is None or len(replace(images, count=None).load()) >= count:
@@ -97,11 +90,15 @@ def find_teapots(options: Options, count: int | None = None) -> Images:
     return Images("teapots", "rendered", count)
 
 
-def _checked_folder(folder: Path) -> Path:
+def _file_in(folder: Path | None, names: tuple[str, ...]) -> Path | None:
+    """The first of these files that the folder has, whatever the case of its letters."""
+    if folder is None:
+        return None
     if not folder.expanduser().is_dir():
         msg = f"data must be a folder with the original images, got '{folder}'. Leave it away for rendered ones."
         raise InputError(msg)
-    return folder.expanduser()
+    files = {path.name.lower(): path for path in sorted(folder.expanduser().iterdir())}
+    return next((files[name] for name in names if name in files), None)
 
 
 def _digest(path: Path) -> str:

@@ -129,7 +129,7 @@ def _claims(images: Images, errors: Errors, neighbors: tuple[int, ...]) -> tuple
         ),
         Claim(
             f"The same with a sample left out of its own outer layer ({images.title}; not in the paper).",
-            f"{_plain_words(errors, neighbors)} Errors: {_told(errors, WITHOUT)}.",
+            f"{_plain_words(errors)} Errors: {_told(errors, WITHOUT)}.",
             verdict_of(_smaller(errors, WITHOUT)),
             seeds,
         ),
@@ -145,18 +145,22 @@ def _smaller(errors: Errors, kind: str) -> list[bool]:
     ]
 
 
-def _plain_words(errors: Errors, neighbors: tuple[int, ...]) -> str:
-    """What leaving the sample out does to each variant, in a sentence each."""
-    sentences = ["Most of the gain was each sample rebuilding itself."]
+def _plain_words(errors: Errors) -> str:
+    """What share of a variant's gain over LLE is left without the sample itself, over all k."""
+    parts = []
     for variant in VARIANTS:
-        without, lle = errors[variant][WITHOUT], errors["LLE"][WITHOUT]
-        times = [w / max(s, 1e-300) for w, s in zip(without, errors[variant][WITH], strict=True)]
-        better = [k for k, ours, theirs in zip(neighbors, without, lle, strict=True) if ours < theirs]
-        sentences.append(
-            f"{variant}'s errors grow {min(times):.1f} to {max(times):.1f} times and are below LLE's at "
-            f"{'every k' if len(better) == len(neighbors) else 'no k' if not better else _ks(better)}."
-        )
-    return " ".join(sentences)
+        gains = [
+            (lle - without) / (lle - itself)
+            for lle, itself, without in zip(
+                errors["LLE"][WITH], errors[variant][WITH], errors[variant][WITHOUT], strict=True
+            )
+        ]
+        low, high = (round(100 * gain) for gain in (min(gains), max(gains)))
+        if high <= 0:
+            parts.append(f"{variant} keeps nothing of its gain over LLE and is worse")
+        else:
+            parts.append(f"{variant} keeps {max(low, 0)} to {high} % of it{', or is worse' if low < 0 else ''}")
+    return f"Much of a sample was rebuilt from itself: {'; '.join(parts)}."
 
 
 def _ks(neighbors: Any) -> str:

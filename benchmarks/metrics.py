@@ -1,0 +1,95 @@
+"""Ranks of neighbors: against scikit-learn's trustworthiness, and all ranks of many samples within little memory."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from runner import BENCHMARKS, Row
+from tables import megabytes, ratio, seconds, table
+
+TITLE = "Quality of an embedding"
+N_COMPARED, N_LARGEST, N_NEIGHBORS = 10_000, 20_000, 5
+RIVAL = "from sklearn.manifold import trustworthiness"
+OURS = "from hne.metrics import coranking, geodesic_quality, rank_quality, trustworthiness"
+# A row: its name, samples, features, what is imported, and what is measured.
+COMPARED = (
+    ("scikit-learn `trustworthiness`", 10, RIVAL, "trustworthiness(X, Y, n_neighbors=5)"),
+    ("`hne.metrics.trustworthiness`", 10, OURS, "trustworthiness(X, Y, 5)"),
+    ("the same, `n_jobs=-1`", 10, OURS, "trustworthiness(X, Y, 5, n_jobs=-1)"),
+    ("scikit-learn `trustworthiness`", 784, RIVAL, "trustworthiness(X, Y, n_neighbors=5)"),
+    ("`hne.metrics.trustworthiness`", 784, OURS, "trustworthiness(X, Y, 5)"),
+    ("the same, `n_jobs=-1`", 784, OURS, "trustworthiness(X, Y, 5, n_jobs=-1)"),
+)
+LARGEST = (
+    ("`rank_quality`", "rank_quality(X, Y, 5, n_jobs=-1)"),
+    ("`coranking`", "coranking(X, Y, n_jobs=-1)"),
+    ("`geodesic_quality`, 200 landmarks", "geodesic_quality(X, Y, n_jobs=-1)"),
+)
+CHILD = """
+import json, sys, time
+from pathlib import Path
+import numpy as np
+{imports}
+from runner import memory_use
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=({n}, {features})) * np.linspace(3, 1, {features})
+Y = X[:, :2] + 0.1 * rng.normal(size=({n}, 2))
+times = []
+Path("/proc/self/clear_refs").write_text("5")
+for _ in range(2):
+    start = time.perf_counter()
+    result = {call}
+    times.append(time.perf_counter() - start)
+row = {{"first": times[0], "seconds": min(times), "peak_bytes": memory_use("VmHWM"), "result": str(result)}}
+print(json.dumps(row))
+"""
+
+
+def measure() -> str:
+    """Measure and return the section as Markdown."""
+    rival: Row = {}
+    lines = []
+    for name, features, imports, call in COMPARED:
+        row = _row(N_COMPARED, features, imports, call)
+        rival = row if imports == RIVAL else rival
+        cells = [f"{row['first']:.3g}", seconds(row), ratio(row, rival), megabytes(row), f"{float(row['result']):.12f}"]
+        lines.append([name, str(features), *cells])
+    compared = table(["", "D", "seconds, first", "again", "times faster", "peak MB", "trustworthiness"], lines)
+    rows = [(name, _row(N_LARGEST, 10, OURS, call)) for name, call in LARGEST]
+    cells_of = [[name, f"{row['first']:.3g}", seconds(row), megabytes(row), row["result"]] for name, row in rows]
+    return "\n".join(
+        [
+            f"## {TITLE}",
+            "",
+            f"Gaussians embedded by two of their D columns with noise, {N_NEIGHBORS} neighbors; each row in a fresh",
+            "process with an empty numba cache: the first call, compiling included where it compiles, and the faster",
+            f"of that and a second. Peak memory of the whole process. n = {N_COMPARED}:",
+            "",
+            compared,
+            "",
+            f"All ranks, exact, n = {N_LARGEST}, D = 10, all cores (an n x n matrix of distances has 3200 MB):",
+            "",
+            table(["", "seconds, first", "again", "peak MB", "result"], cells_of),
+        ]
+    )
+
+
+def _row(n: int, features: int, imports: str, call: str) -> Row:
+    """Measure a call in a fresh process."""
+    print(f"  {call}, n = {n}, {features} features ...", end=" ", file=sys.stderr, flush=True)
+    script = CHILD.format(imports=imports, n=n, features=features, call=call)
+    with tempfile.TemporaryDirectory() as empty:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=BENCHMARKS,
+            env={**os.environ, "NUMBA_CACHE_DIR": empty},
+        )
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    print(f"{row['first']:.2f} s, again {row['seconds']:.2f} s", file=sys.stderr)
+    return row

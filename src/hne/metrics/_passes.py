@@ -1,0 +1,113 @@
+"""X, Y -> what a kernel makes of the ranks of each sample: blocks of rows, on threads, never n x n numbers at once."""
+
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from hne._progress import counted
+from hne._threads import checkpoint, load_unbroken, map_blocks, thread_count
+from hne._types import FloatArray, IndexArray
+from hne._units import units_of
+from hne._validation import check_integer, check_settings
+from hne.exceptions import InputError
+from hne.metrics._pairs import check_rows
+
+logger = logging.getLogger("hne")
+
+Result = TypeVar("Result")
+# A task makes its result of a kernel's module and the squared distances (b, n) of a block in X and in Y.
+Task = Callable[[Any, FloatArray, FloatArray], Result]
+
+KERNELS = {"numpy": "hne.metrics._rows", "numba": "hne.metrics._compiled"}
+# All samples are ranked up to the first number; of more, that many rows, for which a share of 0.5 has a standard error
+# of 0.01 at worst.
+EXACT_MAX_SAMPLES, DEFAULT_SAMPLED = 20_000, 2_500
+# Memory of all blocks that are being worked on, and arrays (b, n) of eight bytes that a kernel has at once.
+BLOCK_BYTES, BLOCK_ARRAYS = 2**26, 8
+# Seconds of NumPy for a feature of a pair of samples, and seconds of NumPy in all from which numba is done first even
+# if it has to be compiled.
+PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is ranked: checked samples in both spaces, and the rows whose ranks are looked at."""
+
+    X: FloatArray
+    Y: FloatArray
+    rows: IndexArray  # ascending
+    n_threads: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.X)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rows are all samples."""
+        return len(self.rows) == self.n_samples
+
+    def standard_error(self, values: FloatArray) -> float:
+        """Standard error of the mean of a value a row, as an estimate of the mean over all samples."""
+        if self.is_exact:
+            return 0.0
+        # Rows are drawn without replacement: what is not left to chance any more does not err.
+        missed = 1 - len(values) / self.n_samples
+        return float(np.sqrt(values.var(ddof=1) * missed / len(values)))
+
+    def blocks(self, task: Task[Result], pair_seconds: float, kernel: str | None = None) -> Any:
+        """Context that gives the results of a task for blocks of rows, in their order."""
+        return _mapped(self, task, kernel or self.choose_kernel(pair_seconds))
+
+    def choose_kernel(self, pair_seconds: float) -> str:
+        """Name the kernel that finishes first, given NumPy's seconds for the ranks of a pair."""
+        n_features = self.X.shape[1] + self.Y.shape[1]
+        seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * n_features)
+        return "numba" if seconds >= NUMBA_MIN_SECONDS else "numpy"
+
+
+@contextmanager
+def _mapped(ranking: Ranking, task: Task[Result], kernel: str) -> Generator[Any, None, None]:
+    module: Any = load_unbroken(KERNELS[kernel])
+    logger.info("ranks: %s kernel, %d of %d samples", kernel, len(ranking.rows), ranking.n_samples)
+    X, Y = module.arranged(ranking.X), module.arranged(ranking.Y)
+    step = max(1, BLOCK_BYTES // (8 * BLOCK_ARRAYS * ranking.n_samples * ranking.n_threads))
+    blocks = [ranking.rows[start : start + step] for start in range(0, len(ranking.rows), step)]
+
+    def of_block(rows: IndexArray) -> Result:
+        checkpoint()
+        return task(module, module.squared_distances(X, rows), module.squared_distances(Y, rows))
+
+    with closing(map_blocks(of_block, blocks, ranking.n_threads)) as results:
+        yield counted("ranks", results, len(blocks))
+
+
+def check_ranking(
+    X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None, min_samples: int = 3
+) -> Ranking:
+    """Return the samples of both spaces and the rows to measure."""
+    samples, embedding = check_rows(X, "X", Y, "Y")
+    settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
+    n = len(samples)
+    if n < min_samples:
+        msg = f"X must have at least {min_samples} samples to rank them, got n_samples={n}. Pass more samples."
+        raise InputError(msg)
+    if n_sampled is not None:
+        check_integer("n_sampled", n_sampled, 2, "Pass None for all samples, up to 20 000")
+        if n_sampled > n:
+            msg = f"n_sampled must be at most n_samples={n}, got {n_sampled}. Pass None or fewer."
+            raise InputError(msg)
+    count = (n if n <= EXACT_MAX_SAMPLES else DEFAULT_SAMPLED) if n_sampled is None else int(n_sampled)
+    rows = np.arange(n)
+    if count < n:
+        rows = np.sort(check_random_state(settings.random_state).permutation(n)[:count])
+    # Squares of what lies near the ends of float64 would overflow or vanish; ranks do not depend on units.
+    ours, others = units_of(samples).of(samples), units_of(embedding).of(embedding)
+    return Ranking(ours, others, rows, thread_count(settings.n_jobs))
