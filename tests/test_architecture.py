@@ -71,7 +71,7 @@ def test_every_module_says_what_it_is(path):
 )
 def test_public_names_exist_are_sorted_and_documented(module):
     public = importlib.import_module(module)
-    assert list(public.__all__) == sorted(public.__all__)
+    assert list(public.__all__) == sorted(public.__all__, key=lambda name: (not name.isupper(), name))
     for name in public.__all__:
         if name != "__version__":
             assert getattr(public, name).__doc__

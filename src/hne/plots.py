@@ -163,7 +163,7 @@ def image_panel(
         picture = OffsetImage(images[place], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
         box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0.05"}
         line = {"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-        frame = {"frameon": True, "pad": 0.05, "bboxprops": box, "arrowprops": line, "zorder": 3}
+        frame: dict[str, Any] = {"frameon": True, "pad": 0.05, "bboxprops": box, "arrowprops": line, "zorder": 3}
         axes.add_artist(AnnotationBbox(picture, Y[place], low + center * reach, **frame))
     return axes
 

@@ -14,7 +14,8 @@ from hne.exceptions import InputError
 from hne.experiments._records import Options
 
 FULL_SIZE = 64
-QUICK_FACES = 300
+# In a quick run; enough to show, too few for the numbers to mean much.
+QUICK_FACES, QUICK_TEAPOTS = 300, 100
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def find_teapots(options: Options, count: int | None = None) -> Images:
         images = Images("teapots", _digest(path), count, str(path))
         if count is None or len(replace(images, count=None).load()) >= count:
             return images
-    return Images("teapots", "rendered", count)
+    return Images("teapots", "rendered", count or (QUICK_TEAPOTS if options.quick else None))
 
 
 def _file_in(folder: Path | None, names: tuple[str, ...]) -> Path | None:
@@ -118,7 +119,7 @@ def _loaded(images: Images) -> Dataset:
 def _in_own_span(images: Images) -> FloatArray:
     # X' = Q R with orthonormal Q, so the rows of R' lie to each other as those of X; no squares that lose digits.
     X = images.load().X
-    coordinates: FloatArray = np.ascontiguousarray(np.linalg.qr((X - X.mean(axis=0)).T, mode="r").T)
+    coordinates: FloatArray = np.ascontiguousarray(np.linalg.qr((X - X.mean(axis=0)).T, mode="reduced").R.T)
     return coordinates
 
 
