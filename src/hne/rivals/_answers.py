@@ -23,8 +23,8 @@ def check_answer(rival: Rival, Y: FloatArray, pieces: Pieces, settings: Settings
         raise RivalError(msg)
     if pieces.count > 1 and _spread_within(Y, pieces) < COLLAPSED:
         msg = (
-            f"method={rival.name!r} needs a connected neighbor graph, got {_counted(pieces)}, each of which it puts at "
-            f"one point. Raise n_neighbors (now {k}), or embed the pieces one by one."
+            f"method={rival.name!r} needs a connected {rival.links}, got {_counted(pieces)}, each of which it "
+            f"puts at one point. Raise n_neighbors (now {k}), or embed the pieces one by one."
         )
         raise RivalError(msg)
     rank = _rank(Y - Y.mean(axis=0))
@@ -41,8 +41,8 @@ def warn_of_pieces(rival: Rival, pieces: Pieces, settings: Settings) -> None:
     """Warn where the neighbor graph is in pieces."""
     if pieces.count > 1:
         msg = (
-            f"the neighbor graph has {_counted(pieces)}: coordinates of method={rival.name!r} may tell them apart and "
-            f"nothing else. Raise n_neighbors (now {settings.n_neighbors}), or embed the pieces one by one."
+            f"the {rival.links} has {_counted(pieces)}: coordinates of method={rival.name!r} may tell them apart "
+            f"and nothing else. Raise n_neighbors (now {settings.n_neighbors}), or embed the pieces one by one."
         )
         warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
 

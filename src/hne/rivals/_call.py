@@ -65,7 +65,8 @@ def rival_embedding(
     Warns
     -----
     DisconnectedGraphWarning
-        The neighbor graph is in several pieces, and coordinates may only tell them apart.
+        The neighbor graph is in several pieces, and coordinates may only tell them apart. scikit-learn's "hlle" and
+        "ltsa" leave a sample out of its own neighborhood: there, one that is nobody's neighbor is a piece, too.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
@@ -17,6 +18,7 @@ from hne._notices import _frames_up
 from hne._pieces import connected_pieces
 from hne._threads import library_threads, thread_count
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings
+from hne._validation._graphs import check_graph
 from hne.exceptions import RivalError
 from hne.rivals._answers import check_answer, warn_of_pieces
 from hne.rivals._methods import Rival
@@ -36,7 +38,8 @@ def sklearn_embedding(rival: Rival, X: FloatArray, settings: Settings) -> FloatA
 
 
 def _embedded(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
-    search, pieces = _neighborhoods(X, settings)
+    search, neighbors = _neighborhoods(X, settings)
+    pieces = _pieces(rival, neighbors)
     solvers = _solvers(len(X))
     logger.info("%s: %s eigensolver, %s neighbor search", rival.label, solvers[0], search)
     for solver, substitute in pairwise(solvers):
@@ -54,8 +57,8 @@ def _solvers(n: int) -> tuple[str, ...]:
     return ("arpack", "dense") if n <= STAND_IN_MAX else ("arpack",)
 
 
-def _neighborhoods(X: FloatArray, settings: Settings) -> tuple[str, Pieces]:
-    """Search of neighbors that finds every sample nearest to itself, and the pieces of the graph it makes."""
+def _neighborhoods(X: FloatArray, settings: Settings) -> tuple[str, NeighborGraph]:
+    """Search of neighbors that finds every sample nearest to itself, and the graph it makes."""
     k = settings.n_neighbors
     for algorithm in ("auto", "kd_tree"):
         search = NearestNeighbors(n_neighbors=k + 1, algorithm=algorithm, n_jobs=settings.n_jobs).fit(X)
@@ -63,8 +66,20 @@ def _neighborhoods(X: FloatArray, settings: Settings) -> tuple[str, Pieces]:
         # Brute force takes differences of squares: a near-copy may come out nearer than the sample itself.
         if (indices[:, 0] == np.arange(len(X))).all():
             break
-    graph = NeighborGraph(indices[:, 1:], distances[:, 1:], algorithm)
-    return algorithm, connected_pieces(graph)
+    return algorithm, NeighborGraph(indices[:, 1:], distances[:, 1:], algorithm)
+
+
+def _pieces(rival: Rival, neighbors: NeighborGraph) -> Pieces:
+    """Samples that hang together in the matrix of the method.
+
+    scikit-learn leaves a sample out of its own neighborhood in HLLE and LTSA: one that is nobody's neighbor has a row
+    of zeros, and takes a coordinate for itself.
+    """
+    if not rival.leaves_out_self:
+        return connected_pieces(neighbors)
+    n, k = neighbors.indices.shape
+    members = csr_array((np.ones(n * k), neighbors.indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return connected_pieces(check_graph(members.T @ members))
 
 
 def _answer(rival: Rival, X: FloatArray, settings: Settings, solver: str, search: str, pieces: Pieces) -> FloatArray:

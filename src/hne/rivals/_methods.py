@@ -17,6 +17,12 @@ class Rival:
     uses_reg: bool  # whether the parameter `reg` changes its answer
     least_neighbors: Callable[[int], int]  # of the number of components
     least_rule: str  # the same in words
+    leaves_out_self: bool = False  # whether a sample is in its neighbors' neighborhoods alone, and not in its own
+
+    @property
+    def links(self) -> str:
+        """What must hang together for the method to have an answer."""
+        return "graph of who is in one neighborhood with whom" if self.leaves_out_self else "neighbor graph"
 
     def check_neighbors(self, settings: Settings) -> None:
         """Raise where neighborhoods are too small for the method."""
@@ -42,9 +48,18 @@ _ALL = (
         # A constant, d slopes and d(d+1)/2 products are taken out of k values, and something must be left.
         lambda d: d * (d + 3) // 2 + 1,
         "more than n_components * (n_components + 3) / 2",
+        leaves_out_self=True,
     ),
-    # With one less, the local coordinates and the constant explain any k values: nothing is left to be minimized.
-    Rival("ltsa", "LTSA", "Local tangent space alignment", False, lambda d: d + 2, "at least n_components + 2"),
+    # With fewer, the local coordinates and the constant explain any k values: nothing is left to be minimized.
+    Rival(
+        "ltsa",
+        "LTSA",
+        "Local tangent space alignment",
+        False,
+        lambda d: d + 2,
+        "at least n_components + 2",
+        leaves_out_self=True,
+    ),
     Rival("clle", "CLLE", "LLE of two overlapping parts", True, lambda _: 1, "at least 1"),
     Rival("llc", "LLC", "Locally linear coordination", True, lambda _: 1, "at least 1"),
 )
