@@ -51,7 +51,7 @@ def _warn_of_pieces(result: Embedding) -> None:
         f"the neighbor graph has {counted}: {TREATMENT[result.settings.pieces]}. See piece_labels_. "
         f"{_advice(result.settings)}."
     )
-    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=frames_up())
 
 
 def _counted(pieces: Pieces, distinct: Distinct, settings: Settings) -> str:
@@ -80,7 +80,7 @@ def warn_of_recall(graph: NeighborGraph) -> None:
         "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
         "neighbors='exact'."
     )
-    warnings.warn(msg, NeighborRecallWarning, stacklevel=_frames_up())
+    warnings.warn(msg, NeighborRecallWarning, stacklevel=frames_up())
 
 
 def warn_of_close_eigenvalues(values: FloatArray, next_value: float, resolution: str = "") -> None:
@@ -91,10 +91,10 @@ def warn_of_close_eigenvalues(values: FloatArray, next_value: float, resolution:
         f"closer than float64 tells apart{resolution}: the embedding is one of many that are equally "
         f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
     )
-    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=_frames_up())
+    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=frames_up())
 
 
-def _frames_up() -> int:
+def frames_up() -> int:
     """Frames between the warning and the first caller outside the package, whichever door was used."""
     frame, level = sys._getframe(1), 1  # noqa: SLF001
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):

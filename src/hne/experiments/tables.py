@@ -6,7 +6,7 @@ from typing import Any
 from hne.experiments._cells import Cell, Store
 from hne.experiments._images import Images, find_faces, find_teapots
 from hne.experiments._methods import VARIANTS
-from hne.experiments._rebuilding import REBUILDERS, rebuilding_weights
+from hne.experiments._rebuilding import ONE_LAYER, REBUILDERS, rebuilding_weights
 from hne.experiments._records import Claim, Options, Section, Table
 from hne.experiments._summaries import verdict_of
 from hne.metrics import reconstruction_errors
@@ -70,13 +70,15 @@ def measured_errors(store: Store, images: Images, neighbors: tuple[int, ...]) ->
 def mean_errors(images: Images, k: int) -> dict[str, dict[str, float]]:
     """Mean length of x - rebuilt x, with and without samples in their own outer layers."""
     X = images.coordinates()
-    return {
-        method: {
+    errors = {}
+    for method in REBUILDERS:
+        of_kind = {
             kind: float(reconstruction_errors(X, rebuilding_weights(method, X, k, include_self=kind == WITH)).mean())
-            for kind in (WITH, WITHOUT)
+            for kind in ((WITH,) if method in ONE_LAYER else (WITH, WITHOUT))
         }
-        for method in REBUILDERS
-    }
+        # One layer never has the sample itself.
+        errors[method] = {WITHOUT: of_kind[WITH], **of_kind}
+    return errors
 
 
 def _table(

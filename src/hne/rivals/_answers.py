@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from hne._notices import _frames_up
+from hne._notices import frames_up
 from hne._types import FloatArray, Pieces, Settings
 from hne.exceptions import DisconnectedGraphWarning, RivalError
 from hne.rivals._methods import Rival
@@ -44,7 +44,7 @@ def warn_of_pieces(rival: Rival, pieces: Pieces, settings: Settings) -> None:
             f"the {rival.links} has {_counted(pieces)}: coordinates of method={rival.name!r} may tell them apart "
             f"and nothing else. Raise n_neighbors (now {settings.n_neighbors}), or embed the pieces one by one."
         )
-        warnings.warn(msg, DisconnectedGraphWarning, stacklevel=_frames_up())
+        warnings.warn(msg, DisconnectedGraphWarning, stacklevel=frames_up())
 
 
 def _counted(pieces: Pieces) -> str:

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._eigen._solve import fix_signs
-from hne._notices import _frames_up
+from hne._notices import frames_up
 from hne._pieces import connected_pieces
 from hne._projection import Span, span_of
 from hne._threads import library_threads, thread_count
@@ -296,7 +296,7 @@ def warn_of_llc(found: Coordination, settings: Settings) -> None:
             f"EM of method='llc' should come to rest, got no end in max_iter={fitted.n_rounds} rounds. "
             "Raise max_iter, raise tol, or lower n_models."
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=_frames_up())
+        warnings.warn(msg, ConvergenceWarning, stacklevel=frames_up())
 
 
 def default_models(n: int, d: int) -> int:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
-from hne._notices import _frames_up
+from hne._notices import frames_up
 from hne._pieces import connected_pieces
 from hne._threads import library_threads, thread_count
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings
@@ -93,7 +93,7 @@ def _answer(rival: Rival, X: FloatArray, settings: Settings, solver: str, search
                 error.add_note(f"scikit-learn warned of it: {category.__name__}: {message}")
             raise
     for message, category in _different(caught):
-        warnings.warn(f"{rival.label} of scikit-learn: {message}", category, stacklevel=_frames_up())
+        warnings.warn(f"{rival.label} of scikit-learn: {message}", category, stacklevel=frames_up())
     warn_of_pieces(rival, pieces, settings)
     return Y
 
