@@ -69,6 +69,9 @@ def page(sections: Sequence[Section], command: str) -> str:
 and over how many data sets. Errors are shares of a true coordinate that no affine map of the embedding explains,
 0 perfect and 1 lost, unless a table says otherwise. A version of HNE does better than a rival if its error is smaller
 on two thirds of the data sets. A claim holds if all that it says was so, in part if at least half of it, else not.</p>
+<p class="dim">LLE, MLLE, HLLE and LTSA are scikit-learn's. Its HLLE and LTSA leave a sample out of its own neighborhood, so
+that one which is nobody's neighbor is free to go anywhere, and some of their embeddings go astray on that alone. CLLE
+and LLC are written from their papers.</p>
 <nav aria-label="Experiments">{links}</nav>
 <h2 id="claims">All claims</h2>
 {_tally(sections)}

@@ -55,8 +55,8 @@ PROBLEMS = {
     "roll of 1000, at random": Problem(lambda seed: make_swiss_roll(1000, random_state=seed), _roll_error),
     "hole, spread evenly": Problem(lambda seed: make_swiss_hole(1000, even=True, random_state=seed), _roll_error),
     "hole, at random": Problem(lambda seed: make_swiss_hole(1000, random_state=seed), _roll_error),
-    "noise 0.3": Problem(lambda seed: make_swiss_roll(1000, noise=0.3, random_state=seed), _roll_error),
-    "noise 0.6": Problem(lambda seed: make_swiss_roll(1000, noise=0.6, random_state=seed), _roll_error),
+    "noise 0.3": Problem(lambda seed: make_swiss_roll(600, noise=0.3, random_state=seed), _roll_error),
+    "noise 0.6": Problem(lambda seed: make_swiss_roll(600, noise=0.6, random_state=seed), _roll_error),
     "surfaces": Problem(lambda seed: make_two_surfaces(150, random_state=seed), _surface_errors),
     "clusters": Problem(lambda seed: make_clusters(300, random_state=seed), _cluster_errors),
 }

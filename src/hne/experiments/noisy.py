@@ -9,7 +9,7 @@ from hne.experiments._summaries import better_claim, study_tables
 
 TITLE = "Noise: Swiss rolls off their surface"
 TEXT = (
-    "1000 samples of a Swiss roll with Gaussian noise added to each coordinate, of standard deviation 0.3 and 0.6; "
+    "600 samples of a Swiss roll with Gaussian noise added to each coordinate, of standard deviation 0.3 and 0.6; "
     "the turns are 6.3 apart. The paper has no such experiment, but most data has noise."
 )
 LEVELS = {"noise 0.3": "Noise of 0.3", "noise 0.6": "Noise of 0.6"}
