@@ -8,10 +8,13 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 # One process a core, and one thread a process.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-slow fuzz lint format bench clean
+.PHONY: demo reproduce test test-slow fuzz lint format bench clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png and demo.csv
 	$(BIN)/hne demo
+
+reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
+	$(BIN)/hne reproduce $(or $(OPTIONS),--quick)
 
 test: $(READY)  ## the whole fast suite, documentation examples included
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
@@ -36,7 +39,7 @@ bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth 
 	$(BIN)/python benchmarks/run.py $(SECTIONS)
 
 clean:  ## remove the environment, all caches and the demo's files
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv reproduced
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian keeps venv in a package of its own.
