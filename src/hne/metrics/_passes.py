@@ -1,8 +1,8 @@
 """X, Y -> what a kernel makes of the ranks of each sample: blocks of rows, on threads, never n x n numbers at once."""
 
 import logging
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,8 +28,9 @@ KERNELS = {"numpy": "hne.metrics._rows", "numba": "hne.metrics._compiled"}
 # All samples are ranked up to the first number; of more, that many rows, for which a share of 0.5 has a standard error
 # of 0.01 at worst.
 EXACT_MAX_SAMPLES, DEFAULT_SAMPLED = 20_000, 2_500
-# Memory of all blocks that are being worked on, and arrays (b, n) of eight bytes that a kernel has at once.
-BLOCK_BYTES, BLOCK_ARRAYS = 2**26, 8
+# Memory of all blocks that are being worked on, and arrays (b, n) of eight bytes that a kernel has at once. Four times
+# as much takes longer: fresh memory costs more than what is done in it.
+BLOCK_BYTES, BLOCK_ARRAYS = 2**24, 8
 # Seconds of NumPy for a feature of a pair of samples, and seconds of NumPy in all from which numba is done first even
 # if it has to be compiled.
 PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
@@ -62,9 +63,9 @@ class Ranking:
         missed = 1 - len(values) / self.n_samples
         return float(np.sqrt(values.var(ddof=1) * missed / len(values)))
 
-    def blocks(self, task: Task[Result], pair_seconds: float, kernel: str | None = None) -> Any:
-        """Context that gives the results of a task for blocks of rows, in their order."""
-        return _mapped(self, task, kernel or self.choose_kernel(pair_seconds))
+    def blocks(self, task: Task[Result], pair_seconds: float) -> AbstractContextManager[Iterator[Result]]:
+        """Context that gives the results of a task for blocks of rows, in their order; see `choose_kernel`."""
+        return _mapped(self, task, self.choose_kernel(pair_seconds))
 
     def choose_kernel(self, pair_seconds: float) -> str:
         """Name the kernel that finishes first, given NumPy's seconds for the ranks of a pair."""
@@ -74,7 +75,7 @@ class Ranking:
 
 
 @contextmanager
-def _mapped(ranking: Ranking, task: Task[Result], kernel: str) -> Generator[Any, None, None]:
+def _mapped(ranking: Ranking, task: Task[Result], kernel: str) -> Iterator[Iterator[Result]]:
     module: Any = load_unbroken(KERNELS[kernel])
     logger.info("ranks: %s kernel, %d of %d samples", kernel, len(ranking.rows), ranking.n_samples)
     X, Y = module.arranged(ranking.X), module.arranged(ranking.Y)

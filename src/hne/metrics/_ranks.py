@@ -132,7 +132,8 @@ def trustworthiness(
     """Whether neighbors in the embedding can be trusted to be neighbors in X: 1 yes, near 0.5 at random.
 
     See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
-    On data without ties this is scikit-learn's function of that name, in less time and memory.
+    On data without ties this is scikit-learn's function of that name, in a fraction of the memory, and with few
+    features in less time.
 
     Examples
     --------
