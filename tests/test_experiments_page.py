@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from hne.experiments import Claim, Picture, Section, Table
+from hne.experiments import Claim, Picture, Score, Section, Table
 from hne.experiments._page import page, write_page
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
@@ -14,13 +14,14 @@ HOSTILE = "<script>alert('x')</script> & \"quoted\""
 
 def section_of(text, verdict="holds"):
     return Section(
-        "sparse",
-        f"title {text}",
-        f"text {text}",
-        (Claim(f"says {text}", f"measured {text}", verdict, f"seeds {text}"),),
-        (Picture("figures/a.png", f"caption {text}"),),
-        (Table(f"table {text}", (f"head {text}", "k"), ((f"row {text}", "1"), ("BHNE", "2")), f"note {text}"),),
-        f"settings {text}",
+        name="sparse",
+        title=f"title {text}",
+        text=f"text {text}",
+        claims=(Claim(f"says {text}", f"measured {text}", verdict, f"seeds {text}"),),
+        pictures=(Picture("figures/a.png", f"caption {text}"),),
+        tables=(Table(f"table {text}", (f"head {text}", "k"), ((f"row {text}", "1"), ("BHNE", "2")), f"note {text}"),),
+        scores=(Score(f"kind {text}", "k = 5", 30, {"LLE": "30, 29, 28", "HLLE": "failed"}),),
+        settings=f"settings {text}",
     )
 
 
@@ -47,7 +48,20 @@ class Reader(HTMLParser):
 def test_everything_a_section_has_is_on_the_page():
     read = Reader(page([section_of("plain")], "hne reproduce --quick"))
     words = "".join(read.words)
-    for part in ("title", "text", "says", "measured", "seeds", "caption", "table", "head", "row", "note", "settings"):
+    for part in (
+        "title",
+        "text",
+        "says",
+        "measured",
+        "seeds",
+        "caption",
+        "table",
+        "head",
+        "row",
+        "note",
+        "settings",
+        "kind",
+    ):
         assert f"{part} plain" in words
     assert "hne reproduce --quick" in words
     assert ("img", {"src": "figures/a.png", "alt": "caption plain", "loading": "lazy"}) in read.tags
@@ -80,6 +94,13 @@ def test_verdicts_are_counted(verdict):
 
 def test_our_methods_stand_out_in_tables():
     assert '<tr class="ours"><td>BHNE</td>' in page([section_of("plain")], "")
+
+
+def test_a_scoreboard_counts_over_all_kinds_of_data():
+    words = Reader(page([section_of("one"), section_of("two")], "")).words
+    row = words.index("kind two, k = 5")
+    assert words[row : row + 4] == ["kind two, k = 5", "30", "30, 29, 28", "failed"]
+    assert "better than each rival" not in page([Section(name="a", title="b", text="c")], "")
 
 
 def test_a_section_comes_back_from_its_file():

@@ -23,7 +23,8 @@ def fake(name):
         @staticmethod
         def run(options, store):
             (value,) = store.measured("squares", [Cell("three", square, (3,))])
-            return Section(name, f"Title of {name}", f"value {value}, {options.n_seeds} seeds")
+            text = f"value {value}, {options.n_seeds} seeds"
+            return Section(name=name, title=f"Title of {name}", text=text)
 
     return Experiment
 
@@ -80,7 +81,7 @@ def test_one_experiment_from_the_command_line(tmp_path, capsys):
 
 def test_a_failing_rival_is_an_empty_panel(tmp_path, monkeypatch):
     reasons = []
-    monkeypatch.setattr(plots, "empty_panel", lambda axes, reason, title: reasons.append((title, reason)))
+    monkeypatch.setattr(plots, "empty_panel", lambda axes, reason, title, **_: reasons.append((title, reason)))
     assert main(["reproduce", "surfaces", "--seeds", "1", "--jobs", "1", "-o", str(tmp_path)]) == 0
     (title, reason), *others = reasons
     assert title == "HLLE: failed"

@@ -9,7 +9,7 @@ from hne.datasets import make_clusters, make_two_surfaces
 from hne.experiments._cells import Store
 from hne.experiments._methods import ALL, AUTHORS, DEFAULT, VARIANTS, attempt, has_reg
 from hne.experiments._studies import PROBLEMS, Problem, Study, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, measure_tables, recovered_claim, study_tables
+from hne.experiments._summaries import better_claim, measure_tables, recovered_claim, scores, study_tables
 from hne.metrics import affine_errors
 
 RIVALS = tuple(method for method in ALL if method not in VARIANTS)
@@ -103,6 +103,12 @@ def test_a_claim_names_whom_all_some_and_none_do_better_than():
     )
     assert claim.verdict == "holds in part"
     assert claim.seeds == "3 seeds"
+
+
+def test_scores_count_the_seeds_on_which_each_variant_does_better():
+    first, second = scores(made_up(FOUR_METHODS), "Made up")
+    assert (first.setting, first.better) == ("k = 5", {"LLE": "3, 3, 3", "HLLE": "failed"})
+    assert (second.setting, second.better) == ("best k", {"LLE": "3, 3, 3", "HLLE": "0, 0, 0"})
 
 
 def test_data_is_recovered_below_five_hundredths():

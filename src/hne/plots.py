@@ -161,9 +161,9 @@ def image_panel(
     chosen = spread_out(scaled, n_images)
     for place, center in zip(chosen, _rooms(scaled, chosen), strict=True):
         picture = OffsetImage(images[place], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
-        box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0.05"}
+        box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0"}
         line = {"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-        frame: dict[str, Any] = {"frameon": True, "pad": 0.05, "bboxprops": box, "arrowprops": line, "zorder": 3}
+        frame: dict[str, Any] = {"frameon": True, "pad": 0.0, "bboxprops": box, "arrowprops": line, "zorder": 3}
         axes.add_artist(AnnotationBbox(picture, Y[place], low + center * reach, **frame))
     return axes
 
@@ -199,13 +199,13 @@ def spread_out(points: FloatArray, count: int) -> IndexArray:
     return np.array(chosen, dtype=np.intp)
 
 
-def empty_panel(axes: Any, reason: str, title: str = "") -> Any:
-    """Draw nothing but the reason why there is nothing to draw; return the axes."""
+def empty_panel(axes: Any, reason: str, title: str = "", *, line: int = 32) -> Any:
+    """Draw nothing but the reason why there is nothing to draw, in lines of so many letters; return the axes."""
     from textwrap import fill
 
     axes.set_title(title, fontsize=11, loc="left")
     style = {"ha": "center", "va": "center", "fontsize": 8, "color": "#5f6368"}
-    axes.text(0.5, 0.5, fill(reason, 32), transform=axes.transAxes, **style)
+    axes.text(0.5, 0.5, fill(reason, line), transform=axes.transAxes, **style)
     axes.set_facecolor("#f6f6f6")
     return _bare(axes)
 

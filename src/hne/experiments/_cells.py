@@ -9,7 +9,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from functools import cache
@@ -68,10 +69,14 @@ class Store:
         """Measure the cells at these places, in any order."""
         if len(places) < 2 or effective_n_jobs(self._n_jobs) == 1:
             return (_value_at(place, cells[place].function, cells[place].arguments) for place in places)
-        values: Iterable[tuple[int, Any]] = Parallel(n_jobs=self._n_jobs, return_as="generator_unordered")(
-            delayed(_value_at)(place, cells[place].function, cells[place].arguments) for place in places
-        )
-        return values
+        return self._run_side_by_side(cells, places)
+
+    def _run_side_by_side(self, cells: Sequence[Cell], places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        calls = (delayed(_value_at)(place, cells[place].function, cells[place].arguments) for place in places)
+        with warnings.catch_warnings():
+            # joblib replaces a process that has grown, as by the images that it keeps, and takes that for a leak.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+            yield from Parallel(n_jobs=self._n_jobs, return_as="generator_unordered")(calls)
 
     def _path(self, cell: Cell) -> Path:
         return self._folder / f"{re.sub(r'[^a-zA-Z0-9.=]+', '-', cell.name)}.json"

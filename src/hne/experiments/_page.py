@@ -69,13 +69,14 @@ def page(sections: Sequence[Section], command: str) -> str:
 and over how many data sets. Errors are shares of a true coordinate that no affine map of the embedding explains,
 0 perfect and 1 lost, unless a table says otherwise. A version of HNE does better than a rival if its error is smaller
 on two thirds of the data sets. A claim holds if all that it says was so, in part if at least half of it, else not.</p>
-<p class="dim">LLE, MLLE, HLLE and LTSA are scikit-learn's. Its HLLE and LTSA leave a sample out of its own neighborhood, so
-that one which is nobody's neighbor is free to go anywhere, and some of their embeddings go astray on that alone. CLLE
-and LLC are written from their papers.</p>
+<p class="dim">LLE, MLLE, HLLE and LTSA are scikit-learn's. Its HLLE and LTSA leave a sample out of its own
+neighborhood, so that one which is nobody's neighbor is free to go anywhere, and some of their embeddings go astray on
+that alone. CLLE and LLC are written from their papers.</p>
 <nav aria-label="Experiments">{links}</nav>
 <h2 id="claims">All claims</h2>
 {_tally(sections)}
 {_claims_table(sections)}
+{_scoreboard(sections)}
 {body}
 </main>
 <footer><p>Made by hne {escape(__version__)} with {escape(_versions())}. Numbers of all runs are in the folder
@@ -93,6 +94,21 @@ def _tally(sections: Sequence[Section]) -> str:
 
 def _plural(verdict: str) -> str:
     return {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold"}[verdict]
+
+
+def _scoreboard(sections: Sequence[Section]) -> str:
+    """Who does better how often, over all kinds of data."""
+    found = [score for section in sections for score in section.scores]
+    if not found:
+        return ""
+    rivals = list(dict.fromkeys(rival for score in found for rival in score.better))
+    rows = tuple(
+        (f"{score.kind}, {score.setting}", str(score.n_seeds), *(score.better.get(rival, "") for rival in rivals))
+        for score in found
+    )
+    note = "Three numbers a cell: IHNE, RHNE, BHNE. reg = 1e-4; a method that failed on a seed counts as worse there."
+    title = "On how many data sets the three versions do better than each rival"
+    return _table(Table(title, ("data, setting", "of", *rivals), rows, note))
 
 
 def _claims_table(sections: Sequence[Section]) -> str:

@@ -24,6 +24,9 @@ RIVAL_COLOR = "#5f6368"
 # Errors below are drawn here: nobody sees the difference on a picture, and the axis has logarithms.
 LOWEST_ERROR = 1e-3
 
+# Of the small print in empty panels.
+LETTERS_PER_INCH = 13
+
 Found = Mapping[str, FloatArray | str]
 
 
@@ -64,7 +67,10 @@ def methods_picture(
     plots.space_panel(space, data.X, colors, title=data.name, size=15, view=view)
     for place, (method, Y) in enumerate(found.items()):
         axes = figure.add_subplot(grid[place % rows, 1 + place // rows])
-        draw_attempt(axes, method, Y, data.chart, colors, title_of)
+        if isinstance(Y, str):
+            plots.empty_panel(axes, Y, title=f"{method}: failed", line=int(LETTERS_PER_INCH * panel[0]))
+        else:
+            _draw_embedding(axes, Y, data.chart, colors, title_of(method, Y))
     return figure
 
 
@@ -73,20 +79,10 @@ def error_title(data: Dataset) -> Callable[[str, FloatArray], str]:
     return lambda method, Y: f"{method}: error {number(float(affine_errors(Y, data.chart).mean()))}"
 
 
-def draw_attempt(
-    axes: Any,
-    method: str,
-    Y: FloatArray | str,
-    chart: FloatArray,
-    colors: FloatArray,
-    title_of: Callable[[str, FloatArray], str],
-) -> None:
-    """A method's embedding, turned to the chart where there is one; or an empty panel with the reason."""
-    if isinstance(Y, str):
-        plots.empty_panel(axes, Y, title=f"{method}: failed")
-        return
+def _draw_embedding(axes: Any, Y: FloatArray, chart: FloatArray, colors: FloatArray, title: str) -> None:
+    """An embedding, turned to the chart where there is one, else stretched to its panel."""
     shown = plots.oriented(Y, chart) if chart.shape[1] == Y.shape[1] else Y
-    plots.embedding_panel(axes, shown, colors, title=title_of(method, Y), size=11, equal=bool(chart.shape[1]))
+    plots.embedding_panel(axes, shown, colors, title=title, size=11, equal=bool(chart.shape[1]))
 
 
 def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str = "affine error") -> Any:
@@ -123,7 +119,7 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, 
         middle = median(errors)
         if not isinf(middle):
             axes.vlines(max(middle, LOWEST_ERROR), row - 0.42, row + 0.42, color=color, linewidth=2.4)
-        text = (f"k = {k}" if is_chosen else "") if ran else "failed"
+        text = _beside(k if is_chosen else None, len(ran), len(errors))
         axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8, color="#5f6368")
     axes.set_xscale("log")
     axes.set_xlim(LOWEST_ERROR * 0.8, 1.3)
@@ -138,3 +134,11 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, 
         axes.spines[side].set_visible(False)
     for label in axes.get_yticklabels():
         label.set_fontweight("bold" if label.get_text() in VARIANTS else "normal")
+
+
+def _beside(k: int | None, n_ran: int, n_seeds: int) -> str:
+    """What to write beside a strip: the method's own k, and on how many seeds it failed."""
+    if n_ran == 0:
+        return "failed"
+    failed = f"{n_seeds - n_ran} failed" if n_ran < n_seeds else ""
+    return ", ".join(part for part in (f"k = {k}" if k else "", failed) if part)

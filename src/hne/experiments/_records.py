@@ -48,6 +48,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Score:
+    """Of one kind of data: on how many seeds each variant does better than each rival, in the words of a table."""
+
+    kind: str
+    setting: str  # "k = 5" or "best k"
+    n_seeds: int
+    better: dict[str, str]  # rival -> counts of the three variants
+
+
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """All that one experiment has to show."""
 
@@ -57,6 +67,7 @@ class Section:
     claims: tuple[Claim, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tables: tuple[Table, ...] = ()
+    scores: tuple[Score, ...] = ()
     settings: str = ""  # what decides over the numbers: seeds, data, whether it was a quick run
 
     def __str__(self) -> str:
@@ -73,6 +84,7 @@ class Section:
             **{
                 **values,
                 "claims": tuple(Claim(**claim) for claim in values["claims"]),
+                "scores": tuple(Score(**score) for score in values["scores"]),
                 "pictures": tuple(Picture(**picture) for picture in values["pictures"]),
                 "tables": tuple(
                     Table(**{**table, "header": tuple(table["header"]), "rows": tuple(map(tuple, table["rows"]))})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from hne.experiments._methods import AUTHORS, DEFAULT, REG_WORDS, VARIANTS, has_reg
-from hne.experiments._records import FAILS, HOLDS, IN_PART, Claim, Table
+from hne.experiments._records import FAILS, HOLDS, IN_PART, Claim, Score, Table
 from hne.experiments._statistics import is_failed, listed, median, number, spread, wins
 from hne.experiments._studies import PAPER_NEIGHBORS, Study
 
@@ -40,6 +40,23 @@ def _study_table(study: Study, title: str, reg: str) -> Table:
         unchanged = ", ".join(method for method in study.methods if not has_reg(method))
         note += f" {unchanged} have no such ridge or one that cannot be chosen, and are the same in both tables."
     return Table(f"{title}: {REG_WORDS[reg]}", tuple(header), tuple(rows), note)
+
+
+def scores(study: Study, kind: str) -> tuple[Score, ...]:
+    """How often each variant does better than each rival, at the paper's k and at each method's best."""
+    rivals = [method for method in study.methods if method not in VARIANTS]
+    settings = zip((f"k = {PAPER_NEIGHBORS}", "best k"), _settings(study, DEFAULT), strict=True)
+    return tuple(
+        Score(kind, words, study.n_seeds, {rival: _counts(study, rival, k_of) for rival in rivals})
+        for words, k_of in settings
+    )
+
+
+def _counts(study: Study, rival: str, k_of: Setting) -> str:
+    theirs = study.of(rival, k_of(rival))
+    if is_failed(theirs):
+        return "failed"
+    return ", ".join(str(wins(study.of(variant, k_of(variant)), theirs)) for variant in VARIANTS)
 
 
 def measure_tables(study: Study, measures: Mapping[str, str]) -> tuple[Table, ...]:

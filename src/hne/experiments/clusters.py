@@ -10,7 +10,7 @@ from hne.experiments._pictures import label_colors, methods_picture, save, strip
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._statistics import number
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, measure_tables, study_tables
+from hne.experiments._summaries import better_claim, measure_tables, scores, study_tables
 
 TITLE = "Weak links: 3D-Cluster"
 TEXT = (
@@ -44,7 +44,16 @@ def run(options: Options, store: Store) -> Section:
     file = save(strips, options.output, "clusters-errors")
     pictures.append(Picture(file, f"Errors of {options.n_seeds} seeds, a dot a seed; the mark is the median."))
     tables = (*study_tables(study, "Error of the clusters"), *measure_tables(study, MEASURES))
-    return Section("clusters", TITLE, TEXT, claims, tuple(pictures), tables, f"{options.n_seeds} seeds.")
+    return Section(
+        name="clusters",
+        title=TITLE,
+        text=TEXT,
+        claims=claims,
+        pictures=tuple(pictures),
+        tables=tables,
+        scores=scores(study, "3D-Cluster"),
+        settings=f"{options.n_seeds} seeds.",
+    )
 
 
 def _picture(store: Store, reg: str) -> Any:

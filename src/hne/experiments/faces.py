@@ -48,7 +48,15 @@ def run(options: Options, store: Store) -> Section:
     )
     tables = tuple(_table(data, explained, reg) for reg in (DEFAULT, AUTHORS))
     claims = (_claim(data, explained, DEFAULT), _claim(data, explained, AUTHORS))
-    return Section("faces", TITLE, TEXT, claims, pictures, tables, images.words)
+    return Section(
+        name="faces",
+        title=TITLE,
+        text=TEXT,
+        claims=claims,
+        pictures=pictures,
+        tables=tables,
+        settings=images.words,
+    )
 
 
 def _plane_cell(images: Images, method: str, k: int) -> Cell:

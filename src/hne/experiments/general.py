@@ -6,7 +6,7 @@ from hne.experiments._methods import AUTHORS, REG_WORDS, VARIANTS
 from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import NEIGHBORS, PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, recovered_claim, study_tables
+from hne.experiments._summaries import better_claim, recovered_claim, scores, study_tables
 
 TITLE = "Enough samples: Swiss roll and Swiss hole"
 TEXT = (
@@ -42,7 +42,17 @@ def run(options: Options, store: Store) -> Section:
     caption = f"Errors on the holes of {options.n_seeds} seeds, a dot a seed; the mark is the median."
     pictures.append(Picture(strips, caption))
     tables = tuple(table for title, study in words.items() for table in study_tables(study, title))
-    return Section("general", TITLE, TEXT, tuple(claims), tuple(pictures), tables, f"{options.n_seeds} seeds of each.")
+    won = (score for problem, study in holes.items() for score in scores(study, f"Swiss {problem}"))
+    return Section(
+        name="general",
+        title=TITLE,
+        text=TEXT,
+        claims=tuple(claims),
+        pictures=tuple(pictures),
+        tables=tables,
+        scores=tuple(won),
+        settings=f"{options.n_seeds} seeds of each.",
+    )
 
 
 def _picture(store: Store, problem: str) -> object:

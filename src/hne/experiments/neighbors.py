@@ -49,7 +49,13 @@ def run(options: Options, store: Store) -> Section:
         f"A line jumps if its ends are more than {JUMP:g} apart along the roll; neighbors on the strip are within 8.",
     )
     return Section(
-        "neighbors", TITLE, TEXT, (_claim(data, found, jumps),), (picture,), (table,), f"{options.n_seeds} seeds."
+        name="neighbors",
+        title=TITLE,
+        text=TEXT,
+        claims=(_claim(data, found, jumps),),
+        pictures=(picture,),
+        tables=(table,),
+        settings=f"{options.n_seeds} seeds.",
     )
 
 

@@ -5,7 +5,7 @@ from hne.experiments._cells import Store
 from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import NEIGHBORS, PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, study_tables
+from hne.experiments._summaries import better_claim, scores, study_tables
 
 TITLE = "Noise: Swiss rolls off their surface"
 TEXT = (
@@ -38,4 +38,14 @@ def run(options: Options, store: Store) -> Section:
         ),
     )
     tables = tuple(table for problem, words in LEVELS.items() for table in study_tables(studies[problem], words))
-    return Section("noisy", TITLE, TEXT, claims, pictures, tables, f"{options.n_seeds} seeds of each level.")
+    won = (score for problem in LEVELS for score in scores(studies[problem], f"Swiss roll, {problem}"))
+    return Section(
+        name="noisy",
+        title=TITLE,
+        text=TEXT,
+        claims=claims,
+        pictures=pictures,
+        tables=tables,
+        scores=tuple(won),
+        settings=f"{options.n_seeds} seeds of each level.",
+    )

@@ -49,7 +49,14 @@ def run(options: Options, store: Store) -> Section:
         pictures.append(Picture(save(figure, options.output, f"rebuilt-{images.family}"), caption))
         claims.append(_claim(images, data, rebuilt, shown, k))
     words = f"{N_SHOWN} images of each family, evenly from its beginning to its end."
-    return Section("rebuilt", TITLE, TEXT, tuple(claims), tuple(pictures), (), words)
+    return Section(
+        name="rebuilt",
+        title=TITLE,
+        text=TEXT,
+        claims=tuple(claims),
+        pictures=tuple(pictures),
+        settings=words,
+    )
 
 
 def rebuilding_rows(images: Images, method: str, k: int, include_self: bool, rows: tuple[int, ...]) -> list[Row]:

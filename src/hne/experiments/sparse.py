@@ -8,7 +8,7 @@ from hne.experiments._methods import AUTHORS, REG_WORDS
 from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, study_tables
+from hne.experiments._summaries import better_claim, scores, study_tables
 
 TITLE = "Sparse data: Swiss roll of 300 samples"
 TEXT = (
@@ -44,7 +44,17 @@ def run(options: Options, store: Store) -> Section:
         Picture(strips, f"Errors on {options.n_seeds} rolls of each kind, a dot a roll; the mark is the median.")
     )
     tables = tuple(table for title, study in titles.items() for table in study_tables(study, title))
-    return Section("sparse", TITLE, TEXT, tuple(claims), tuple(pictures), tables, f"{options.n_seeds} seeds of each.")
+    won = (score for kind, problem in KINDS.items() for score in scores(studies[kind], f"Swiss {problem}"))
+    return Section(
+        name="sparse",
+        title=TITLE,
+        text=TEXT,
+        claims=tuple(claims),
+        pictures=tuple(pictures),
+        tables=tables,
+        scores=tuple(won),
+        settings=f"{options.n_seeds} seeds of each.",
+    )
 
 
 def _picture(store: Store, problem: str) -> Any:

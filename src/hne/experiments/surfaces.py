@@ -10,7 +10,7 @@ from hne.experiments._pictures import label_colors, methods_picture, save, strip
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._statistics import number
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, measure_tables, study_tables
+from hne.experiments._summaries import better_claim, measure_tables, scores, study_tables
 
 TITLE = "Sparse and weakly connected: 2-Surfaces"
 TEXT = (
@@ -38,7 +38,14 @@ def run(options: Options, store: Store) -> Section:
     pictures = (picture, Picture(strips, f"Mean error within the two surfaces, {options.n_seeds} seeds, a dot a seed."))
     tables = (*study_tables(study, "Error within the surfaces"), *measure_tables(study, MEASURES))
     return Section(
-        "surfaces", TITLE, TEXT, (better_claim(study, says, RIVALS),), pictures, tables, f"{options.n_seeds} seeds."
+        name="surfaces",
+        title=TITLE,
+        text=TEXT,
+        claims=(better_claim(study, says, RIVALS),),
+        pictures=pictures,
+        tables=tables,
+        scores=scores(study, "2-Surfaces"),
+        settings=f"{options.n_seeds} seeds.",
     )
 
 

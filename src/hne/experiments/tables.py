@@ -54,7 +54,14 @@ def run(options: Options, store: Store) -> Section:
     claims = tuple(claim for images, _, errors, neighbors, *_ in parts for claim in _claims(images, errors, neighbors))
     agreement = tuple(_agreement(images, errors, paper) for images, same, errors, _, paper, _ in parts if same)
     words = " ".join(images.words for images, *_ in parts)
-    return Section("tables", TITLE, TEXT, (*agreement, *claims), (), tables, words)
+    return Section(
+        name="tables",
+        title=TITLE,
+        text=TEXT,
+        claims=(*agreement, *claims),
+        tables=tables,
+        settings=words,
+    )
 
 
 def measured_errors(store: Store, images: Images, neighbors: tuple[int, ...]) -> Errors:

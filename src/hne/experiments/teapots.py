@@ -55,7 +55,15 @@ def run(options: Options, store: Store) -> Section:
     tables = tuple(_table(found, sources, reg) for reg in (DEFAULT, AUTHORS))
     claims = (_few_neighbors_claim(found), _claim(found, DEFAULT), _claim(found, AUTHORS))
     words = " ".join(dict.fromkeys(f"n = {n}: {images.words}" for n, images in sources.items()))
-    return Section("teapots", TITLE, TEXT, claims, tuple(pictures), tables, words)
+    return Section(
+        name="teapots",
+        title=TITLE,
+        text=TEXT,
+        claims=claims,
+        pictures=tuple(pictures),
+        tables=tables,
+        settings=words,
+    )
 
 
 def embed_ring(images: Images, k: int) -> dict[str, dict[str, Values]]:
