@@ -132,13 +132,13 @@ def _claims(images: Images, errors: Errors, neighbors: tuple[int, ...]) -> tuple
     return (
         Claim(
             f"HNE rebuilds images with far smaller errors than LLE and MLLE ({images.title}).",
-            f"As the paper counts, errors at {_ks(neighbors)}: {_told(errors, WITH)}.",
+            f"As the paper counts, errors at k = {neighbors[0]} and {neighbors[-1]}: {_told(errors, WITH)}.",
             verdict_of(_smaller(errors, WITH)),
             seeds,
         ),
         Claim(
             f"The same with a sample left out of its own outer layer ({images.title}; not in the paper).",
-            f"{_plain_words(errors)} Errors: {_told(errors, WITHOUT)}.",
+            f"{_plain_words(errors)} Errors at k = {neighbors[0]} and {neighbors[-1]}: {_told(errors, WITHOUT)}.",
             verdict_of(_smaller(errors, WITHOUT)),
             seeds,
         ),
@@ -172,11 +172,7 @@ def _plain_words(errors: Errors) -> str:
     return f"Much of a sample was rebuilt from itself: {'; '.join(parts)}."
 
 
-def _ks(neighbors: Any) -> str:
-    return f"k = {', '.join(map(str, neighbors))}"
-
-
 def _told(errors: Errors, kind: str) -> str:
     return "; ".join(
-        f"{method} {', '.join(f'{value:.2f}' for value in of_kind[kind])}" for method, of_kind in errors.items()
+        f"{method} {of_kind[kind][0]:.2f}, {of_kind[kind][-1]:.2f}" for method, of_kind in errors.items()
     )
