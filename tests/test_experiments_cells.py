@@ -74,7 +74,7 @@ def test_other_arguments_or_another_function_are_another_cell(tmp_path):
 
 def test_other_code_is_another_cell(tmp_path, monkeypatch):
     Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 1))
-    monkeypatch.setattr(_cells, "_code_digest", lambda: "changed")
+    monkeypatch.setattr(_cells, "code_digest", lambda: "changed")
     Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 1))
     assert CALLS == [0, 0]
 

@@ -54,6 +54,17 @@ def test_a_section_that_is_damaged_is_left_out_until_it_is_made_again(tmp_path, 
     assert "Title of faces" in reproduce(["faces"], Options(tmp_path)).read_text()
 
 
+def test_sections_of_other_code_are_not_shown(tmp_path, fakes, monkeypatch):
+    reproduce(["faces"], Options(tmp_path))
+    monkeypatch.setattr(_reproduce, "code_digest", lambda: "another version")
+    assert "Title of faces" not in reproduce(["sparse"], Options(tmp_path)).read_text()
+
+
+def test_a_quick_run_says_so(tmp_path, fakes):
+    assert "A quick run" in reproduce(["faces"], Options(tmp_path, quick=True)).read_text()
+    assert "A quick run" not in reproduce(["faces"], Options(tmp_path)).read_text()
+
+
 def test_every_name_is_an_experiment_with_a_title():
     for name in EXPERIMENTS:
         module = _reproduce.experiment(name)

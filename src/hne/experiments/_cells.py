@@ -41,7 +41,7 @@ class Cell:
     def fingerprint(self) -> str:
         """Hash of all that decides over the value."""
         own_code = Path(str(sys.modules[self.function.__module__].__file__)).read_bytes()
-        parts = [_code_digest().encode(), own_code, self.function.__name__.encode(), repr(self.arguments).encode()]
+        parts = [code_digest().encode(), own_code, self.function.__name__.encode(), repr(self.arguments).encode()]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
@@ -102,7 +102,7 @@ def _value_at(place: int, function: Callable[..., Any], arguments: tuple[Any, ..
 
 
 @cache
-def _code_digest() -> str:
+def code_digest() -> str:
     """Hash of the package's measuring code and of the libraries' versions."""
     digest = hashlib.sha256(" ".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -3,6 +3,7 @@
 import importlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +11,7 @@ from hne import plots
 from hne._files import make_folder, whole_file
 from hne._progress import stage
 from hne.exceptions import InputError
-from hne.experiments._cells import Store
+from hne.experiments._cells import Store, code_digest
 from hne.experiments._page import write_page
 from hne.experiments._records import Options, Section
 
@@ -28,6 +29,7 @@ EXPERIMENTS = (
     "tables",
 )
 RESULTS = "results"
+QUICK_WORDS = "A quick run: too few data sets and settings for verdicts to mean much."
 
 
 def reproduce(names: Sequence[str], options: Options, command: str = "hne reproduce") -> Path:
@@ -53,7 +55,7 @@ def check_names(names: Sequence[str]) -> None:
 
 def _run(name: str, options: Options) -> Section:
     section: Section = experiment(name).run(options, Store(options.output / RESULTS / name, options.n_jobs))
-    return section
+    return replace(section, settings=f"{section.settings} {QUICK_WORDS}") if options.quick else section
 
 
 def experiment(name: str) -> ModuleType:
@@ -63,16 +65,19 @@ def experiment(name: str) -> ModuleType:
 
 def _write_section(section: Section, output: Path) -> None:
     with whole_file(_file_of(section.name, output)) as temporary:
-        temporary.write_text(json.dumps(section.as_json(), indent=1) + "\n", encoding="utf-8")
+        values = {"code": code_digest(), **section.as_json()}
+        temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
 def _sections(output: Path) -> list[Section]:
-    """The sections that the folder has, in the order of the page; a damaged file is left out until it is made anew."""
+    """The sections that the folder has, in the order of the page: not those that are damaged or of other code."""
     sections = []
     for name in EXPERIMENTS:
         try:
-            sections.append(Section.from_json(json.loads(_file_of(name, output).read_text(encoding="utf-8"))))
-        except (OSError, ValueError, KeyError, TypeError):
+            values = json.loads(_file_of(name, output).read_text(encoding="utf-8"))
+            if values.pop("code") == code_digest():
+                sections.append(Section.from_json(values))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     return sections
 

@@ -173,6 +173,4 @@ def _plain_words(errors: Errors) -> str:
 
 
 def _told(errors: Errors, kind: str) -> str:
-    return "; ".join(
-        f"{method} {of_kind[kind][0]:.2f}, {of_kind[kind][-1]:.2f}" for method, of_kind in errors.items()
-    )
+    return "; ".join(f"{method} {of_kind[kind][0]:.2f}, {of_kind[kind][-1]:.2f}" for method, of_kind in errors.items())
