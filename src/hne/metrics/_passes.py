@@ -17,7 +17,7 @@ from hne._units import units_of
 from hne._validation import check_integer, check_settings
 from hne.exceptions import InputError
 from hne.metrics._pairs import check_rows
-from hne.metrics._products import products, settle
+from hne.metrics._products import Products, products, settle
 from hne.metrics._rows import COUNTED_NEIGHBORS
 
 logger = logging.getLogger("hne")
@@ -40,6 +40,8 @@ PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
 # Features from which products beat differences, and so many more a neighbor. Measured, n = 10 000, us a row: products
 # 40 + 0.3 D, settling them 130 + 10 k; differences 4 D in NumPy and 1.35 D in numba.
 PRODUCT_FEATURES = {"numpy": (50, 3), "numba": (160, 10)}
+# Share of samples above which those that must be measured again cost more than products save: tight clusters far apart.
+MOST_IN_DOUBT = 0.05
 
 
 @dataclass(frozen=True)
@@ -77,22 +79,31 @@ class Ranking:
         With `k`, the task looks only at who the k nearest in either space are, and at their ranks in the other: all
         else need not be exact.
         """
-        return _mapped(self, task, self.choose_kernel(pair_seconds, k), k)
+        return _mapped(self, task, pair_seconds, k)
 
-    def choose_kernel(self, pair_seconds: float, k: int | None = None) -> str:
-        """Name the kernel that finishes first, given NumPy's seconds for the ranks of a pair."""
-        # Products take as long with either.
-        widths = [points.shape[1] for points in (self.X, self.Y) if not pay_products(points, "numpy", k)]
-        seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * sum(widths))
+    def choose_kernel(self, pair_seconds: float, n_features: int) -> str:
+        """Name the kernel that finishes first, given NumPy's seconds for the ranks of a pair, and features to subtract.
+
+        What is done by products takes as long with either.
+        """
+        seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * n_features)
         return "numba" if seconds >= NUMBA_MIN_SECONDS else "numpy"
 
 
-def pay_products(points: FloatArray, kernel: str, k: int | None) -> bool:
+def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
     """Whether distances by products, and some of them again by differences, take less time than all by differences."""
     if k is None:
         return False
     at_least, more = PRODUCT_FEATURES[kernel]
-    return bool(points.shape[1] >= at_least + more * k)
+    return n_features >= at_least + more * k
+
+
+def _products_that_pay(points: FloatArray, k: int | None) -> Products | None:
+    if k is None or not pay_products(points.shape[1], "numpy", k):
+        return None
+    with library_threads(1):
+        space = products(points)
+        return space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
 
 
 @dataclass(frozen=True)
@@ -108,20 +119,28 @@ class Differences:
         return distances
 
 
-@contextmanager
-def _mapped(ranking: Ranking, task: Task[Result], kernel: str, k: int | None) -> Iterator[Iterator[Result]]:
+def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, list[Products | Differences]]:
+    """The kernel's module and the spaces of X and Y, each in the way that takes less time."""
+    pairs = [(points, _products_that_pay(points, k)) for points in (ranking.X, ranking.Y)]
+    kernel = ranking.choose_kernel(pair_seconds, sum(points.shape[1] for points, space in pairs if space is None))
     module: Any = load_unbroken(KERNELS[kernel])
-    X, Y = (
-        products(points) if pay_products(points, kernel, k) else Differences(module, module.arranged(points))
-        for points in (ranking.X, ranking.Y)
-    )
-    kinds = [type(space).__name__.lower() for space in (X, Y)]
+    spaces = [
+        space if space and pay_products(points.shape[1], kernel, k) else Differences(module, module.arranged(points))
+        for points, space in pairs
+    ]
+    kinds = [type(space).__name__.lower() for space in spaces]
     logger.info(
-        "ranks: %s kernel, %d of %d samples, %s in X, %s in Y", kernel, len(ranking.rows), len(ranking.X), *kinds
+        "ranks: %s kernel, %d of %d samples, %s in X, %s in Y", kernel, len(ranking.rows), ranking.n_samples, *kinds
     )
-    is_light = "products" in kinds and k is not None and k <= COUNTED_NEIGHBORS
-    row_bytes = 8 * (PRODUCT_ARRAYS if is_light else BLOCK_ARRAYS) * ranking.n_samples
-    step = max(1, BLOCK_BYTES // (row_bytes * ranking.n_threads))
+    return module, spaces
+
+
+@contextmanager
+def _mapped(ranking: Ranking, task: Task[Result], pair_seconds: float, k: int | None) -> Iterator[Iterator[Result]]:
+    module, (X, Y) = _spaces(ranking, pair_seconds, k)
+    by_products = isinstance(X, Products) or isinstance(Y, Products)
+    arrays = PRODUCT_ARRAYS if by_products and k is not None and k <= COUNTED_NEIGHBORS else BLOCK_ARRAYS
+    step = max(1, BLOCK_BYTES // (8 * arrays * ranking.n_samples * ranking.n_threads))
     blocks = [ranking.rows[start : start + step] for start in range(0, len(ranking.rows), step)]
 
     def of_block(rows: IndexArray) -> Result:

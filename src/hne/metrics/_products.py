@@ -24,6 +24,8 @@ SINGLE, DOUBLE = (float(np.finfo(kind).eps) / 2 for kind in (np.float32, np.floa
 LARGEST_WHOLE = math.isqrt(2**24 // CHUNK)
 # Share of a row from which measuring all of it again costs less than picking out some.
 MOST_PICKED = 0.25
+# Rows of which the center is taken, and by which it is seen whether products are worthwhile.
+CENTER_ROWS, ROWS_TRIED = 1000, 16
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class Products:
     columns: NDArray[np.float32]
     squares: FloatArray  # squared length of each column
     unit: float  # squared length of the samples that is 1 in the columns, a power of two
-    error: float  # of a squared distance, at most, where 1 is the square of the sum of both lengths
+    slacks: FloatArray  # (n,), of which the sum for two samples bounds the error of their squared distance
 
     @property
     def is_exact(self) -> bool:
         """Whether no digit is ever lost."""
-        return self.error == 0.0
+        return not self.slacks.any()
 
     def squared_distances(self, rows: IndexArray) -> FloatArray:
         """Squared distances (b, n) of some samples to all, within their slack; -1 to themselves."""
@@ -53,13 +55,19 @@ class Products:
         distances[np.arange(len(rows)), rows] = -1.0
         return distances
 
-    def slacks(self, rows: IndexArray) -> FloatArray:
-        """How far from a distance by differences a product can be, for each of some samples."""
-        lengths = np.sqrt(self.squares)
-        sums = lengths[rows] + lengths.max()
-        # What is so small that it vanishes in squares is lost on top.
-        slacks: FloatArray = self.error * sums**2 * self.unit + len(self.columns) * np.finfo(np.float64).tiny
-        return slacks
+    def candidates(self, sample: int, distances: FloatArray, k: int) -> IndexArray:
+        """All that may be among the k nearest, given the products of a sample."""
+        slacks = self.slacks[sample] + self.slacks
+        # As many are surely that near, the sample itself among them.
+        limit = np.partition(distances + slacks, k)[k]
+        return np.flatnonzero(distances - slacks <= limit)
+
+    def share_in_doubt(self, k: int) -> float:
+        """Share of all samples that may be, but are not, among the k nearest of one: the median of a few rows."""
+        rows = np.linspace(0, len(self.points) - 1, ROWS_TRIED).astype(np.intp)
+        tried = zip(rows, self.squared_distances(rows), strict=True)
+        n_found = np.median([len(self.candidates(row, distances, k)) for row, distances in tried])
+        return float(n_found - k - 1) / len(self.points)
 
     def measure(self, sample: int, distances: FloatArray, found: IndexArray) -> None:
         """Write the distances by differences of a sample to those found."""
@@ -74,7 +82,8 @@ def products(points: FloatArray) -> Products:
     """Samples made ready for products."""
     n, n_features = points.shape
     is_whole = _is_whole(points)
-    center = np.zeros(n_features) if is_whole else points.mean(axis=0)
+    # Any center will do, and a median is not drawn away by a few that are far from all others.
+    center = np.zeros(n_features) if is_whole else np.median(points[:: 1 + n // CENTER_ROWS], axis=0)
     reach = float(np.maximum(points.max(axis=0) - center, center - points.min(axis=0)).max())
     exponent = 0 if is_whole else math.frexp(reach)[1]
     columns, squares = np.empty((n_features, n), dtype=np.float32), np.zeros(n)
@@ -84,9 +93,12 @@ def products(points: FloatArray) -> Products:
         squares += np.square(columns[chunk], dtype=np.float64).sum(axis=0)
     # With a and b rounded to single, and to first order: the product of a chunk errs by CHUNK SINGLE |a| |b|, of which
     # twice the sum is at most half of that of (|a| + |b|)^2; rounding a and b, by 2 SINGLE of it; sums of squares and
-    # distances by differences, by DOUBLE for each term. The rest is for higher orders and single additions.
-    error = 0.0 if is_whole else (CHUNK / 2 + 4) * SINGLE + (3 * n_features + 20) * DOUBLE
-    return Products(np.ascontiguousarray(points), columns, squares, math.ldexp(1.0, 2 * exponent), error)
+    # distances by differences, by DOUBLE for each term. The rest is for higher orders and single additions. The square
+    # is at most 2 |a|^2 + 2 |b|^2. What is so small that it vanishes in squares is lost on top.
+    error = (CHUNK / 2 + 4) * SINGLE + (3 * n_features + 20) * DOUBLE
+    unit = math.ldexp(1.0, 2 * exponent)
+    slacks = np.zeros(n) if is_whole else 2 * error * squares * unit + n_features * np.finfo(np.float64).tiny
+    return Products(np.ascontiguousarray(points), columns, squares, unit, slacks)
 
 
 def settle(X: Any, Y: Any, rows: IndexArray, in_X: FloatArray, in_Y: FloatArray, k: int) -> None:
@@ -108,10 +120,8 @@ def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatAr
     if space is None:
         return np.array([nearest(of_row, k) for of_row in distances])
     near = np.empty((len(rows), k), dtype=np.intp)
-    for row, (sample, slack) in enumerate(zip(rows, space.slacks(rows), strict=True)):
-        of_row = distances[row]
-        # The k nearest by products are within a slack of the k-th of them; above two slacks, all are farther.
-        found = np.flatnonzero(of_row <= np.partition(of_row, k)[k] + 2 * slack)
+    for row, (sample, of_row) in enumerate(zip(rows, distances, strict=True)):
+        found = space.candidates(sample, of_row, k)
         space.measure(sample, of_row, found)
         near[row] = nearest_of(of_row, found, k)
     return near
@@ -119,12 +129,12 @@ def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatAr
 
 def _settle_ranks(space: Products, rows: IndexArray, distances: FloatArray, others: IndexArray) -> None:
     """Measure the samples that `others` (b, k) names for each row, and all that may be as far as one of them."""
-    for row, (sample, slack) in enumerate(zip(rows, space.slacks(rows), strict=True)):
-        of_row = distances[row]
-        space.measure(sample, of_row, others[row])
+    for sample, of_row, compared in zip(rows, distances, others, strict=True):
+        space.measure(sample, of_row, compared)
+        slacks = space.slacks[sample] + space.slacks
         is_close = np.zeros(len(of_row), dtype=bool)
-        for length in of_row[others[row]]:
-            is_close |= np.abs(of_row - length) <= slack
+        for length in of_row[compared]:
+            is_close |= np.abs(of_row - length) <= slacks
         space.measure(sample, of_row, np.flatnonzero(is_close))
 
 
