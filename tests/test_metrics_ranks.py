@@ -223,13 +223,14 @@ def test_small_data_never_waits_for_a_compiler():
 
 def test_work_decides_about_the_kernel():
     def chosen(n, n_features, pair_seconds):
-        X, Y = np.empty((n, n_features)), np.empty((n, 2))
-        return _passes.Ranking(X, Y, np.arange(n), 1).choose_kernel(pair_seconds)
+        return _passes.Ranking(np.empty((n, 1)), np.empty((n, 1)), np.arange(n), 1).choose_kernel(
+            pair_seconds, n_features
+        )
 
     # scikit-learn's size of the benchmark is done before numba has started; twice as many, or images, are not.
-    assert chosen(10_000, 10, _rows.COUNTING) == "numpy"
-    assert chosen(20_000, 10, _rows.COUNTING) == "numba"
-    assert chosen(10_000, 784, _rows.COUNTING) == "numba"
+    assert chosen(10_000, 12, _rows.COUNTING) == "numpy"
+    assert chosen(20_000, 12, _rows.COUNTING) == "numba"
+    assert chosen(10_000, 786, _rows.COUNTING) == "numba"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def rank_quality(
         )
         raise InputError(msg)
     pair_seconds = COUNTING if k <= COUNTED_NEIGHBORS else SORTING
-    with ranking.blocks(lambda kernel, in_X, in_Y: kernel.neighbor_sums(in_X, in_Y, k), pair_seconds) as blocks:
+    with ranking.blocks(lambda kernel, in_X, in_Y: kernel.neighbor_sums(in_X, in_Y, k), pair_seconds, k) as blocks:
         sums = np.concatenate(list(blocks))
     # The largest sums of ranks that k strangers can have, and k neighbors to keep.
     most = np.array([k * (2 * n - 3 * k - 1) / 2] * 2 + [k])
@@ -132,8 +132,8 @@ def trustworthiness(
     """Whether neighbors in the embedding can be trusted to be neighbors in X: 1 yes, near 0.5 at random.
 
     See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
-    On data without ties this is scikit-learn's function of that name, in a fraction of the memory, and with few
-    features in less time.
+    On data without ties this is scikit-learn's function of that name, in a fraction of the memory and in less
+    time.
 
     Examples
     --------

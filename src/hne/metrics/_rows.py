@@ -41,7 +41,7 @@ def neighbor_sums(in_X: FloatArray, in_Y: FloatArray, k: int) -> Counts:
         return _sums_of_ranks(_ranks(in_X), _ranks(in_Y), k)
     sums = np.empty((len(in_X), 3), dtype=np.int64)
     for row, (to_X, to_Y) in enumerate(zip(in_X, in_Y, strict=True)):
-        near_X, near_Y = _nearest(to_X, k), _nearest(to_Y, k)
+        near_X, near_Y = nearest(to_X, k), nearest(to_Y, k)
         shared = near_X[:, None] == near_Y
         only_X, only_Y = near_X[~shared.any(axis=1)], near_Y[~shared.any(axis=0)]
         sums[row] = _excess(to_X, only_Y, k), _excess(to_Y, only_X, k), k - len(only_X)
@@ -55,10 +55,14 @@ def larger_rank_counts(in_X: FloatArray, in_Y: FloatArray) -> Counts:
     return np.array([np.bincount(row, minlength=n) for row in larger], dtype=np.int64)
 
 
-def _nearest(distances: FloatArray, k: int) -> IndexArray:
+def nearest(distances: FloatArray, k: int) -> IndexArray:
     """The k nearest samples after the sample itself, by distance, then index."""
     limit = np.partition(distances, k)[k]
-    found = np.flatnonzero(distances <= limit)
+    return nearest_of(distances, np.flatnonzero(distances <= limit), k)
+
+
+def nearest_of(distances: FloatArray, found: IndexArray, k: int) -> IndexArray:
+    """The k nearest after the sample itself, all of which are among those found (ascending)."""
     return found[np.argsort(distances[found], kind="stable")[1 : k + 1]]
 
 
