@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -43,29 +44,30 @@ def cells_of(function, count):
 
 
 def test_values_come_in_the_order_of_the_cells(tmp_path):
-    values = Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 3))
+    values = Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(square, 3))
     assert values == [{"square": 0}, {"square": 1}, {"square": 4}]
 
 
 def test_what_a_file_has_is_not_measured_again(tmp_path):
-    first = Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 3))
-    again = Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 4))
+    first = Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(square, 3))
+    again = Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(square, 4))
     assert CALLS == [0, 1, 2, 3]
     assert again[:3] == first
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_stopped(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path, n_jobs=1).measured("squares", cells_of(stop_at_two, 4))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["number-0.json", "number-1.json"]
+        Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(stop_at_two, 4))
+    kept = sorted(path.name for path in (tmp_path / "results" / "fake").iterdir())
+    assert [name[:9] for name in kept] == ["number-0-", "number-1-"]
     CALLS.clear()
     with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path, n_jobs=1).measured("squares", cells_of(stop_at_two, 4))
+        Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(stop_at_two, 4))
     assert CALLS == []
 
 
 def test_other_arguments_or_another_function_are_another_cell(tmp_path):
-    store = Store(tmp_path, n_jobs=1)
+    store = Store(tmp_path, "fake", n_jobs=1)
     assert store.measured("squares", [Cell("one", square, (3,))]) == [{"square": 9}]
     assert store.measured("squares", [Cell("one", square, (4,))]) == [{"square": 16}]
     assert store.measured("squares", [Cell("one", stop_at_two, (4,))]) == [{"square": 16}]
@@ -73,10 +75,24 @@ def test_other_arguments_or_another_function_are_another_cell(tmp_path):
 
 
 def test_other_code_is_another_cell(tmp_path, monkeypatch):
-    Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 1))
+    Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(square, 1))
     monkeypatch.setattr(_cells, "code_digest", lambda: "changed")
-    Store(tmp_path, n_jobs=1).measured("squares", cells_of(square, 1))
+    Store(tmp_path, "fake", n_jobs=1).measured("squares", cells_of(square, 1))
     assert CALLS == [0, 0]
+
+
+@pytest.mark.parametrize("module", _cells.CALLED_BY_CELLS)
+def test_code_that_cells_call_decides_over_their_values(module, tmp_path, monkeypatch):
+    _cells.code_digest.cache_clear()
+    before = _cells.code_digest()
+    copy = tmp_path / "hne"
+    shutil.copytree(_cells.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "experiments" / module).open("a") as stream:
+        stream.write("# changed")
+    monkeypatch.setattr(_cells, "PACKAGE", copy)
+    _cells.code_digest.cache_clear()
+    assert _cells.code_digest() != before
+    _cells.code_digest.cache_clear()
 
 
 def test_drawing_code_decides_over_no_value():
@@ -86,15 +102,16 @@ def test_drawing_code_decides_over_no_value():
 
 @pytest.mark.parametrize("damage", ["", "{", "[1, 2]", '{"fingerprint": "x"}', "\udcff"])
 def test_a_damaged_file_is_as_good_as_none(tmp_path, damage):
-    store = Store(tmp_path, n_jobs=1)
+    store = Store(tmp_path, "fake", n_jobs=1)
     store.measured("squares", cells_of(square, 1))
-    (tmp_path / "number-0.json").write_bytes(damage.encode(errors="surrogateescape"))
+    (file,) = (tmp_path / "results" / "fake").iterdir()
+    file.write_bytes(damage.encode(errors="surrogateescape"))
     assert store.measured("squares", cells_of(square, 1)) == [{"square": 0}]
-    assert json.loads((tmp_path / "number-0.json").read_text())["value"] == {"square": 0}
+    assert json.loads(file.read_text())["value"] == {"square": 0}
 
 
 def test_processes_share_the_work_and_give_the_same_values(tmp_path):
-    values = Store(tmp_path, n_jobs=2).measured("processes", cells_of(process_id, 4))
+    values = Store(tmp_path, "fake", n_jobs=2).measured("processes", cells_of(process_id, 4))
     assert [number for number, _ in values] == [0, 1, 2, 3]
     assert os.getpid() not in {process for _, process in values}
 
@@ -109,13 +126,13 @@ def test_progress_counts_what_is_kept_already_and_hears_nothing_from_inside(tmp_
 
         def end(self, stage, result, seconds): ...
 
-    Store(tmp_path, n_jobs=1).measured("told", cells_of(tell, 1))
+    Store(tmp_path, "fake", n_jobs=1).measured("told", cells_of(tell, 1))
     with _progress.listening(Listener()):
-        Store(tmp_path, n_jobs=1).measured("told", cells_of(tell, 3))
+        Store(tmp_path, "fake", n_jobs=1).measured("told", cells_of(tell, 3))
     assert heard == [("told", 1, 3), ("told", 2, 3), ("told", 3, 3)]
 
 
 def test_a_folder_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(HNEError, match="cannot write"):
-        Store(tmp_path / "file" / "cells", n_jobs=1).measured("squares", cells_of(square, 1))
+        Store(tmp_path / "file", "cells", n_jobs=1).measured("squares", cells_of(square, 1))

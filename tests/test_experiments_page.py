@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -20,7 +21,7 @@ def section_of(text, verdict="holds"):
         claims=(Claim(f"says {text}", f"measured {text}", verdict, f"seeds {text}"),),
         pictures=(Picture("figures/a.png", f"caption {text}"),),
         tables=(Table(f"table {text}", (f"head {text}", "k"), ((f"row {text}", "1"), ("BHNE", "2")), f"note {text}"),),
-        scores=(Score(f"kind {text}", "k = 5", 30, {"LLE": "30, 29, 28", "HLLE": "failed"}),),
+        scores=(Score(f"kind {text}", "k = 5", 30, {"LLE": 3, "BHNE": 29}),),
         settings=f"settings {text}",
     )
 
@@ -99,8 +100,17 @@ def test_our_methods_stand_out_in_tables():
 def test_a_scoreboard_counts_over_all_kinds_of_data():
     words = Reader(page([section_of("one"), section_of("two")], "")).words
     row = words.index("kind two, k = 5")
-    assert words[row : row + 4] == ["kind two, k = 5", "30", "30, 29, 28", "failed"]
-    assert "better than each rival" not in page([Section(name="a", title="b", text="c")], "")
+    assert words[row : row + 4] == ["kind two, k = 5", "30", "3", "29"]
+    assert "On how many data sets" not in page([Section(name="a", title="b", text="c")], "")
+
+
+def test_claims_of_the_paper_are_told_from_further_questions():
+    section = section_of("plain")
+    further = replace(section.claims[0], says="asked next", in_paper=False)
+    text = page([replace(section, claims=(*section.claims, further))], "")
+    assert text.index("The claims of the paper") < text.index("says plain") < text.index("Further questions")
+    assert text.index("Further questions") < text.index("asked next")
+    assert "1 hold, 0 hold in part, 0 do not hold" in text
 
 
 def test_a_section_comes_back_from_its_file():

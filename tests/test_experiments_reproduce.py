@@ -51,7 +51,8 @@ def test_the_page_keeps_what_earlier_runs_made(tmp_path, fakes):
 
 def test_a_section_that_is_damaged_is_left_out_until_it_is_made_again(tmp_path, fakes):
     reproduce(["faces"], Options(tmp_path))
-    (tmp_path / "results" / "faces.json").write_text('{"name": "faces"}')
+    file = tmp_path / "results" / "faces.json"
+    file.write_text(file.read_text().replace('"title": "Title of faces"', '"title": null'))
     assert "Title of faces" not in reproduce(["sparse"], Options(tmp_path)).read_text()
     assert "Title of faces" in reproduce(["faces"], Options(tmp_path)).read_text()
 
@@ -119,6 +120,36 @@ def test_a_bad_name_is_one_line_and_status_2(tmp_path, capsys):
 def test_a_data_folder_that_is_not_there_is_said_so(tmp_path, capsys):
     assert main(["reproduce", "faces", "--data", str(tmp_path / "none"), "-o", str(tmp_path / "out")]) == 2
     assert re.search(r"hne: data must be a folder with the original images, got '.*none'", capsys.readouterr().err)
+
+
+def test_a_data_folder_without_any_images_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match=r"data must be a folder with face_data\.mat or .*, got '.*' without any"):
+        reproduce(["neighbors"], Options(tmp_path / "new", data=tmp_path))
+    (tmp_path / "teapots.mat").write_text("no teapots")
+    with pytest.raises(InputError, match="must be a MAT file"):
+        reproduce(["neighbors"], Options(tmp_path / "new", data=tmp_path))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"n_seeds": 0}, "n_seeds must be at least 1, got 0"), ({"n_jobs": 0}, "n_jobs must be at least 1, got 0")],
+)
+def test_options_are_checked_at_the_door(tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        reproduce([], Options(tmp_path / "new", **options))
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_name_and_paths_may_be_text(tmp_path, fakes):
+    assert reproduce("sparse", Options(str(tmp_path))) == tmp_path / "index.html"
+
+
+def test_sections_say_which_command_made_them(tmp_path, fakes):
+    reproduce(["faces"], Options(tmp_path), "hne reproduce faces")
+    page = reproduce(["sparse"], Options(tmp_path), "hne reproduce sparse").read_text()
+    assert "Made by <code>hne reproduce faces</code>" in page
+    assert "Made by <code>hne reproduce sparse</code>" in page
 
 
 def test_no_seeds_are_refused(capsys):

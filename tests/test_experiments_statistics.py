@@ -2,6 +2,7 @@
 
 from math import inf
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,14 +13,16 @@ from hne.experiments._summaries import verdict_of
 ERRORS = st.lists(st.floats(0, 1) | st.just(inf), min_size=1, max_size=30)
 
 
-def test_quartiles_are_members_of_the_sample():
-    assert quartiles([4, 1, 3, 2, 5]) == (2, 3, 4)
-    assert quartiles([1, 2]) == (1, 1, 1)
+def test_quartiles_are_those_of_numpy_where_nothing_failed():
+    for size in range(1, 12):
+        errors = np.random.default_rng(size).random(size)
+        np.testing.assert_allclose(quartiles(errors), np.quantile(errors, [0.25, 0.5, 0.75]), rtol=1e-14)
 
 
 def test_a_method_that_fails_more_often_than_not_has_failed_in_the_median():
     assert median([0.1, inf, inf]) == inf
     assert median([0.1, 0.2, inf]) == 0.2
+    assert median([0.1, 0.2, inf, inf]) == inf
 
 
 @given(ERRORS)
@@ -34,6 +37,11 @@ def test_who_wins_does_not_lose(ours, random):
     random.shuffle(theirs)
     assert wins(ours, theirs) + wins(theirs, ours) <= len(ours)
     assert wins(ours, ours) == 0
+
+
+def test_errors_that_nobody_can_tell_apart_are_equal():
+    assert wins([0.001], [0.009]) == wins([0.009], [0.001]) == 0
+    assert wins([0.001], [0.02]) == 1
 
 
 def test_whoever_fails_loses_to_whoever_does_not():
@@ -63,7 +71,8 @@ def test_numbers_have_two_digits_that_matter(value, text):
 
 def test_a_cell_says_failed_only_where_nothing_came_out():
     assert spread([inf, inf]) == "failed"
-    assert spread([0.1, inf, inf]) == "failed (.10-failed)"
+    assert spread([0.1, inf, inf]) == "failed (failed-failed)"
+    assert spread([0.1, 0.1, 0.2, inf, inf]) == ".20 (.10-failed)"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ def test_any_affine_image_of_the_ring_is_in_order(seed):
     image = Y @ np.random.default_rng(seed).normal(size=(2, 2)) + 7
     assert ring_order_error(image, angles) == 0.0
     assert ring_order_error(image, 1.0 - angles) == 0.0
-    assert ring_order_error(image, angles + 2 * np.pi * np.arange(80)) == 0.0
+    assert ring_order_error(image, angles[:, None] + 100) == 0.0
+    assert ring_order_error(image, np.rad2deg(angles), period=360) == 0.0
     assert ring_order_error(np.column_stack([image, np.random.default_rng(1).random(80)]), angles) == 0.0
 
 
@@ -84,10 +85,20 @@ def test_a_ring_pressed_flat_has_its_sides_mixed():
         (np.ones((4, 1)), np.arange(4.0), r"^Y must have at least two columns to hold a ring, got 1\. Embed in two"),
         (np.eye(3), np.arange(3.0), r"^Y must have at least 4 samples, .*, got 3\. Pass more samples"),
         (np.eye(4), np.arange(3.0), r"^angles must have as many rows as Y, got 3 and 4\. Pass matching rows"),
-        (np.eye(4), np.eye(4), r"^angles must be one number for each sample, got shape \(4, 4\)\. Pass angles in rad"),
+        (np.eye(4), np.eye(4), r"^angles must be one number for each sample, got shape \(4, 4\)\. Pass one col"),
         (np.eye(4), ["a"] * 4, r"^angles must be one number for each sample"),
         (np.eye(4), [0.0, np.nan, 1.0, 2.0], r"^angles must be finite, got nan in row 1\. Drop such samples"),
-        (np.eye(4), [0.0, 1.0, 2.0, 2 * np.pi], r"^angles must differ modulo 2 pi, got the same for samples 0 and 3"),
+        (
+            np.eye(4),
+            [0.0, 1.0, 2.0, 2 * np.pi],
+            r"^angles must differ modulo the period, got the same for samples 0 and",
+        ),
+        (
+            np.eye(4),
+            [0.0, 90.0, 180.0, 270.0],
+            r"^angles must lie within one turn of period=6\.283, got a range of 27",
+        ),
+        (np.eye(4), ["east", "north", "west", "south"], r"^angles must be one number for each sample, got list of som"),
     ],
 )
 def test_what_is_no_ring_is_refused(Y, angles, message):

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
 from hne._types import FloatArray, IndexArray
-from hne.exceptions import MissingExtraError
+from hne._validation import check_matrix
+from hne.exceptions import InputError, MissingExtraError
 
 __all__ = [
     "angle_colors",
@@ -38,17 +39,20 @@ def pyplot() -> ModuleType:
 
 
 def position_colors(chart: FloatArray) -> FloatArray:
-    """Color each sample by two coordinates: hue by the first, lightness by the second; (n, 3) RGB."""
-    low, high = chart.min(axis=0), chart.max(axis=0)
-    along, across = ((chart - low) / np.where(high > low, high - low, 1.0)).T[:2]
-    hue = value_colors(along)
-    shade = (0.6 + 0.4 * across)[:, None]
-    colors: FloatArray = hue * shade
+    """Color each sample by one or two coordinates: hue by the first, lightness by the second; (n, 3) RGB."""
+    places = check_matrix(chart, "chart")
+    hue = value_colors(places[:, 0])
+    if places.shape[1] == 1:
+        return hue
+    low, high = places[:, 1].min(), places[:, 1].max()
+    across = (places[:, 1] - low) / (high - low if high > low else 1.0)
+    colors: FloatArray = hue * (0.6 + 0.4 * across)[:, None]
     return colors
 
 
 def value_colors(values: FloatArray) -> FloatArray:
     """Color each sample by one value, dark for the lowest; (n, 3) RGB."""
+    values = check_matrix(np.reshape(values, (-1, 1)), "values")[:, 0]
     low, high = float(values.min()), float(values.max())
     share = (values - low) / (high - low if high > low else 1.0)
     low_end, high_end = COLOR_RANGE
@@ -58,7 +62,7 @@ def value_colors(values: FloatArray) -> FloatArray:
 
 def angle_colors(degrees: FloatArray) -> FloatArray:
     """Color each sample by an angle: hues of one lightness, 0 and 360 degrees the same; (n, 3) RGB."""
-    angle = np.deg2rad(degrees)
+    angle = np.deg2rad(check_matrix(np.reshape(degrees, (-1, 1)), "degrees")[:, 0])
     # Oklab (Ottosson 2020): lightness, and the two axes of hue, to the cubes of three cones, to linear RGB.
     lab = np.column_stack([np.full(len(angle), 0.66), 0.13 * np.cos(angle), 0.13 * np.sin(angle)])
     cones = lab @ [
@@ -81,10 +85,15 @@ def oriented(Y: FloatArray, chart: FloatArray) -> FloatArray:
 
     Y is whitened and its orientation is free, so this changes nothing that the method decides.
     """
+    Y, chart = check_matrix(Y, "Y"), check_matrix(chart, "chart")
+    if Y.shape != chart.shape:
+        msg = f"chart must have the shape of Y, {Y.shape}, got {chart.shape}. Pass as many true coordinates as columns."
+        raise InputError(msg)
     target = chart - chart.mean(axis=0)
     spread = target.std(axis=0)
-    source = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-    rotation, _ = orthogonal_procrustes(source, target / spread)
+    lengths = Y.std(axis=0)
+    source = (Y - Y.mean(axis=0)) / np.where(lengths > 0, lengths, 1.0)
+    rotation, _ = orthogonal_procrustes(source, target / np.where(spread > 0, spread, 1.0))
     turned: FloatArray = source @ rotation * spread
     return turned
 
@@ -103,9 +112,10 @@ def embedding_panel(
 
     `size` is that of the points. Not `equal`, each axis is stretched to the panel, as suits whitened coordinates.
     """
+    Y = _first_columns(Y, 2, "Y")
     if links is not None:
         _draw_links(axes, Y, links)
-    axes.scatter(*Y.T[:2], c=colors, s=size, linewidths=0.3, edgecolors="white", zorder=2)
+    axes.scatter(*Y.T, c=colors, s=size, linewidths=0.3, edgecolors="white", zorder=2)
     axes.set_title(title, fontsize=11, loc="left")
     if equal:
         axes.set_aspect("equal", adjustable="datalim")
@@ -126,6 +136,7 @@ def space_panel(
 
     `view` is the elevation and the azimuth of the eye, in degrees.
     """
+    X = _first_columns(X, 3, "X")
     if links is not None:
         _draw_links(axes, X, links)
     axes.scatter(*X.T, c=colors, s=size, linewidths=0.4, edgecolors="white", depthshade=False)
@@ -154,6 +165,7 @@ def image_panel(
     from matplotlib.colors import Normalize
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
+    Y = _first_columns(Y, 2, "Y")
     embedding_panel(axes, Y, colors, title=title, size=9, equal=False)
     axes.margins(0.14)
     low, reach = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny)
@@ -208,6 +220,15 @@ def empty_panel(axes: Any, reason: str, title: str = "", *, line: int = 32) -> A
     axes.text(0.5, 0.5, fill(reason, line), transform=axes.transAxes, **style)
     axes.set_facecolor("#f6f6f6")
     return _bare(axes)
+
+
+def _first_columns(matrix: FloatArray, count: int, name: str) -> FloatArray:
+    """The first columns, as many as are drawn, or an error that says how many there must be."""
+    checked = check_matrix(matrix, name)
+    if checked.shape[1] < count:
+        msg = f"{name} must have at least {count} columns to be drawn, got {checked.shape[1]}. "
+        raise InputError(msg + f"Embed in {count} dimensions.")
+    return checked[:, :count]
 
 
 def _draw_links(axes: Any, points: FloatArray, links: IndexArray, color: str = LINK_COLOR) -> None:

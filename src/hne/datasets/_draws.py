@@ -1,13 +1,14 @@
 """Requests -> random numbers: what every generator checks and draws alike."""
 
-import math
-
 import numpy as np
 from scipy.stats import qmc
 
 from hne._types import FloatArray
 from hne._validation import check_integer, check_number
 from hne.exceptions import InputError, InputTypeError
+
+# More would leave nothing of any manifold, and soon the range of float64.
+MOST_NOISE = 1e100
 
 
 def check_draw(n_samples: object, random_state: object, *, smallest: int = 1, usual: int = 1000) -> tuple[int, int]:
@@ -27,8 +28,8 @@ def check_flag(name: str, value: object) -> bool:
 def check_noise(noise: object) -> float:
     """Return the noise if it is a standard deviation."""
     number = check_number("noise", noise)
-    if not 0 <= number < math.inf:
-        msg = f"noise must be a standard deviation, 0 or more and finite, got {number!r}. Try noise=0.1."
+    if not 0 <= number <= MOST_NOISE:
+        msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {number!r}. Try noise=0.1."
         raise InputError(msg)
     return number
 

@@ -83,18 +83,32 @@ def _find(path: object, known: tuple[str, ...], source: str) -> Path:
     if not isinstance(path, str | os.PathLike):
         msg = f"path must be text or a Path, got {path!r} of type {type(path).__name__}. Pass a file's name."
         raise InputTypeError(msg)
-    file = Path(path).expanduser()
+    file = expanded(path)
     if not file.is_dir():
         if not file.exists():
             msg = f"cannot read '{file}': no such file. {source}"
             raise InputError(msg)
         return file
-    here = {entry.name.lower(): entry for entry in sorted(file.iterdir(), reverse=True)}
-    for name in known:
-        if name in here:
-            return here[name]
+    found = known_file(file, known)
+    if found is not None:
+        return found
     msg = f"'{file}' must hold {' or '.join(known)}, got a folder with none of them. {source}"
     raise InputError(msg)
+
+
+def known_file(folder: Path, known: tuple[str, ...]) -> Path | None:
+    """The first of these files, named in small letters, that the folder has in any case of letters."""
+    here = {entry.name.lower(): entry for entry in sorted(folder.iterdir(), reverse=True)}
+    return next((here[name] for name in known if name in here), None)
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of ~, or an error that says what is wrong with it."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        msg = f"path must be one that can be found, got '{path}', whose user is unknown. Write it out."
+        raise InputError(msg) from error
 
 
 def _matrices(content: Any) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -24,8 +24,11 @@ from hne._files import make_folder, whole_file
 from hne._progress import step
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# Rooms that decide over no value of a cell: those that draw and those that talk. A cell's own module counts for it.
+# What decides over no value of a cell: whoever talks or draws. Of the experiments, a cell's own module counts for it,
+# and those that all cells may call.
 NOT_MEASURING = {"cli", "experiments", "plots.py"}
+CALLED_BY_CELLS = ("_images.py", "_methods.py", "_rebuilding.py", "_studies.py")
+RESULTS = "results"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -46,10 +49,11 @@ class Cell:
 
 
 class Store:
-    """The values of one experiment's cells, in a folder."""
+    """The values of one experiment's cells, in a folder of the output's."""
 
-    def __init__(self, folder: Path, n_jobs: int = -1) -> None:
-        self._folder = folder
+    def __init__(self, output: Path, name: str, n_jobs: int = -1) -> None:
+        self.output = output
+        self._folder = output / RESULTS / name
         self._n_jobs = n_jobs
 
     def measured(self, task: str, cells: Sequence[Cell]) -> list[Any]:
@@ -79,7 +83,9 @@ class Store:
             yield from Parallel(n_jobs=self._n_jobs, return_as="generator_unordered")(calls)
 
     def _path(self, cell: Cell) -> Path:
-        return self._folder / f"{re.sub(r'[^a-zA-Z0-9.=]+', '-', cell.name)}.json"
+        # A quick run has cells of the same name with other arguments; they lie side by side.
+        arguments = hashlib.sha256(repr(cell.arguments).encode()).hexdigest()[:8]
+        return self._folder / f"{file_name(cell.name)}-{arguments}.json"
 
     def _kept(self, cell: Cell) -> Any:
         """The value that a file has of just this cell, else None. A damaged file is as good as none."""
@@ -96,6 +102,15 @@ class Store:
             temporary.write_text(text + "\n", encoding="utf-8")
 
 
+def file_name(words: str) -> str:
+    """Words as the name of a file, for any file system.
+
+    >>> file_name("roll, at random seed=3")
+    'roll-at-random-seed=3'
+    """
+    return re.sub(r"[^a-zA-Z0-9.=]+", "-", words)
+
+
 def _value_at(place: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
     """Call the function where nobody listens: fits within a cell have no stages to show."""
     return place, Context().run(function, *arguments)
@@ -105,7 +120,7 @@ def _value_at(place: int, function: Callable[..., Any], arguments: tuple[Any, ..
 def code_digest() -> str:
     """Hash of the package's measuring code and of the libraries' versions."""
     digest = hashlib.sha256(" ".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in NOT_MEASURING:
-            digest.update(path.read_bytes())
+    rooms = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in NOT_MEASURING]
+    for path in sorted([*rooms, *(PACKAGE / "experiments" / name for name in CALLED_BY_CELLS)]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -10,6 +10,7 @@ import numpy as np
 from hne._types import FloatArray
 from hne.datasets import Dataset, load_statue_faces, load_teapots, make_faces, make_teapots
 from hne.datasets._loaders import FACES_FILES, TEAPOTS_FILES
+from hne.datasets._matlab import expanded, known_file
 from hne.exceptions import InputError
 from hne.experiments._records import Options
 
@@ -61,11 +62,11 @@ class Images:
     def words(self) -> str:
         """What was used, in a sentence."""
         if not self.is_original:
-            return f"Images: {self.title}, made by this package; the originals were not given (--data)."
+            return f"Images: {self.title}, rendered by this package in place of the originals."
         halved = (
             f" Every second pixel of both axes; lengths are multiplied by {self.scale:g}." if self.scale != 1 else ""
         )
-        return f"Images: {self.title}, the originals.{halved}"
+        return f"Images: {self.title}, read from a file.{halved}"
 
 
 def pictures_of(data: Dataset) -> FloatArray:
@@ -75,7 +76,7 @@ def pictures_of(data: Dataset) -> FloatArray:
 
 def find_faces(options: Options) -> Images:
     """The statue faces, or rendered heads."""
-    path = _file_in(options.data, FACES_FILES)
+    path = file_in(options.data, FACES_FILES)
     if path is None:
         return Images("faces", "rendered", QUICK_FACES if options.quick else None)
     return Images("faces", _digest(path), path=str(path))
@@ -83,7 +84,7 @@ def find_faces(options: Options) -> Images:
 
 def find_teapots(options: Options, count: int | None = None) -> Images:
     """The teapots, or rendered ones where there is no file or it has fewer."""
-    path = _file_in(options.data, TEAPOTS_FILES)
+    path = file_in(options.data, TEAPOTS_FILES)
     if path is not None:
         images = Images("teapots", _digest(path), count, str(path))
         if count is None or len(replace(images, count=None).load()) >= count:
@@ -91,15 +92,15 @@ def find_teapots(options: Options, count: int | None = None) -> Images:
     return Images("teapots", "rendered", count or (QUICK_TEAPOTS if options.quick else None))
 
 
-def _file_in(folder: Path | None, names: tuple[str, ...]) -> Path | None:
-    """The first of these files that the folder has, whatever the case of its letters."""
+def file_in(folder: Path | None, names: tuple[str, ...]) -> Path | None:
+    """The first of these files that the folder has; None without a folder."""
     if folder is None:
         return None
-    if not folder.expanduser().is_dir():
+    place = expanded(folder)
+    if not place.is_dir():
         msg = f"data must be a folder with the original images, got '{folder}'. Leave it away for rendered ones."
         raise InputError(msg)
-    files = {path.name.lower(): path for path in sorted(folder.expanduser().iterdir())}
-    return next((files[name] for name in names if name in files), None)
+    return known_file(place, names)
 
 
 def _digest(path: Path) -> str:

@@ -70,7 +70,7 @@ def methods_picture(
         if isinstance(Y, str):
             plots.empty_panel(axes, Y, title=f"{method}: failed", line=int(LETTERS_PER_INCH * panel[0]))
         else:
-            _draw_embedding(axes, Y, data.chart, colors, title_of(method, Y))
+            _draw_embedding(axes, Y, data, colors, title_of(method, Y))
     return figure
 
 
@@ -79,10 +79,11 @@ def error_title(data: Dataset) -> Callable[[str, FloatArray], str]:
     return lambda method, Y: f"{method}: error {number(float(affine_errors(Y, data.chart).mean()))}"
 
 
-def _draw_embedding(axes: Any, Y: FloatArray, chart: FloatArray, colors: FloatArray, title: str) -> None:
-    """An embedding, turned to the chart where there is one, else stretched to its panel."""
+def _draw_embedding(axes: Any, Y: FloatArray, data: Dataset, colors: FloatArray, title: str) -> None:
+    """An embedding, turned to the chart where there is one, else stretched; groups above what joins them."""
+    chart, order = data.chart, np.argsort(data.labels >= 0, kind="stable")
     shown = plots.oriented(Y, chart) if chart.shape[1] == Y.shape[1] else Y
-    plots.embedding_panel(axes, shown, colors, title=title, size=11, equal=bool(chart.shape[1]))
+    plots.embedding_panel(axes, shown[order], colors[order], title=title, size=11, equal=bool(chart.shape[1]))
 
 
 def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str = "affine error") -> Any:
@@ -102,6 +103,7 @@ def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str
         _strips(at_best, study, {method: study.best_k(method, reg) for method in methods}, reg, is_chosen=True)
         at_paper.set_title(f"{title}, k = {PAPER_NEIGHBORS}", fontsize=10, loc="left")
         at_best.set_title("each at its best k", fontsize=10, loc="left")
+    figure.get_layout_engine().set(wspace=0.06)
     for axes in grid[-1]:
         axes.set_xlabel(f"{xlabel}, 0 is perfect", fontsize=9)
     return figure

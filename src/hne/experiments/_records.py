@@ -21,12 +21,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of the paper and what was measured of it."""
+    """One sentence, and what was measured of it."""
 
     says: str
     measured: str
     verdict: str  # HOLDS, IN_PART, FAILS or SHOWN
     seeds: str  # over how much it was measured, as "30 seeds"
+    in_paper: bool = True  # whether the paper says so, or it is what a reader would ask next
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Score:
-    """Of one kind of data: on how many seeds each variant does better than each rival, in the words of a table."""
+    """On how many data sets of one kind each method is right."""
 
     kind: str
-    setting: str  # "k = 5" or "best k"
+    setting: str  # how k was chosen
     n_seeds: int
-    better: dict[str, str]  # rival -> counts of the three variants
+    right: dict[str, int]  # by method
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     scores: tuple[Score, ...] = ()
     settings: str = ""  # what decides over the numbers: seeds, data, whether it was a quick run
+    command: str = ""  # what made it
 
     def __str__(self) -> str:
         return f"claims {len(self.claims)}, pictures {len(self.pictures)}, tables {len(self.tables)}"

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,18 @@ from types import ModuleType
 from hne import plots
 from hne._files import make_folder, whole_file
 from hne._progress import stage
+from hne._validation import check_integer
+from hne.datasets import load_statue_faces, load_teapots
+from hne.datasets._loaders import FACES_FILES, TEAPOTS_FILES
 from hne.exceptions import InputError
-from hne.experiments._cells import Store, code_digest
-from hne.experiments._page import write_page
+from hne.experiments._cells import RESULTS, Store, code_digest
+from hne.experiments._images import file_in
+from hne.experiments._page import page, write_page
 from hne.experiments._records import Options, Section
 
-# In the order of the page. Each is a module with NAME, TITLE and run(options, store) -> Section.
+logger = logging.getLogger("hne")
+
+# In the order of the page. Each is a module with TITLE and run(options, store) -> Section.
 EXPERIMENTS = (
     "neighbors",
     "general",
@@ -28,33 +35,62 @@ EXPERIMENTS = (
     "rebuilt",
     "tables",
 )
-RESULTS = "results"
 QUICK_WORDS = "A quick run: too few data sets and settings for verdicts to mean much."
 
 
 def reproduce(names: Sequence[str], options: Options, command: str = "hne reproduce") -> Path:
     """Run the experiments named, all where none is; return the page, which shows former ones of the folder too."""
-    check_names(names)
+    names, options = check_names(names), check_options(options)
     plots.pyplot()
     make_folder(options.output / RESULTS)
-    page = options.output / "index.html"
+    address = options.output / "index.html"
     for name in [one for one in EXPERIMENTS if one in (names or EXPERIMENTS)]:
-        _write_section(stage(name, _run, name, options), options.output)
+        section = stage(name, _run, name, options)
+        _write_section(replace(section, command=command), options.output)
         # The page grows with every experiment: whoever stops early has something to read.
-        write_page(_sections(options.output), page, command)
-    return page
+        write_page(_sections(options.output), address, command)
+    return address
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Raise unless every name is an experiment."""
-    unknown = [name for name in names if name not in EXPERIMENTS]
+def check_names(names: Sequence[str]) -> list[str]:
+    """Return the names of experiments, or raise."""
+    asked = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in asked if name not in EXPERIMENTS]
     if unknown:
         msg = f"name must be one of {', '.join(EXPERIMENTS)}, got {unknown[0]!r}. Leave names away to run all."
         raise InputError(msg)
+    return asked
+
+
+def check_options(options: Options) -> Options:
+    """Return the options with paths that are paths, or raise."""
+    n_seeds = check_integer("n_seeds", options.n_seeds, 1, "Try n_seeds=30")
+    # -1 is all cores, as everywhere.
+    n_jobs = options.n_jobs if options.n_jobs == -1 else check_integer("n_jobs", options.n_jobs, 1, "Try n_jobs=-1")
+    data = None if options.data is None else Path(options.data)
+    check_data(data)
+    return replace(options, output=Path(options.output), data=data, n_seeds=n_seeds, n_jobs=n_jobs)
+
+
+def check_data(folder: Path | None) -> None:
+    """Raise unless there is a folder with original images, if one is named; say what it has and what not."""
+    if folder is None:
+        return
+    found = {words: file_in(folder, names) for words, names in (("faces", FACES_FILES), ("teapots", TEAPOTS_FILES))}
+    if not any(found.values()):
+        msg = (
+            f"data must be a folder with {' or '.join((*FACES_FILES, *TEAPOTS_FILES))}, got '{folder}' without any. "
+            "Leave it away for rendered images."
+        )
+        raise InputError(msg)
+    for (words, path), load in zip(found.items(), (load_statue_faces, load_teapots), strict=True):
+        if path is not None:
+            load(path)
+        logger.info("original %s: %s", words, path or "none, rendered ones stand in")
 
 
 def _run(name: str, options: Options) -> Section:
-    section: Section = experiment(name).run(options, Store(options.output / RESULTS / name, options.n_jobs))
+    section: Section = experiment(name).run(options, Store(options.output, name, options.n_jobs))
     return replace(section, settings=f"{section.settings} {QUICK_WORDS}") if options.quick else section
 
 
@@ -76,9 +112,13 @@ def _sections(output: Path) -> list[Section]:
         try:
             values = json.loads(_file_of(name, output).read_text(encoding="utf-8"))
             if values.pop("code") == code_digest():
-                sections.append(Section.from_json(values))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                section = Section.from_json(values)
+                page([section], "")
+                sections.append(section)
+        except FileNotFoundError:
             continue
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            logger.warning("%s is damaged (%r) and left out of the page", _file_of(name, output), error)
     return sections
 
 

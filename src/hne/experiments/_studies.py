@@ -1,21 +1,25 @@
 """A kind of data, many seeds, all methods -> errors: what the claims about synthetic data are measured on."""
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hne._files import make_folder, whole_file
 from hne._types import FloatArray
 from hne.datasets import Dataset, make_clusters, make_swiss_hole, make_swiss_roll, make_two_surfaces
-from hne.experiments._cells import Cell, Store
-from hne.experiments._methods import ALL, AUTHORS, DEFAULT, attempt, has_reg
+from hne.experiments._cells import Cell, Store, file_name
+from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG, attempt, has_reg
 from hne.experiments._statistics import median
 from hne.metrics import affine_errors, group_affine_errors, label_overlap, label_spread
 
 NEIGHBORS = (4, 5, 6, 7, 8)
 PAPER_NEIGHBORS = 5
+NUMBERS = "numbers"  # folder of the tables
 
 Measures = dict[str, float]
 Row = dict[str, Any]
@@ -26,8 +30,9 @@ def _roll_error(Y: FloatArray, data: Dataset) -> Measures:
 
 
 def _surface_errors(Y: FloatArray, data: Dataset) -> Measures:
-    errors = group_affine_errors(Y, data.chart, data.labels)
-    return {"error": float(errors.mean()), "overlap": label_overlap(Y, data.labels)}
+    """Mean error within the surfaces, and their overlap; `error` is what is lost of both."""
+    within, overlap = float(group_affine_errors(Y, data.chart, data.labels).mean()), label_overlap(Y, data.labels)
+    return {"error": 1 - (1 - within) * (1 - overlap), "within": within, "overlap": overlap}
 
 
 def _cluster_errors(Y: FloatArray, data: Dataset) -> Measures:
@@ -47,6 +52,7 @@ class Problem:
 
     make: Callable[[int], Dataset]
     measure: Callable[[FloatArray, Dataset], Measures]
+    right: float = 0.05  # an error below is an embedding that one would be glad of
 
 
 PROBLEMS = {
@@ -58,7 +64,7 @@ PROBLEMS = {
     "noise 0.3": Problem(lambda seed: make_swiss_roll(600, noise=0.3, random_state=seed), _roll_error),
     "noise 0.6": Problem(lambda seed: make_swiss_roll(600, noise=0.6, random_state=seed), _roll_error),
     "surfaces": Problem(lambda seed: make_two_surfaces(150, random_state=seed), _surface_errors),
-    "clusters": Problem(lambda seed: make_clusters(300, random_state=seed), _cluster_errors),
+    "clusters": Problem(lambda seed: make_clusters(300, random_state=seed), _cluster_errors, right=0.5),
 }
 
 
@@ -108,6 +114,10 @@ class Study:
             for seed in self.rows
         ]
 
+    def n_right(self, method: str, k: int, reg: str = DEFAULT) -> int:
+        """On how many seeds the method is right."""
+        return sum(error < PROBLEMS[self.problem].right for error in self.of(method, k, reg))
+
     def best_k(self, method: str, reg: str = DEFAULT) -> int:
         """The k of the lowest median error, known only to who knows the truth; the smaller of equals."""
         return min(self.neighbors, key=lambda k: (median(self.of(method, k, reg)), k))
@@ -137,7 +147,27 @@ def run_study(
         for seed in range(n_seeds)
     ]
     rows = store.measured(problem, cells)
-    return Study(problem, n_seeds, tuple(map(tuple, rows)), tuple(methods))
+    study = Study(problem, n_seeds, tuple(map(tuple, rows)), tuple(methods))
+    write_numbers(study, store.output)
+    return study
+
+
+def write_numbers(study: Study, output: Path) -> None:
+    """Write all that was measured as a table: a row for each seed, method, k and reg."""
+    make_folder(output / NUMBERS)
+    measures = list(dict.fromkeys(name for seed in study.rows for row in seed for name in row))
+    measures = [name for name in measures if name not in {"method", "reg", "k", "failure"}]
+    header = ["data", "samples", "seed", "method", "k", "reg", *measures, "failure"]
+    samples = len(PROBLEMS[study.problem].make(0))
+    file = output / NUMBERS / f"{file_name(study.problem)}.csv"
+    with whole_file(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(header)
+        for seed, rows in enumerate(study.rows):
+            for row in rows:
+                reg = REG[row["reg"]] if has_reg(row["method"]) else ""
+                values = [row.get(name, "") for name in (*measures, "failure")]
+                table.writerow([study.problem, samples, seed, row["method"], row["k"], reg, *values])
 
 
 def run_embeddings(

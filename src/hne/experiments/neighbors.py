@@ -74,11 +74,11 @@ def _claim(rolls: list[dict[str, Any]], jumps: FloatArray) -> Claim:
     at_five, at_six = (jumps[:, NEIGHBORS.index(k)] for k in (5, 6))
     told = ", ".join(f"{method} with k = {k} {number(median(errors[method]))}" for method, k in SETTINGS.items())
     return Claim(
-        "Hierarchic neighbors see a wide region with few neighbors, so that fewer lines leave the surface.",
+        "Two layers of 5 neighbors unroll a sparse roll better than one layer of 6.",
         f"Median error of {told}; BHNE does better on {better} of {len(rolls)} rolls. Lines that jump to another turn: "
         f"{100 * at_five.mean():.2f} % with k = 5, {100 * at_six.mean():.2f} % with k = 6; fewer with k = 5 on "
         f"{int((at_five < at_six).sum())} rolls, more on {int((at_five > at_six).sum())}.",
-        verdict_of([better >= CLEARLY * len(rolls), at_five.mean() < at_six.mean()]),
+        verdict_of([better >= CLEARLY * len(rolls)]),
         f"{len(rolls)} seeds",
     )
 

@@ -13,8 +13,7 @@ from hne.experiments._images import Images, find_faces, find_teapots
 from hne.experiments._methods import VARIANTS
 from hne.experiments._pictures import METHOD_COLORS, RIVAL_COLOR, save
 from hne.experiments._rebuilding import ONE_LAYER, REBUILDERS, rebuilding_weights
-from hne.experiments._records import Claim, Options, Picture, Section
-from hne.experiments._summaries import verdict_of
+from hne.experiments._records import SHOWN, Claim, Options, Picture, Section
 
 TITLE = "Rebuilt images"
 TEXT = (
@@ -28,7 +27,7 @@ Row = tuple[list[int], list[float]]  # columns and values of a row of weights
 
 def run(options: Options, store: Store) -> Section:
     """Rebuild some images of each family."""
-    pictures, claims = [], []
+    pictures, claims, used = [], [], []
     for images, k in ((find_faces(options), 6), (find_teapots(options), 4)):
         data = images.load()
         shown = tuple(
@@ -41,14 +40,15 @@ def run(options: Options, store: Store) -> Section:
         ]
         found = dict(zip([cell.arguments[1:4:2] for cell in cells], store.measured(images.family, cells), strict=True))
         rebuilt = {key: _rebuilt(data, rows) for key, rows in found.items()}
-        figure = _picture(data, rebuilt, shown)
+        figure = _picture(images, rebuilt, shown)
         caption = (
             f"{images.title}, k = {k}: rebuilt by each method, and in the second row of each sample with it left out "
             "of its own outer layer. Numbers are lengths of the difference, bars the same on one scale for a sample."
         )
         pictures.append(Picture(save(figure, options.output, f"rebuilt-{images.family}"), caption))
-        claims.append(_claim(images, data, rebuilt, shown, k))
-    words = f"{N_SHOWN} images of each family, evenly from its beginning to its end."
+        used.append(images.words)
+        claims.append(_claim(images, rebuilt, shown, k))
+    words = f"{N_SHOWN} images of each family, evenly from its beginning to its end. {' '.join(used)}"
     return Section(
         name="rebuilt",
         title=TITLE,
@@ -74,15 +74,14 @@ def _rebuilt(data: Dataset, rows: list[Row]) -> FloatArray:
     return images
 
 
-def _error(data: Dataset, image: FloatArray, row: int) -> float:
-    return float(np.linalg.norm(image - data.X[row]))
+def _error(images: Images, image: FloatArray, row: int) -> float:
+    """Length of the difference, in lengths of full-size images."""
+    return images.scale * float(np.linalg.norm(image - images.load().X[row]))
 
 
-def _claim(
-    images: Images, data: Dataset, rebuilt: dict[tuple[str, bool], FloatArray], shown: tuple[int, ...], k: int
-) -> Claim:
+def _claim(images: Images, rebuilt: dict[tuple[str, bool], FloatArray], shown: tuple[int, ...], k: int) -> Claim:
     errors = {
-        key: images.scale * np.mean([_error(data, image, row) for image, row in zip(found, shown, strict=True)])
+        key: np.mean([_error(images, image, row) for image, row in zip(found, shown, strict=True)])
         for key, found in rebuilt.items()
     }
     told = ", ".join(f"{method} {errors[method, True]:.2f}" for method in REBUILDERS)
@@ -91,12 +90,13 @@ def _claim(
         f"Images rebuilt by HNE can hardly be told from the originals, those of LLE and MLLE can ({images.title}, k = "
         f"{k}).",
         f"Mean error of the images shown: {told}. With the image left out of its own outer layer: {alone}.",
-        verdict_of([errors[variant, True] < errors[rival, True] for variant in VARIANTS for rival in ONE_LAYER]),
+        SHOWN,
         f"{len(shown)} images",
     )
 
 
-def _picture(data: Dataset, rebuilt: dict[tuple[str, bool], FloatArray], shown: tuple[int, ...]) -> Any:
+def _picture(images: Images, rebuilt: dict[tuple[str, bool], FloatArray], shown: tuple[int, ...]) -> Any:
+    data = images.load()
     shape = data.image_shape or ()
     width = 1.62 * shape[1] / shape[0]
     figure, grid = plots.pyplot().subplots(
@@ -106,7 +106,7 @@ def _picture(data: Dataset, rebuilt: dict[tuple[str, bool], FloatArray], shown: 
         layout="constrained",
     )
     for number, row in enumerate(shown):
-        largest = max(_error(data, found[number], row) for found in rebuilt.values())
+        largest = max(_error(images, found[number], row) for found in rebuilt.values())
         for itself, line in ((True, grid[2 * number]), (False, grid[2 * number + 1])):
             if itself:
                 _show(line[0], data.X[row].reshape(shape), "original" if number == 0 else "", "")
@@ -120,7 +120,7 @@ def _picture(data: Dataset, rebuilt: dict[tuple[str, bool], FloatArray], shown: 
                     axes.axis("off")
                     continue
                 image = rebuilt[method, itself][number]
-                error = _error(data, image, row)
+                error = _error(images, image, row)
                 _show(
                     axes, np.clip(image, 0, 1).reshape(shape), method if number == 0 and itself else "", f"{error:.2f}"
                 )

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hne._types import BoolArray, FloatArray, IndexArray
+from hne._validation import check_positive
 from hne.exceptions import InputError
 from hne.metrics._chart import centered_alike
 from hne.metrics._pairs import check_length, check_some
@@ -14,7 +15,7 @@ SAME_ANGLE = 1e-9
 FLAT = 1e-10
 
 
-def ring_order_error(Y: ArrayLike, angles: ArrayLike) -> float:
+def ring_order_error(Y: ArrayLike, angles: ArrayLike, *, period: float = 2 * np.pi) -> float:
     """Share of true neighbors along a closed ring that are no neighbors along the embedded ring.
 
     Samples are ordered by their angle around the middle of the first two columns of Y, once these have equal
@@ -30,8 +31,10 @@ def ring_order_error(Y: ArrayLike, angles: ArrayLike) -> float:
     ----------
     Y : array-like of shape (n_samples, n_components)
         The embedding, of two columns at least.
-    angles : array-like of shape (n_samples,)
-        True angles in radians, all different; multiples of 2 pi do not matter.
+    angles : array-like of shape (n_samples,) or (n_samples, 1)
+        True angles, all different and within one turn.
+    period : float, default=2 pi
+        A full turn: 2 pi of radians, 360 of degrees, or the length of a closed curve whose arc length is given.
 
     Returns
     -------
@@ -47,7 +50,7 @@ def ring_order_error(Y: ArrayLike, angles: ArrayLike) -> float:
     (0.0, 0.5)
     """
     embedding = check_some(Y, "Y")
-    truth = _check_angles(angles, embedding)
+    truth = _check_angles(angles, embedding, check_positive("period", period, "Pass 360 for degrees"))
     if embedding.shape[1] < 2:
         msg = f"Y must have at least two columns to hold a ring, got {embedding.shape[1]}. Embed in two dimensions."
         raise InputError(msg)
@@ -80,29 +83,32 @@ def _places(points: FloatArray) -> tuple[IndexArray, BoolArray]:
     return order, is_own & (radii > FLAT * radii.max())
 
 
-def _check_angles(angles: ArrayLike, samples: FloatArray) -> FloatArray:
-    """Return the angles between 0 and 2 pi, finite and all different."""
+def _check_angles(angles: ArrayLike, samples: FloatArray, period: float) -> FloatArray:
+    """Return the angles in radians, finite, within one turn and all different."""
     try:
         given: NDArray[np.float64] = np.asarray(angles, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.empty((0, 0))
+    except (TypeError, ValueError) as error:
+        msg = f"angles must be one number for each sample, got {type(angles).__name__} of something else. Pass numbers."
+        raise InputError(msg) from error
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
     if given.ndim != 1:
-        msg = f"angles must be one number for each sample, got shape {given.shape}. Pass angles in radians."
+        msg = f"angles must be one number for each sample, got shape {given.shape}. Pass one column."
         raise InputError(msg)
     check_length(len(given), "angles", samples, "Y")
     if not np.isfinite(given).all():
         row = int(np.argmin(np.isfinite(given)))
         msg = f"angles must be finite, got {given[row]} in row {row}. Drop such samples."
         raise InputError(msg)
-    turned = given % (2 * np.pi)
+    if len(given) and np.ptp(given) > period * (1 + 1e-9):
+        msg = f"angles must lie within one turn of period={period:.4g}, got a range of {np.ptp(given):.4g}. "
+        raise InputError(msg + "Pass period=360 for degrees, or angles modulo the period.")
+    turned = (given / period * 2 * np.pi) % (2 * np.pi)
     order = np.argsort(turned, kind="stable")
     gaps = np.diff(turned[order], append=turned[order[0]] + 2 * np.pi)
     if len(given) > 1 and gaps.min() <= SAME_ANGLE:
         at = int(np.argmin(gaps))
         one, other = sorted((int(order[at]), int(order[(at + 1) % len(order)])))
-        msg = (
-            f"angles must differ modulo 2 pi, got the same for samples {one} and {other}. "
-            "Pass one sample an angle, in radians."
-        )
-        raise InputError(msg)
+        msg = f"angles must differ modulo the period, got the same for samples {one} and {other}. "
+        raise InputError(msg + "Pass one sample an angle.")
     return turned

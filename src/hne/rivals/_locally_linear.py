@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from hne._notices import frames_up
 from hne._pieces import connected_pieces
-from hne._threads import library_threads, thread_count
+from hne._threads import library_threads
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings
 from hne._validation._graphs import check_graph
 from hne.exceptions import RivalError
@@ -33,7 +33,8 @@ STAND_IN_MAX = 8_000
 
 def sklearn_embedding(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
     """Embed distinct samples by scikit-learn; its warnings are passed on, each once."""
-    with library_threads(thread_count(settings.n_jobs)):
+    # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here.
+    with library_threads(1):
         return _embedded(rival, X, settings)
 
 
