@@ -268,6 +268,17 @@ def test_clusters_keep_to_their_cubes_on_a_string_of_centers(seed, n_samples):
     assert sizes.sum() == n_samples - 36
 
 
+def test_clusters_fill_their_cubes():
+    clusters = make_clusters(4036, random_state=2)
+    string = clusters.X[clusters.labels == -1].reshape(4, 9, 3)
+    step = (string[:, 8] - string[:, 0]) / 8
+    centers = np.vstack([string[:, 0] - step, string[-1:, 8] + step[-1:]])
+    for label in range(5):
+        reach = np.ptp(clusters.X[clusters.labels == label], axis=0)
+        # Of 800 uniform samples the range is 0.9975 of the side, give or take 0.0018.
+        np.testing.assert_allclose(reach, pdist(centers).min() / np.sqrt(12), rtol=0.02)
+
+
 def test_clusters_and_surfaces_need_room_for_their_joints():
     with pytest.raises(InputError, match=r"n_samples must be at least 41, got 40\. Try n_samples=300"):
         make_clusters(40)
