@@ -100,7 +100,7 @@ def test_our_methods_stand_out_in_tables():
 def test_a_scoreboard_counts_over_all_kinds_of_data():
     words = Reader(page([section_of("one"), section_of("two")], "")).words
     row = words.index("kind two, k = 5")
-    assert words[row : row + 4] == ["kind two, k = 5", "30", "3", "29"]
+    assert words[row : row + 5] == ["kind two, k = 5", "30", "3", "29", "BHNE"]
     assert "On how many data sets" not in page([Section(name="a", title="b", text="c")], "")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hne import __version__
 from hne._files import whole_file
-from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Section, Table
+from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Score, Section, Table
 
 STYLE_SHEET = """
 :root { color-scheme: light dark; --ink: #1c1e21; --dim: #5f6368; --line: #dadce0; --paper: #fff; --panel: #f6f7f9;
@@ -111,7 +111,12 @@ def _scoreboard(sections: Sequence[Section]) -> str:
         return ""
     methods = list(dict.fromkeys(method for score in found for method in score.right))
     rows = tuple(
-        (f"{score.kind}, {score.setting}", str(score.n_seeds), *(str(score.right.get(one, "")) for one in methods))
+        (
+            f"{score.kind}, {score.setting}",
+            str(score.n_seeds),
+            *(str(score.right.get(one, "")) for one in methods),
+            _most_often(score),
+        )
         for score in found
     )
     note = (
@@ -119,8 +124,15 @@ def _scoreboard(sections: Sequence[Section]) -> str:
         "are the defaults of this package; the best k of each method is the one of its lowest median error, chosen "
         "with the truth known. HLLE cannot run with k = 5."
     )
-    table = Table("On how many data sets a method is right", ("data, setting", "of", *methods), rows, note)
+    table = Table(
+        "On how many data sets a method is right", ("data, setting", "of", *methods, "most often"), rows, note
+    )
     return f'<h2 id="scores">In short</h2>\n{_table(table)}'
+
+
+def _most_often(score: Score) -> str:
+    most = max(score.right.values())
+    return ", ".join(method for method, count in score.right.items() if count == most) if most else "none"
 
 
 def _claims_table(sections: Sequence[Section], *, in_paper: bool) -> str:

@@ -114,10 +114,8 @@ def _compared(study: Study, rivals: Sequence[str], k_of: Setting, reg: str) -> t
     groups = {
         "all three versions do better than": [rival for rival in ran if all(better[rival])],
         "all three do worse than": [rival for rival in ran if all(worse[rival])],
-        "some do better, some not, than": [rival for rival in ran if any(better[rival]) and not all(better[rival])],
-        "none does clearly better or all worse than": [
-            rival for rival in ran if not any(better[rival]) and not all(worse[rival])
-        ],
+        "the versions differ against": [rival for rival in ran if any(better[rival]) and not all(better[rival])],
+        "none stands out against": [rival for rival in ran if not any(better[rival]) and not all(worse[rival])],
     }
     told = [f"{words} {listed(whom)}" for words, whom in groups.items() if whom]
     failed = [rival for rival in rivals if rival not in ran]
