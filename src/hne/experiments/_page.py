@@ -42,6 +42,8 @@ code { font-size: .92em; background: var(--panel); padding: .1em .3em; border-ra
 
 PAPER = "Liu, Yu, Liu, Qiao, Feng and Feng, Hierarchic Neighbors Embedding, arXiv 1909.07142 (2019)"
 VERDICT_CLASSES = {HOLDS: "holds", IN_PART: "part", FAILS: "fails", SHOWN: "shown"}
+# So many names fit beside the numbers.
+TOLD = 3
 OURS = ("IHNE", "RHNE", "BHNE")
 
 
@@ -132,7 +134,8 @@ def _scoreboard(sections: Sequence[Section]) -> str:
 
 def _most_often(score: Score) -> str:
     most = max(score.right.values())
-    return ", ".join(method for method, count in score.right.items() if count == most) if most else "none"
+    best = [method for method, count in score.right.items() if count == most]
+    return "none" if most == 0 else ", ".join(best) if len(best) <= TOLD else f"{len(best)} methods"
 
 
 def _claims_table(sections: Sequence[Section], *, in_paper: bool) -> str:
