@@ -14,7 +14,7 @@ TITLE = "Growth"
 PROBLEM = "swiss_roll"
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 LARGE = 100_000  # the growth exponent is taken from here on
-LIMIT, LONG_LIMIT = 40.0, 1800.0  # seconds: for a point of the plot, and where the answer is wanted in any case
+LIMIT, LONG_LIMIT = 60.0, 1800.0  # seconds: for a point of the plot, and where the answer is wanted in any case
 PLOT = Path(__file__).with_name("growth.png")
 
 
@@ -34,7 +34,7 @@ def measure() -> str:
         "",
         *_verdict(large),
         f"All methods on the same roll, each until a run fails or its process takes more than {LIMIT:g} s, the making",
-        "of the data and a warm-up that compiles (hne, UMAP) included:",
+        "of the data and a warm-up that compiles (hne, UMAP) included; BHNE, whose large runs are those above, has no limit:",
         "",
         f"![Seconds and peak memory over the number of samples]({PLOT.name})",
         "",
