@@ -6,7 +6,7 @@ from hne.experiments._methods import AUTHORS, REG_WORDS, VARIANTS
 from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import NEIGHBORS, PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
-from hne.experiments._summaries import better_claim, recovered_claim, scores, study_tables
+from hne.experiments._summaries import better_claim, recovered_claim, scores, study_tables, typical_seed
 
 TITLE = "Enough samples: Swiss roll and Swiss hole"
 TEXT = (
@@ -33,10 +33,12 @@ def run(options: Options, store: Store) -> Section:
     for problem, study in holes.items():
         says = f"HNE does better than rivals on a surface with a hole ({problem})."
         claims.append(better_claim(study, says, RIVALS, in_paper=False))
+    seeds = {study.problem: typical_seed(study) for study in (roll, *holes.values())}
     pictures = [
         Picture(
-            save(_picture(store, problem), options.output, f"general-{name}"),
-            f"Swiss {problem}, 1000 samples (seed 0), k = {PAPER_NEIGHBORS}, reg = 1e-4.",
+            save(_picture(store, problem, seeds[problem]), options.output, f"general-{name}"),
+            f"Swiss {problem}, 1000 samples (seed {seeds[problem]}, near the medians), k = {PAPER_NEIGHBORS}, reg = "
+            "1e-4. Color is the true place, hue along and lightness across the strip.",
         )
         for name, problem in (("roll", ROLL), ("hole-even", HOLES[0]), ("hole-random", HOLES[1]))
     ]
@@ -59,8 +61,8 @@ def run(options: Options, store: Store) -> Section:
     )
 
 
-def _picture(store: Store, problem: str) -> object:
-    data = PROBLEMS[problem].make(0)
-    found = run_embeddings(store, problem, VARIANTS)
+def _picture(store: Store, problem: str, seed: int) -> object:
+    data = PROBLEMS[problem].make(seed)
+    found = run_embeddings(store, problem, VARIANTS, seed=seed)
     colors = plots.position_colors(data.chart)
     return methods_picture(data, found, colors, error_title(data), columns=1, panel=(6.4, 1.75))

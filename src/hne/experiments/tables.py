@@ -7,7 +7,7 @@ from hne.experiments._cells import Cell, Store
 from hne.experiments._images import Images, find_faces, find_teapots
 from hne.experiments._methods import VARIANTS
 from hne.experiments._rebuilding import ONE_LAYER, REBUILDERS, rebuilding_weights
-from hne.experiments._records import Claim, Options, Section, Table
+from hne.experiments._records import SHOWN, Claim, Options, Section, Table
 from hne.experiments._summaries import verdict_of
 from hne.metrics import reconstruction_errors
 
@@ -53,7 +53,10 @@ def run(options: Options, store: Store) -> Section:
         parts.append((images, is_paper, errors, neighbors, paper, title))
     tables = tuple(_table(*part) for part in parts)
     claims = tuple(claim for images, _, errors, neighbors, *_ in parts for claim in _claims(images, errors, neighbors))
-    agreement = tuple(_agreement(images, errors, paper) for images, same, errors, _, paper, _ in parts if same)
+    agreement = tuple(
+        _agreement(images, errors, paper) if same else _no_agreement(images, title)
+        for images, same, errors, _, paper, title in parts
+    )
     words = " ".join(images.words for images, *_ in parts)
     return Section(
         name="tables",
@@ -124,6 +127,15 @@ def _agreement(images: Images, errors: Errors, paper: Mapping[str, tuple[float, 
         f"({images.title}).",
         f"Largest difference from the paper over {len(paper['LLE'])} k: {told}.",
         verdict_of(near),
+        f"{len(images.load())} images",
+    )
+
+
+def _no_agreement(images: Images, title: str) -> Claim:
+    return Claim(
+        f"The paper's {title.lower()} of reconstruction errors.",
+        f"Not comparable: the paper has {PAPER_IMAGES[images.family]} original images, here are {images.title}.",
+        SHOWN,
         f"{len(images.load())} images",
     )
 
