@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hne import __version__
 from hne._files import whole_file
+from hne.experiments._methods import ALL
 from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Score, Section, Table
 
 STYLE_SHEET = """
@@ -116,7 +117,7 @@ def _scoreboard(sections: Sequence[Section]) -> str:
     found = [score for section in sections for score in section.scores]
     if not found:
         return ""
-    methods = list(dict.fromkeys(method for score in found for method in score.right))
+    methods = [method for method in ALL if any(method in score.right for score in found)]
     rows = tuple(
         (
             f"{score.kind}, {score.setting}",
