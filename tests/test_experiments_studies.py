@@ -72,11 +72,8 @@ def test_a_study_measures_all_methods_at_all_k_with_both_choices_of_reg(tmp_path
     assert study.of("LTSA", 5, AUTHORS) == study.of("LTSA", 5, DEFAULT)
 
 
-def test_failures_are_infinite_errors_with_a_reason():
-    study = made_up(FOUR_METHODS)
-    assert study.of("HLLE", 5) == [inf] * 3
-    assert study.failure("HLLE", 5) == "no answer"
-    assert study.failure("HLLE", 6) == ""
+def test_failures_are_infinite_errors():
+    assert made_up(FOUR_METHODS).of("HLLE", 5) == [inf] * 3
 
 
 def test_the_best_k_is_that_of_the_lowest_median():

@@ -122,17 +122,6 @@ class Study:
         """The k of the lowest median error, known only to who knows the truth; the smaller of equals."""
         return min(self.neighbors, key=lambda k: (median(self.of(method, k, reg)), k))
 
-    def failure(self, method: str, k: int, reg: str = DEFAULT) -> str:
-        """Why the method failed, as said on the first seed where it did; empty where it never did."""
-        reg = reg if has_reg(method) else DEFAULT
-        failures = (
-            row.get("failure", "")
-            for seed in self.rows
-            for row in seed
-            if (row["method"], row["k"], row["reg"]) == (method, k, reg)
-        )
-        return next((text for text in failures if text), "")
-
 
 def run_study(
     store: Store,
