@@ -33,7 +33,7 @@ class Images:
         return _loaded(self)
 
     def coordinates(self) -> FloatArray:
-        """The images in a basis of their own span, (n, at most n): equal distances, and a tenth of the work."""
+        """The images in a basis of their own span, (n, at most n): equal distances, fewer numbers."""
         return _in_own_span(self)
 
     @property
