@@ -1,0 +1,42 @@
+"""What was read from a file: numbers to embed, and what is carried along beside them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hne._types import FloatArray, IndexArray, SparseMatrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What a user says about a file; None and empty leave it to be found out."""
+
+    columns: tuple[str, ...] = ()  # features: names, patterns as gene_*, positions as 2-5 (from 1); else all numeric
+    drop: tuple[str, ...] = ()  # columns to forget, named in the same ways
+    id: str | None = None  # the column that names the samples
+    color: str | None = None  # a column to color by: carried along, a feature only if `columns` has it too
+    array: str | None = None  # which of several arrays: a name in NPZ and MAT files, a path in HDF5
+    transpose: bool = False  # samples are columns
+    separator: str | None = None  # between the fields of a text table
+    decimal: str | None = None  # "." or ","
+    encoding: str | None = None
+    header: bool | None = None  # whether the first row of a text table holds names
+    image_size: tuple[int, int] | None = None  # width and height that images are resized to
+    image_mode: str | None = None  # "grey" or "rgb"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of samples, a row each, in the order of the file."""
+
+    X: FloatArray | SparseMatrix  # (n, D), float64 or float32; NaN where a value is missing
+    feature_names: tuple[str, ...]  # (D,)
+    source: str  # what was read, in a line: "CSV, separator ';', decimal comma"
+    ids: tuple[str, ...] | None = None  # (n,), names of the samples, where the file has them
+    id_name: str = "id"
+    labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # (n,) each: numbers, or str and None
+    rows: IndexArray | None = None  # (n,), rows in the file, from 1; None means all of them: 1, 2, ... n
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), where rows of X are images
+    notices: tuple[str, ...] = ()  # what was decided for the user, a sentence each
