@@ -156,15 +156,24 @@ def test_a_terminal_shows_a_counter_with_the_time_left_and_writes_over_it(clock)
     lines.begin("weights")
     assert terminal.screen() == ["hne: weights     ..."]
     lines.step("blocks", 0, 8)
-    assert terminal.screen() == ["hne: weights     blocks 0 of 8, 0 %"]
+    assert terminal.screen() == [f"hne: weights     [{'-' * 20}] blocks 0 of 8, 0 %"]
     clock[0] += 3.0
     lines.step("blocks", 2, 8)
-    assert terminal.screen() == ["hne: weights     blocks 2 of 8, 25 %, 9.0 s left"]
+    assert terminal.screen() == [f"hne: weights     [#####{'-' * 15}] blocks 2 of 8, 25 %, 9.0 s left"]
     clock[0] += 0.1  # too soon for another look
     lines.step("blocks", 3, 8)
-    assert terminal.screen() == ["hne: weights     blocks 2 of 8, 25 %, 9.0 s left"]
+    assert terminal.screen() == [f"hne: weights     [#####{'-' * 15}] blocks 2 of 8, 25 %, 9.0 s left"]
     lines.end("weights", "done", 75.0)
     assert terminal.screen() == [f"hne: weights     {'done':<52} 1 min 15 s", ""]
+
+
+def test_a_counter_wider_than_the_terminal_is_cut_so_that_it_can_be_written_over(clock, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    terminal = Terminal()
+    lines = Lines(terminal)
+    lines.begin("weights")
+    lines.step("blocks", 0, 8)
+    assert terminal.screen() == ["hne: weights     [-----------"]
 
 
 def test_elsewhere_counters_are_lines_ten_seconds_apart(clock):

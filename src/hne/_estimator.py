@@ -14,7 +14,7 @@ from hne._embed import STAGES, walk
 from hne._extension import lift, place
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
-from hne._progress import shown, stage
+from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._samples import Distances
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
@@ -140,6 +140,11 @@ class HierarchicNeighborsEmbedding(
         Samples that differ: all but copies.
     same_as_ : ndarray of shape (n_samples,)
         The first sample that each one equals: itself, but for copies.
+    timings_ : dict of str to float
+        Seconds of each stage of the fit; empty for a loaded model.
+    preparation_ : Preparation or None
+        What `hne embed` did to the columns of a file before the fit, in a model that it saved: its `transform` does
+        the same to others. None for samples that came as they are.
     n_features_in_ : int
         Features seen in `fit`; samples, where X holds distances.
     feature_names_in_ : ndarray of str
@@ -214,11 +219,14 @@ class HierarchicNeighborsEmbedding(
         """
         settings = check_settings(self.get_params(deep=False))
         samples = check_samples(X, settings)
+        watch = Stopwatch()
         with called_back(self, X, y, len(STAGES)):
-            result = walk(samples, settings, output_kind(X))
+            with listening(watch):
+                result = walk(samples, settings, output_kind(X))
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
             self._set_fitted(result)
+            self.timings_, self.preparation_ = watch.seconds, None
         return self
 
     def _set_fitted(self, result: Embedding) -> None:
@@ -360,6 +368,7 @@ class HierarchicNeighborsEmbedding(
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
         self._set_fitted(walk_from(archive, settings))
+        self.timings_ = {}
 
     def _check_has_coordinates(self, method: str) -> None:
         if isinstance(self._fitted.core.X, Distances):

@@ -105,6 +105,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         The search that ran: "tree" and "brute" are exact, "approximate" is not.
     neighbor_recall_ : float
         Share of neighbors that are true ones. Less than 0.9 raises a `NeighborRecallWarning`.
+    preparation_ : Preparation or None
+        As in :class:`HierarchicNeighborsEmbedding`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -190,6 +192,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             self.joint_weights_ = distinct.spread(weights.J)
             self.neighbor_method_ = graph.method
             self.neighbor_recall_ = graph.recall
+            self.preparation_ = None
         return self
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002

@@ -5,6 +5,7 @@ context of one fit, so that fits in several threads do not hear each other; wher
 """
 
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,8 @@ Record = TypeVar("Record")
 TERMINAL_PAUSE, LOG_PAUSE = 0.2, 10.0
 # Seconds of a task before its pace is worth extrapolating.
 SETTLED = 1.0
+# Characters of a bar on a terminal.
+BAR_LENGTH = 20
 
 
 class Listener(Protocol):
@@ -94,6 +97,23 @@ def shown(verbose: int) -> Iterator[None]:
         lines.close()
 
 
+class Stopwatch:
+    """Listener that keeps the seconds of each stage, in the order in which they ran."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def begin(self, stage: str) -> None:
+        """Nothing to do before a stage ends."""
+
+    def step(self, task: str, done: int, total: int | None) -> None:
+        """Tasks are not timed."""
+
+    def end(self, stage: str, result: str, seconds: float) -> None:  # noqa: ARG002
+        """Add the time of the stage to what it took before."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+
 class Lines:
     """A line a stage with what it made and its time; while it runs, a counter with the time that is left.
 
@@ -126,7 +146,8 @@ class Lines:
         self._count = f"{done} of {total}" if total else f"{done or '...'}"
         if now - self._last_shown >= self._pause or (begins and self._is_terminal):
             self._last_shown = now
-            self._show_counter(f"{task} {self._count}{_remaining(done, total, now - self._task_began)}")
+            bar = _bar(done, total) if self._is_terminal else ""
+            self._show_counter(f"{bar}{task} {self._count}{_remaining(done, total, now - self._task_began)}")
 
     def end(self, stage: str, result: str, seconds: float) -> None:  # noqa: ARG002, the stage that began
         """Show the stage's line."""
@@ -144,7 +165,12 @@ class Lines:
         self._task = ""
 
     def _show_counter(self, counter: str) -> None:
-        self._write(f"hne: {self._stage:<11} {counter}", "" if self._is_terminal else "\n")
+        text = f"hne: {self._stage:<11} {counter}"
+        if self._is_terminal:
+            # A line that wraps cannot be written over.
+            self._write(text[: shutil.get_terminal_size().columns - 1], "")
+        else:
+            self._write(text, "\n")
 
     def _show_line(self, text: str, seconds: float) -> None:
         self._write(f"hne: {self._stage:<11} {text:<52} {duration(seconds):>10}", "\n")
@@ -155,6 +181,18 @@ class Lines:
         self._stream.write(f"{back}{text.ljust(self._overwritten)}{end}")
         self._stream.flush()
         self._overwritten = len(text) if not end else 0
+
+
+def _bar(done: int, total: int | None) -> str:
+    """A bar as full as the task is done; none where nobody knows.
+
+    >>> _bar(5, 10)
+    '[##########----------] '
+    """
+    if not total:
+        return ""
+    full = BAR_LENGTH * min(done, total) // total
+    return f"[{'#' * full}{'-' * (BAR_LENGTH - full)}] "
 
 
 def _remaining(done: int, total: int | None, seconds: float) -> str:

@@ -12,7 +12,8 @@
     HNEWarning              (UserWarning)
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
-    └── NeighborRecallWarning                approximate search missed many neighbors
+    ├── NeighborRecallWarning                approximate search missed many neighbors
+    └── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
 
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
@@ -29,6 +30,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NeighborRecallWarning",
+    "PreparedModelWarning",
     "RivalError",
     "TooLargeError",
 ]
@@ -84,3 +86,7 @@ class DisconnectedGraphWarning(HNEWarning):
 
 class NeighborRecallWarning(HNEWarning):
     """Approximate search found too few of the true neighbors."""
+
+
+class PreparedModelWarning(HNEWarning):
+    """A model was fitted to columns that the command line filled or scaled; new samples need the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -10,14 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 from hne._persist._archive import Archive
 from hne._persist._fitted import Scalars
 from hne._persist._model import read_model, write_model
+from hne._persist._prepared import preparation_from
 from hne._persist._values import Arrays
+from hne._preparation import Preparation
 from hne._types import Settings
+from hne.exceptions import PreparedModelWarning
 
 __all__ = ["SavedMixin"]
 
 
 class SavedMixin:
     """Estimators that can be kept in a file; each says what it consists of by the three methods at the end."""
+
+    # What the command line did to the columns of a file before the fit; None for samples that came as they are.
+    preparation_: Preparation | None = None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `load` reads, without pickle.
@@ -50,7 +57,8 @@ class SavedMixin:
         """Read a fitted model that `save` wrote: the same parameters, the same bits.
 
         Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
-        class or of a later hne is a `ModelFileError`.
+        class or of a later hne is a `ModelFileError`. A model of `hne embed` with filled or scaled columns comes with a
+        `PreparedModelWarning`: new samples need the same first, which `preparation_.transform` does to them.
 
         Parameters
         ----------
@@ -64,6 +72,13 @@ class SavedMixin:
         """
         model, archive, settings = read_model(path, cls, cls._checked_parameters)
         model._restore(archive, settings)  # noqa: SLF001, of its own class
+        model.preparation_ = preparation_from(archive, archive.entry("n_features_in", int))
+        if model.preparation_ is not None and model.preparation_.changes_values:
+            msg = (
+                f"'{path}' holds a model of columns that were filled or scaled first. Pass new samples through "
+                "model.preparation_.transform before model.transform."
+            )
+            warnings.warn(msg, PreparedModelWarning, stacklevel=2)
         return model
 
     @staticmethod

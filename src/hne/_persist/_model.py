@@ -12,6 +12,7 @@ import numpy as np
 from hne import __version__
 from hne._persist._archive import Archive, read_archive, write_archive
 from hne._persist._fitted import Scalars
+from hne._persist._prepared import preparation_parts
 from hne._persist._values import Arrays, is_same, packed, unpacked
 from hne._types import Settings
 from hne.exceptions import InputError, InputTypeError, ModelFileError
@@ -31,7 +32,8 @@ def write_model(
 ) -> None:
     """Write a fitted estimator; `settings` are those of its fit, where they matter after it."""
     scalars, arrays = fitted
-    arrays = dict(arrays)
+    prepared, more = preparation_parts(model.preparation_)
+    arrays = {**arrays, **more}
     parameters = model.get_params(deep=False)
     written = {name: packed(f"parameters.{name}", value, arrays) for name, value in parameters.items()}
     now = _checked(check, parameters)
@@ -50,6 +52,7 @@ def write_model(
         if hasattr(model, "feature_names_in_")
         else None,
         "set_output": getattr(model, "_sklearn_output_config", {}).get("transform"),
+        **prepared,
         **scalars,
     }
     write_archive(Path(path), header, arrays)
