@@ -1,7 +1,18 @@
-"""Kinds of arguments that several commands take."""
+"""Arguments that several commands take: kinds of values, and groups of options."""
 
 import argparse
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Choices of the estimator's parameters, written out because the modules that own them load NumPy; a test compares.
+VARIANTS = ("bhne", "ihne", "rhne")
+NEIGHBORS = ("auto", "exact", "approximate")
+PIECES = ("separate", "join", "largest", "raise")
+EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
+SCALINGS = ("none", "standard", "robust")
+MISSING = ("refuse", "drop", "impute")
 
 
 def at_least(lowest: int) -> Callable[[str], int]:
@@ -16,3 +27,132 @@ def at_least(lowest: int) -> Callable[[str], int]:
     # argparse names the function in its message about text that is no number.
     whole_number.__name__ = "whole number"
     return whole_number
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names between commas; a comma within a name is written twice."""
+    parts = text.replace(",,", "\0").split(",")
+    return tuple(part.replace("\0", ",").strip() for part in parts if part.strip())
+
+
+def image_size(text: str) -> tuple[int, int]:
+    """Width and height, as in 32x32."""
+    width, _, height = text.lower().replace("×", "x").partition("x")  # noqa: RUF001, a sign that people copy
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT such as 32x32, got {text!r}")  # noqa: TRY003, EM102
+    return int(width), int(height)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object as a dict."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"must be a JSON object such as '{{\"p\": 3}}', got {text!r}")  # noqa: TRY003, EM102
+    return value
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add what says how a file is to be read."""
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help="CSV, TSV, NPY, NPZ, Parquet, Arrow, MAT, HDF5 or .h5ad file, a folder of images, or - for standard input",
+    )
+    columns = parser.add_argument_group(
+        "columns", "COLUMNS are names, patterns (gene_*) or positions (2-5), with commas in between."
+    )
+    columns.add_argument("--columns", type=names, default=(), metavar="COLUMNS", help="features [all that are numeric]")
+    columns.add_argument("--drop", type=names, default=(), metavar="COLUMNS", help="columns to leave out altogether")
+    columns.add_argument("--id", metavar="COLUMN", help="column that names the samples")
+    columns.add_argument(
+        "--color", metavar="COLUMN", help="column to color by; not a feature, unless --columns has it too"
+    )
+    _add_file(parser.add_argument_group("files", "What is found out by itself, where these do not say otherwise."))
+
+
+def _add_file(file: Any) -> None:
+    file.add_argument("--array", metavar="NAME", help="which array of an NPZ, MAT or HDF5 file, such as obsm/X_pca")
+    file.add_argument("--transpose", action="store_true", help="samples are columns, as in many MATLAB files")
+    file.add_argument("--separator", metavar="CHAR", help="between the fields of a text file; \\t is a tab")
+    file.add_argument("--decimal", choices=(".", ","), help="decimal sign of a text file")
+    file.add_argument("--encoding", metavar="NAME", help="of a text file, such as utf-8 or cp1252")
+    file.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the first row of text holds names",
+    )
+    file.add_argument(
+        "--image-size", type=image_size, metavar="WxH", help="size that images are made, or that rows of numbers have"
+    )
+    file.add_argument("--images", choices=("grey", "rgb"), help="read images as grey or in color")
+
+
+def add_missing(parser: argparse.ArgumentParser) -> None:
+    """Add what becomes of rows with missing values."""
+    parser.add_argument(
+        "--missing",
+        choices=MISSING,
+        default="refuse",
+        help="rows with missing values: refuse the file, drop the rows, or impute medians of columns [refuse]",
+    )
+
+
+def add_preparation(parser: argparse.ArgumentParser) -> None:
+    """Add what is done to columns before a fit."""
+    add_missing(parser)
+    parser.add_argument(
+        "--scale",
+        choices=SCALINGS,
+        default="none",
+        help="columns as they are, by mean and standard deviation, or by median and quartiles [none]",
+    )
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """Add the parameters of the estimator, under its names and with its defaults."""
+    method = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
+    method.add_argument("-k", "--n-neighbors", type=int, default=6, metavar="K", help="neighbors of a sample [6]")
+    method.add_argument("-d", "--n-components", type=int, default=2, metavar="D", help="coordinates to find [2]")
+    method.add_argument("--variant", choices=VARIANTS, default="bhne", help="how the outer layer is weighed [bhne]")
+    method.add_argument("--reg", type=float, default=1e-4, help="ridge of the small problems [1e-4]")
+    method.add_argument("--outer-reg", type=float, metavar="REG", help="ridge of the outer ones [that of --reg]")
+    method.add_argument("--gamma", type=float, default=1.0, help="weight of the inner layer [1]")
+    method.add_argument("--n-rounds", type=int, default=1, metavar="N", help="rounds of bhne after its first [1]")
+    method.add_argument(
+        "--include-self",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="samples stay in their own outer layer, as in the paper [yes]",
+    )
+    method.add_argument(
+        "--metric", default="euclidean", help="of the neighbor search; precomputed: INPUT holds distances [euclidean]"
+    )
+    method.add_argument("--metric-params", type=json_object, metavar="JSON", help="further arguments of the metric")
+    method.add_argument("--neighbors", choices=NEIGHBORS, default="auto", help="how they are searched [auto]")
+    method.add_argument("--pieces", choices=PIECES, default="separate", help="a graph that falls apart [separate]")
+    method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
+    method.add_argument("--tol", type=float, default=1e-7, help="angle at which an iteration stops [1e-7]")
+    method.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
+    method.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")
+
+
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """Add how much is said, and to whom."""
+    talk = parser.add_argument_group("talk")
+    talk.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    talk.add_argument("-v", "--verbose", action="count", default=1, help="say more: the tasks of each stage")
+    talk.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Add leave to write over files."""
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite output files that exist")
+
+
+def output_path(text: str) -> Path:
+    """A path to write to; ~ is the home folder."""
+    return Path(text).expanduser()

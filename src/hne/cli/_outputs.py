@@ -1,0 +1,78 @@
+"""Files that a command will write, checked before anything is computed."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from hne.exceptions import InputError, MissingExtraError
+
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+PAGES = (".html", ".htm")
+
+
+def check_outputs(outputs: Mapping[str, Path | None], source: str, *, force: bool) -> dict[str, Path]:
+    """The outputs that were asked for, by option; an error for one that could not or should not be written."""
+    asked = {option: path for option, path in outputs.items() if path is not None}
+    seen: dict[Path, str] = {}
+    for option, path in asked.items():
+        _check_place(path)
+        whole = path.resolve()
+        if whole in seen:
+            msg = f"{option} and {seen[whole]} must be different files, got '{path}' twice. Rename one."
+            raise InputError(msg)
+        if source != "-" and whole == Path(source).expanduser().resolve():
+            msg = f"{option} must not be the input, got '{path}'. Choose another name."
+            raise InputError(msg)
+        if path.exists() and not force:
+            msg = f"cannot write '{path}': it exists already. Add --force to overwrite it, or choose another name."
+            raise InputError(msg)
+        seen[whole] = option
+    return asked
+
+
+def _check_place(path: Path) -> None:
+    """Raise where no file of that name can be made."""
+    reason = remedy = ""
+    if path.is_dir():
+        reason, remedy = "it is a folder", "Add a file name"
+    elif not path.parent.exists():
+        reason, remedy = f"there is no folder '{path.parent}'", "Make it, or choose another place"
+    elif not path.parent.is_dir():
+        reason, remedy = f"'{path.parent}' is not a folder", "Choose another place"
+    else:
+        reason, remedy = _refusal(path.parent), "Choose another place"
+    if reason:
+        msg = f"cannot write '{path}': {reason}. {remedy}."
+        raise InputError(msg)
+
+
+def _refusal(folder: Path) -> str:
+    """Why no file can be made in a folder, empty where one can: permissions do not tell of full or frozen disks."""
+    try:
+        with TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+
+
+def check_picture(path: Path | None) -> None:
+    """Raise for a picture of an unknown kind, or where nothing is there to draw it."""
+    if path is None:
+        return
+    _check_ending("--plot", path, PICTURES)
+    if find_spec("matplotlib") is None:
+        msg = "--plot needs matplotlib, got none installed. Run: pip install 'hne[plot]'."
+        raise MissingExtraError(msg)
+
+
+def check_page(path: Path | None) -> None:
+    """Raise for a report that no browser would open."""
+    if path is not None:
+        _check_ending("--report", path, PAGES)
+
+
+def _check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
+    if path.suffix.lower() not in endings:
+        msg = f"{option} must end in {', '.join(endings[:-1])} or {endings[-1]}, got '{path.name}'. Rename it."
+        raise InputError(msg)

@@ -1,0 +1,80 @@
+"""What a command says: data to standard output, everything else to standard error."""
+
+import argparse
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Parameters of the estimator by the names that messages of the library use.
+PARAMETERS = ["n_neighbors", "n_components", "variant", "outer_reg", "reg", "gamma", "n_rounds", "include_self", "metric_params", "metric", "neighbors", "pieces", "eigen_solver", "tol", "n_jobs", "random_state"]
+_WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})='?([\w.+-]*\w)'?")
+_ALONE = re.compile(rf"\b({'|'.join(name for name in PARAMETERS if '_' in name)})\b(?!=)")
+
+
+def in_flags(message: str) -> str:
+    """A message of the library with its parameters as options of the command line.
+
+    >>> in_flags("n_neighbors=900 needs more. Lower n_neighbors, or pass pieces='join'.")
+    '--n-neighbors 900 needs more. Lower --n-neighbors, or pass --pieces join.'
+    """
+    text = _WITH_VALUE.sub(lambda found: f"{_flag(found[1])} {found[2]}", message)
+    return re.sub(r"(?<!--)" + _ALONE.pattern, lambda found: _flag(found[1]), text)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def say(text: str, options: argparse.Namespace | None = None) -> None:
+    """One line to standard error, unless options ask for quiet."""
+    if options is None or not options.quiet:
+        print(f"hne: {one_line(text)}", file=sys.stderr)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and other control characters, which a file may have smuggled in."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on standard output; NaN and infinities, which JSON does not know, as null."""
+    json.dump(plain(value), sys.stdout, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold of a value: arrays as lists, tuples too, NumPy's numbers as Python's."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+@contextmanager
+def heard_warnings(options: argparse.Namespace) -> Iterator[list[str]]:
+    """Collect the library's warnings, in the words of the command line, and say them at once."""
+    heard: list[str] = []
+
+    def hear(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = in_flags(str(message))
+        heard.append(text)
+        say(
+            f"warning: {text}" if issubclass(category, UserWarning) else f"warning: {category.__name__}: {text}",
+            options,
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = hear
+        yield heard
