@@ -1,4 +1,4 @@
-"""Numbers of samples, features and neighbors -> memory that an embedding will take, before anything is computed."""
+"""Numbers of samples, features and neighbors -> memory and time of an embedding, before anything is computed."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +16,7 @@ from hne._costs import (
     choose_solver,
     remedies,
     solver_bytes,
+    solver_seconds,
 )
 from hne._memory import available_bytes, gigabytes
 from hne._types import EIGEN_SOLVERS, Settings
@@ -34,18 +35,26 @@ TREE_BYTES = 160
 # Beyond as many features as a tree takes (as in `_neighbors/_exact`), search works on
 # a copy in double and one in single precision.
 TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
+# Seconds on 2 cores of a sample in a tree, of a feature of a pair in brute force, and of a sample's weights by the
+# compiled kernel, times k^2.2 (rolls of 40 000 and 150 000 samples, k from 5 to 18); NumPy's kernel, which few
+# samples get, takes six times that.
+TREE_SECONDS, PAIR_SECONDS, WEIGHT_SECONDS, WEIGHT_POWER = 3e-6, 8e-11, 2e-7, 2.2
+NUMPY_TIMES, COMPILED_MIN_SAMPLES = 6.0, 20_000
 # Share of reserve in the array that joint weights grow in.
 RESERVE = 1.2
 
 
 @dataclass(frozen=True, repr=False)
 class Forecast:
-    """Memory that an embedding will take.
+    """Memory and time that an embedding will take.
 
     Attributes
     ----------
     stages : dict of str to float
         Bytes of the whole process at the peak of each stage, the samples and the libraries included.
+    seconds : dict of str to float
+        Rough time of each stage on 2 cores, compilation not counted: right to a factor of two on surfaces, far too
+        short where the samples fill more dimensions than was said.
     solver : str
         Eigensolver that "auto" would take, or the one asked for.
     available_bytes : int
@@ -63,6 +72,7 @@ class Forecast:
     n_neighbors: int
     intrinsic_dimension: int
     stages: dict[str, float]
+    seconds: dict[str, float]
     solver: str
     available_bytes: int
     fits: bool
@@ -155,7 +165,20 @@ def _foreseen(sizes: Sizes, n_features: int, dimension: int, solver: str, presen
     advice = "" if is_free else remedies(sizes, (solver,))
     if not is_free and stages["neighbors"] - present > MEMORY_SHARE * free:
         advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
-    return Forecast(n, n_features, int(k), dimension, stages, solver, free, is_free, advice)
+    seconds = _seconds(sizes, n_features, solver)
+    return Forecast(n, n_features, int(k), dimension, stages, seconds, solver, free, is_free, advice)
+
+
+def _seconds(sizes: Sizes, n_features: int, solver: str) -> dict[str, float]:
+    """Rough time of each stage on 2 cores."""
+    n, k = sizes.n_samples, sizes.inner_row - 1
+    is_tree = n_features <= TREE_MAX_FEATURES
+    kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
+    return {
+        "neighbors": TREE_SECONDS * n if is_tree else PAIR_SECONDS * n * n * n_features,
+        "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
+        "eigenpairs": solver_seconds(sizes, solver),
+    }
 
 
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Table -> table without missing values, its columns scaled, and what was done to get there."""
+"""Table -> samples without missing values, their columns scaled, and what was done to get there."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from hne._preparation import Preparation, learned
-from hne._tables._record import Table
+from hne._tables._record import Ready, Table
 from hne._types import IndexArray
 from hne.exceptions import InputError
 
@@ -19,8 +19,8 @@ LISTED = 8
 SCALE_RATIO = 1000.0
 
 
-def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> tuple[Table, Preparation]:
-    """The table to embed, and how others are to be treated to go with it."""
+def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> Ready:
+    """The samples to embed, and how others are to be treated to go with them."""
     gaps = _rows_with_gaps(table)
     if len(gaps) and missing == "refuse":
         raise InputError(_missing_message(table, gaps, "Add --missing drop or --missing impute."))
@@ -31,10 +31,10 @@ def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> tu
     names, shape = table.feature_names, table.image_shape
     preparation = replace(learned(table.X, names, scaling, fills=missing == "impute"), image_shape=shape)
     hint = scale_hint(table) if scaling == "none" else ""
-    return replace(_noticed(table, hint), X=preparation.transform(table.X)), preparation
+    return Ready(_noticed(table, hint), preparation.transform(table.X), preparation)
 
 
-def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> Table:
+def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> Ready:
     """New samples, filled and scaled as those of the fit were."""
     gaps = _rows_with_gaps(table)
     if missing == "impute" and preparation.fill is None:
@@ -46,7 +46,7 @@ def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> 
         raise InputError(_missing_message(table, gaps, "Add --missing drop."))
     elif len(gaps):
         table = _noticed(table, _filled_notice(table, gaps))
-    return replace(table, X=preparation.transform(table.X))
+    return Ready(table, preparation.transform(table.X), preparation)
 
 
 def _without(table: Table, gaps: IndexArray) -> Table:

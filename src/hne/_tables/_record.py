@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from hne._preparation import Preparation
 from hne._types import FloatArray, IndexArray, SparseMatrix
 
 
@@ -14,6 +15,7 @@ class Choices:
     """What a user says about a file; None and empty leave it to be found out."""
 
     columns: tuple[str, ...] = ()  # features: names, patterns as gene_*, positions as 2-5 (from 1); else all numeric
+    features: tuple[str, ...] = ()  # the same as exact names, all of which must be there: those of a fitted model
     drop: tuple[str, ...] = ()  # columns to forget, named in the same ways
     id: str | None = None  # the column that names the samples
     color: str | None = None  # a column to color by: carried along, a feature only if `columns` has it too
@@ -40,3 +42,12 @@ class Table:
     rows: IndexArray | None = None  # (n,), rows in the file, from 1; None means all of them: 1, 2, ... n
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), where rows of X are images
     notices: tuple[str, ...] = ()  # what was decided for the user, a sentence each
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Samples to embed or to place, and the table that they come from, row by row."""
+
+    table: Table  # as read, without rows that were left out
+    X: FloatArray | SparseMatrix  # filled and scaled
+    preparation: Preparation  # which fills and scales others alike

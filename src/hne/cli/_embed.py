@@ -2,18 +2,30 @@
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hne import __version__
 from hne.cli._arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
-from hne.cli._inputs import choices_of, parameters_of, read_input, say_notices, source_of, title_of
+from hne.cli._inputs import (
+    color_of,
+    columns_of,
+    images_of,
+    parameters_of,
+    read_input,
+    say_notices,
+    title_of,
+)
 from hne.cli._outputs import check_outputs, check_page, check_picture
 from hne.cli._talk import heard_warnings, print_json, say
+from hne.exceptions import InputError
 
 if TYPE_CHECKING:
     from hne import HNE
-    from hne._tables import Table
+    from hne._tables import Ready
+
+# Names of features that a summary lists.
+LISTED_FEATURES = 100
 
 DESCRIPTION = """\
 Embed the rows of a file. Columns of numbers are the features; others are carried along as labels. Without any of
@@ -45,9 +57,13 @@ def add_to(commands: Any) -> None:
     )
     outputs.add_argument("--report", type=output_path, metavar="HTML", help="interactive page to look at and judge by")
     outputs.add_argument("--plot", type=output_path, metavar="PNG", help="picture: .png, .svg, .pdf, .jpg")
-    outputs.add_argument("--save", type=output_path, metavar="MODEL", help="fitted model, for hne transform and HNE.load")
+    outputs.add_argument(
+        "--save", type=output_path, metavar="MODEL", help="fitted model, for hne transform and HNE.load"
+    )
     add_force(outputs)
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done, with memory and rough time")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only say what would be done, with memory and rough time"
+    )
     add_method(parser)
     add_talk(parser)
     parser.set_defaults(run=run)
@@ -65,33 +81,137 @@ def run(options: argparse.Namespace) -> None:
 
     watch = Stopwatch()
     with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
-        raw, model = _fitted(options)
-        _write(options, outputs, raw, model, watch.seconds, heard)
+        ready, model = _fitted(options)
+        summary = _summary(options, ready, model, heard)
+        say(_sentence(summary), options)
+        _write(options, outputs, ready, model, watch.seconds)
     for path in outputs.values():
         say(f"wrote {path}", options)
+    if options.json:
+        print_json(summary | {"timings": watch.seconds, "outputs": {name[2:]: str(outputs[name]) for name in outputs}})
 
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Outputs by option, all of them possible."""
     from hne._tables import check_output_ending
 
-    output = None if str(options.output) == "-" else options.output
-    if output is not None:
-        check_output_ending(output)
+    if options.output is not None and str(options.output) != "-":
+        check_output_ending(options.output)
+    if options.json and str(options.output) == "-":
+        msg = "--json and -o - must not both print to standard output, got both. Choose one."
+        raise InputError(msg)
     check_picture(options.plot)
     check_page(options.report)
-    asked = {"--output": output, "--report": options.report, "--plot": options.plot, "--save": options.save}
+    asked = {"--output": options.output, "--report": options.report, "--plot": options.plot, "--save": options.save}
+    asked = {option: None if str(path) == "-" else path for option, path in asked.items()}
     return check_outputs(asked, options.input, force=options.force)
 
 
-def _fitted(options: argparse.Namespace) -> tuple["Table", "HNE"]:
-    """The table as read, rows with missing values left out, and the model of it."""
+def _fitted(options: argparse.Namespace) -> tuple["Ready", "HNE"]:
+    """The samples and the model of them."""
     from hne import HNE
-    from hne._tables import prepared, rows_of
+    from hne._tables import prepared
 
-    table = read_input(options)
-    ready, preparation = prepared(table, options.missing, options.scale)
-    say_notices(ready.notices, options)
+    ready = prepared(read_input(options), options.missing, options.scale)
+    say_notices(ready.table.notices, options)
     model = HNE(**parameters_of(options)).fit(ready.X)
-    model.preparation_ = preparation
-    return rows_of(table, ready), model
+    model.preparation_ = ready.preparation
+    return ready, model
+
+
+def _write(
+    options: argparse.Namespace, outputs: dict[str, Path], ready: "Ready", model: "HNE", seconds: dict[str, float]
+) -> None:
+    """Write every output, each whole or not at all."""
+    from hne._progress import stage
+    from hne._tables import coordinates_of, write_coordinates
+
+    if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
+        coordinates = coordinates_of(ready.table, model.embedding_)
+        stage("writing", write_coordinates, outputs.get("--output"), coordinates)
+    if "--save" in outputs:
+        stage("saving", model.save, outputs["--save"])
+    if "--plot" in outputs:
+        stage("drawing", _draw, outputs["--plot"], options, ready, model)
+    if "--report" in outputs:
+        stage("report", _report, outputs["--report"], options, ready, model, seconds)
+
+
+def _draw(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE") -> None:
+    """Write the picture: points by color, or images where the samples are some."""
+    from hne import plots
+    from hne._files import whole_file
+
+    plt = plots.pyplot()
+    color = color_of(ready.table, options.color)
+    title = title_of(options)
+    if ready.table.image_shape is not None and model.embedding_.shape[1] > 1:
+        axes = plots.scatter_images(model, images_of(ready.table), color, title=title)
+    else:
+        axes = plots.scatter(model, color, title=title)
+    with whole_file(path) as temporary:
+        axes.figure.savefig(temporary, dpi=150)
+    plt.close(axes.figure)
+
+
+def _report(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE", seconds: dict[str, float]) -> None:
+    """Write the report."""
+    from hne._scree import scree
+    from hne.report import Details, write_report
+
+    table, result = ready.table, model._fitted  # noqa: SLF001, the record of the walk
+    details = Details(
+        title=title_of(options),
+        ids=table.ids,
+        id_name=table.id_name,
+        columns=columns_of(table),
+        color=options.color,
+        images=images_of(table),
+        X=ready.X,
+        timings=seconds,
+        warnings=table.notices,
+        source=table.source,
+        command=shlex.join(["hne", *options.words]),
+        scree=scree(result).values,
+    )
+    write_report(path, result, details)
+
+
+def _summary(options: argparse.Namespace, ready: "Ready", model: "HNE", heard: list[str]) -> dict[str, Any]:
+    """What was done and what came of it, for machines."""
+    import numpy as np
+
+    n_samples, n_features = ready.X.shape
+    return {
+        "hne": __version__,
+        "input": options.input,
+        "source": ready.table.source,
+        "n_samples": n_samples,
+        "n_features": n_features,
+        "features": list(ready.table.feature_names[:LISTED_FEATURES]),
+        "labels": list(ready.table.labels),
+        "missing": options.missing,
+        "scale": options.scale,
+        "parameters": parameters_of(options),
+        "n_distinct": model.n_distinct_,
+        "piece_sizes": np.bincount(model.piece_labels_),
+        "neighbor_method": model.neighbor_method_,
+        "neighbor_recall": model.neighbor_recall_,
+        "eigen_solver": model.eigen_solver_,
+        "eigenvalues": model.eigenvalues_,
+        "reconstruction_error": model.reconstruction_error_,
+        "notices": list(ready.table.notices),
+        "warnings": heard,
+    }
+
+
+def _sentence(summary: dict[str, Any]) -> str:
+    """What came of it, for people."""
+    sizes = summary["piece_sizes"]
+    pieces = f", {len(sizes)} pieces" if len(sizes) > 1 else ""
+    parameters = summary["parameters"]
+    return (
+        f"{summary['n_samples']} samples of {summary['n_features']} features in {parameters['n_components']} "
+        f"dimensions by {parameters['variant']} with {parameters['n_neighbors']} neighbors{pieces}, mean "
+        f"reconstruction error {summary['reconstruction_error']:.3g}"
+    )

@@ -9,6 +9,9 @@ from hne.cli._talk import PARAMETERS, say
 if TYPE_CHECKING:
     from hne._tables import Choices, Table
 
+# Features that a report can color by; of thousands nobody would find one.
+SHOWN_FEATURES = 200
+
 
 def choices_of(options: argparse.Namespace) -> "Choices":
     """What the options say about the file."""
@@ -57,3 +60,26 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
 def title_of(options: argparse.Namespace) -> str:
     """The name of the input without its folder."""
     return "standard input" if options.input == "-" else Path(options.input).name
+
+
+def color_of(table: "Table", name: str | None) -> Any:
+    """Values of the column to color by, None where none was chosen."""
+    if name is None:
+        return None
+    if name in table.labels:
+        return table.labels[name]
+    column: Any = table.X[:, [table.feature_names.index(name)]]
+    return (column.toarray() if hasattr(column, "toarray") else column)[:, 0]
+
+
+def columns_of(table: "Table") -> dict[str, Any]:
+    """Columns that a report may show: labels, and features where they are numbers that people know by name."""
+    columns = dict(table.labels)
+    if table.image_shape is None and not hasattr(table.X, "tocsr") and len(table.feature_names) <= SHOWN_FEATURES:
+        columns |= {name: table.X[:, column] for column, name in enumerate(table.feature_names)}
+    return columns
+
+
+def images_of(table: "Table") -> Any:
+    """The samples as images, None where they are none."""
+    return None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)

@@ -11,7 +11,24 @@ from contextlib import contextmanager
 from typing import Any
 
 # Parameters of the estimator by the names that messages of the library use.
-PARAMETERS = ["n_neighbors", "n_components", "variant", "outer_reg", "reg", "gamma", "n_rounds", "include_self", "metric_params", "metric", "neighbors", "pieces", "eigen_solver", "tol", "n_jobs", "random_state"]
+PARAMETERS = (
+    "n_neighbors",
+    "n_components",
+    "variant",
+    "reg",
+    "outer_reg",
+    "gamma",
+    "n_rounds",
+    "include_self",
+    "metric",
+    "metric_params",
+    "neighbors",
+    "pieces",
+    "eigen_solver",
+    "tol",
+    "n_jobs",
+    "random_state",
+)
 _WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})='?([\w.+-]*\w)'?")
 _ALONE = re.compile(rf"\b({'|'.join(name for name in PARAMETERS if '_' in name)})\b(?!=)")
 

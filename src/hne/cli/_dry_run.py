@@ -1,0 +1,77 @@
+"""`hne embed --dry-run`: what would be done, with its memory and rough time."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hne.cli._inputs import choices_of, parameters_of, source_of, title_of
+from hne.cli._talk import print_json
+
+if TYPE_CHECKING:
+    from hne import Forecast
+    from hne._tables import Outline
+
+
+def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
+    """Print the plan; nothing is written."""
+    from hne import forecast
+    from hne._tables import outline
+    from hne._validation import check_settings
+
+    check_settings(parameters_of(options))
+    found = outline(source_of(options), choices_of(options))
+    expected = forecast(
+        found.n_samples,
+        found.n_features,
+        options.n_neighbors,
+        n_components=options.n_components,
+        eigen_solver=options.eigen_solver,
+    )
+    if options.json:
+        print_json(_facts(options, found, expected, outputs))
+        return
+    for line in _lines(options, found, expected, outputs):
+        print(line)
+
+
+def _facts(
+    options: argparse.Namespace, found: "Outline", expected: "Forecast", outputs: dict[str, Path]
+) -> dict[str, Any]:
+    return {
+        "input": options.input,
+        "source": found.source,
+        "n_samples": found.n_samples,
+        "n_features": found.n_features,
+        "is_exact": found.is_exact,
+        "parameters": parameters_of(options),
+        "solver": expected.solver,
+        "peak_bytes": max(expected.peak_bytes, found.bytes),
+        "stage_bytes": {"reading": found.bytes, **expected.stages},
+        "available_bytes": expected.available_bytes,
+        "fits": expected.fits,
+        "advice": expected.advice,
+        "seconds": expected.seconds,
+        "outputs": {option[2:]: str(path) for option, path in outputs.items()},
+    }
+
+
+def _lines(options: argparse.Namespace, found: "Outline", expected: "Forecast", outputs: dict[str, Path]) -> list[str]:
+    from hne._memory import gigabytes
+    from hne._progress import duration
+
+    about = "" if found.is_exact else "about "
+    stages = {"reading": float(found.bytes), **expected.stages}
+    memory = ", ".join(f"{name} {gigabytes(count)}" for name, count in stages.items())
+    seconds = ", ".join(f"{name} {duration(time)}" for name, time in expected.seconds.items())
+    fits = "it fits" if expected.fits else f"it does not fit. {expected.advice}"
+    written = ", ".join(str(path) for path in outputs.values()) or "coordinates to standard output"
+    return [
+        f"input    {title_of(options)}: {found.source}, {about}{found.n_samples} samples of {found.n_features} features",
+        f"method   {options.variant}, {options.n_neighbors} neighbors, {options.n_components} dimensions, reg "
+        f"{options.reg:g}, {expected.solver} solver",
+        f"memory   about {gigabytes(max(stages.values()))} at the peak ({memory}), "
+        f"{gigabytes(expected.available_bytes)} free: {fits}",
+        f"time     about {duration(sum(expected.seconds.values()))} ({seconds}) on 2 cores, if the samples fill no more "
+        "than these dimensions; several times that if they do, and a quarter of a minute more where kernels compile",
+        f"outputs  {written}; nothing is written by a dry run",
+    ]

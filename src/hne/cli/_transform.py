@@ -1,0 +1,87 @@
+"""`hne transform`: a saved model and a file of new samples -> their coordinates."""
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hne.cli._arguments import add_force, add_input, add_missing, add_talk, output_path
+from hne.cli._inputs import choices_of, read_input, say_notices
+from hne.cli._outputs import check_outputs
+from hne.cli._talk import heard_warnings, print_json, say
+from hne.exceptions import InputError, PreparedModelWarning
+
+if TYPE_CHECKING:
+    from hne import HNE
+    from hne._tables import Choices
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "transform",
+        help="place the rows of a file among those of a saved model",
+        description="Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. Columns "
+        "are found by the names of the fit, filled and scaled as they were. Without -o the coordinates are printed as CSV.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="file of hne embed --save")
+    add_input(parser)
+    add_missing(parser)
+    parser.add_argument(
+        "-o", "--output", type=output_path, metavar="OUT", help="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json"
+    )
+    add_force(parser)
+    add_talk(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Load, read, place, write."""
+    from hne._progress import Stopwatch, listening, shown, stage
+    from hne._tables import check_output_ending, coordinates_of, treated, write_coordinates
+
+    output = None if str(options.output) == "-" else options.output
+    if output is not None:
+        check_output_ending(output)
+    outputs = check_outputs({"--output": output}, options.input, force=options.force)
+    watch = Stopwatch()
+    with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
+        model = stage("loading", _loaded, options.model)
+        ready = treated(read_input(options, _choices(options, model)), model.preparation_, options.missing)
+        say_notices(ready.table.notices, options)
+        Y = model.transform(ready.X)
+        if output is not None or not options.json:
+            stage("writing", write_coordinates, output, coordinates_of(ready.table, Y))
+    for path in outputs.values():
+        say(f"wrote {path}", options)
+    if options.json:
+        print_json({"n_samples": len(Y), "warnings": heard, "timings": watch.seconds, "output": output})
+
+
+def _loaded(path: Path) -> "HNE":
+    """The model, with what was done to its columns."""
+    from hne import HNE
+    from hne._preparation import Preparation
+
+    with warnings.catch_warnings():
+        # Filling and scaling is what this command does by itself.
+        warnings.simplefilter("ignore", PreparedModelWarning)
+        model = HNE.load(path)
+    if model.preparation_ is None:
+        names = getattr(model, "feature_names_in_", None)
+        known = [f"x{number}" for number in range(1, model.n_features_in_ + 1)] if names is None else names
+        model.preparation_ = Preparation(tuple(known))
+    return model
+
+
+def _choices(options: argparse.Namespace, model: "HNE") -> "Choices":
+    """What the options say of the file, and the model of its columns and images."""
+    from dataclasses import replace
+
+    choices = choices_of(options)
+    if options.columns:
+        return choices
+    shape = model.preparation_.image_shape
+    if shape is None:
+        return replace(choices, features=model.preparation_.feature_names)
+    return replace(choices, image_size=(shape[1], shape[0]), image_mode="rgb" if len(shape) == 3 else "grey")
