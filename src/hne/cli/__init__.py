@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import _completion, _compare, _demo, _embed, _info, _reproduce, _transform
+from hne.cli import _compare, _completion, _demo, _embed, _info, _reproduce, _transform
 from hne.cli._talk import in_flags, say
 from hne.exceptions import EigenSolverError, HNEError, RivalError
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _stopped_by_signals():
             options.run(options)
             sys.stdout.flush()
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001, the last to hear of it
+    except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("HNE_DEBUG"):
             raise
         return _status_of(error)

@@ -65,13 +65,17 @@ def _lines(options: argparse.Namespace, found: "Outline", expected: "Forecast", 
     seconds = ", ".join(f"{name} {duration(time)}" for name, time in expected.seconds.items())
     fits = "it fits" if expected.fits else f"it does not fit. {expected.advice}"
     written = ", ".join(str(path) for path in outputs.values()) or "coordinates to standard output"
+    shape = f"{about}{found.n_samples} samples of {found.n_features} features"
+    method = (
+        f"{options.variant}, {options.n_neighbors} neighbors, {options.n_components} dimensions, reg {options.reg:g}"
+    )
+    peak, free = gigabytes(max(stages.values())), gigabytes(expected.available_bytes)
+    total = duration(sum(expected.seconds.values()))
+    caveat = "longer where samples fill more dimensions than these, or where kernels compile for the first time"
     return [
-        f"input    {title_of(options)}: {found.source}, {about}{found.n_samples} samples of {found.n_features} features",
-        f"method   {options.variant}, {options.n_neighbors} neighbors, {options.n_components} dimensions, reg "
-        f"{options.reg:g}, {expected.solver} solver",
-        f"memory   about {gigabytes(max(stages.values()))} at the peak ({memory}), "
-        f"{gigabytes(expected.available_bytes)} free: {fits}",
-        f"time     about {duration(sum(expected.seconds.values()))} ({seconds}) on 2 cores, if the samples fill no more "
-        "than these dimensions; several times that if they do, and a quarter of a minute more where kernels compile",
+        f"input    {title_of(options)}: {found.source}, {shape}",
+        f"method   {method}, {expected.solver} solver",
+        f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
+        f"time     roughly {total} on 2 cores ({seconds}); {caveat}",
         f"outputs  {written}; nothing is written by a dry run",
     ]

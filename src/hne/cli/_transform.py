@@ -9,7 +9,7 @@ from hne.cli._arguments import add_force, add_input, add_missing, add_talk, outp
 from hne.cli._inputs import choices_of, read_input, say_notices
 from hne.cli._outputs import check_outputs
 from hne.cli._talk import heard_warnings, print_json, say
-from hne.exceptions import InputError, PreparedModelWarning
+from hne.exceptions import PreparedModelWarning
 
 if TYPE_CHECKING:
     from hne import HNE
@@ -21,8 +21,9 @@ def add_to(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "transform",
         help="place the rows of a file among those of a saved model",
-        description="Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. Columns "
-        "are found by the names of the fit, filled and scaled as they were. Without -o the coordinates are printed as CSV.",
+        description="Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. "
+        "Columns are found by the names of the fit, filled and scaled as they were. Without -o the coordinates are "
+        "printed as CSV.",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="file of hne embed --save")
     add_input(parser)
