@@ -22,6 +22,7 @@ LEVELS = [
     {"_parts", "_notices", "_persist"},
     {"_callbacks", "_embed", "_extension", "_projection", "_scree", "_tables", "metrics", "datasets"},
     {"report"},
+    {"_reported"},
     {"_estimator", "_linear", "plots", "rivals"},
     {"experiments"},
     {"cli"},

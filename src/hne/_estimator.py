@@ -16,6 +16,7 @@ from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_p
 from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
+from hne._reported import ReportedMixin
 from hne._samples import Distances
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
@@ -26,7 +27,7 @@ __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 
 class HierarchicNeighborsEmbedding(
-    SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    SavedMixin, ReportedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
 

@@ -1,0 +1,147 @@
+"""Fitted models that can be looked at: the report, and what a notebook shows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hne._samples import Distances
+from hne._types import Embedding, FloatArray
+from hne.exceptions import InputError
+
+__all__ = ["ReportedMixin"]
+
+# Features that a report shows where nobody says which.
+SHOWN_FEATURES = 50
+
+
+class ReportedMixin:
+    """Estimators with the record of their walk in `_fitted`, and a page and a notebook's cell to show it in."""
+
+    _fitted: Embedding
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        color: Any = None,
+        ids: Sequence[Any] | None = None,
+        columns: Any = None,
+        images: Any = None,
+        title: str | None = None,
+    ) -> None:
+        """Write a page to look at the embedding and to judge it by: one HTML file, which needs no network.
+
+        It shows the embedding (zoom, pan, select, hover), neighbors of both layers, the samples that are rebuilt worst,
+        eigenvalues, measures of quality with how to read them, pieces, parameters, timings, warnings and versions.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to, best with the ending .html; what was there before is replaced.
+        color : str or array-like of shape (n_samples,), default=None
+            What to color by at first: the name of a column, or values of its own, numbers or text.
+        ids : sequence of shape (n_samples,), default=None
+            Names of the samples; None counts rows from 1.
+        columns : mapping or data frame, default=None
+            Columns of numbers or text to color by and to read off samples, by name. None takes the features, up to 50.
+        images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
+            Pictures of the samples, from 0 (black) to 1.
+        title : str, default=None
+            The headline.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from hne import HNE
+        >>> from hne.datasets import make_swiss_roll
+        >>> roll = make_swiss_roll(200, random_state=0)
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "roll.html"
+        >>> HNE().fit(roll.X).report(page, color=roll.chart[:, 0], title="A roll")
+        >>> "<title>A roll" in page.read_text(encoding="utf-8")
+        True
+        """
+        from hne._scree import scree  # noqa: PLC0415, nobody who only fits needs them
+        from hne.report import Details, write_report  # noqa: PLC0415
+
+        check_is_fitted(self)
+        n = len(self._fitted.Y)
+        shown = self._feature_columns() if columns is None else _named(columns, n)
+        if color is not None and not isinstance(color, str):
+            shown, color = {"color": _checked("color", color, n), **shown}, "color"
+        elif color is not None and color not in shown:
+            known = ", ".join(repr(name) for name in list(shown)[:8]) or "none"
+            msg = f"color must be the name of a column or {n} values, got {color!r}. Columns are: {known}."
+            raise InputError(msg)
+        details = Details(
+            title=title or type(self).__name__,
+            ids=None if ids is None else [str(one) for one in _checked("ids", ids, n)],
+            columns=shown,
+            color=color,
+            images=None if images is None else _checked_images(images, n),
+            X=self._samples(),
+            timings=getattr(self, "timings_", {}),
+            scree=scree(self._fitted).values,
+        )
+        write_report(Path(path), self._fitted, details)
+
+    def _samples(self) -> FloatArray | None:
+        """The samples of the fit in their own units, None where they are not dense coordinates."""
+        core, place = self._fitted.core, self._fitted.distinct.place
+        if isinstance(core.X, Distances) or not isinstance(core.X, np.ndarray):
+            return None
+        samples: FloatArray = self._fitted.units.undo(core.X)[place]
+        return samples
+
+    def _feature_columns(self) -> dict[str, NDArray[Any]]:
+        """The features by name, as many as a reader can choose from."""
+        X = self._samples()
+        if X is None or X.shape[1] > SHOWN_FEATURES:
+            return {}
+        names = getattr(self, "feature_names_in_", [f"x{number}" for number in range(1, X.shape[1] + 1)])
+        return {str(name): X[:, column] for column, name in enumerate(names)}
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's box of parameters, and of a fitted model the embedding below it."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle and hasattr(self, "_fitted"):
+            from hne.report import notebook_html  # noqa: PLC0415
+
+            bundle["text/html"] += notebook_html(self._fitted)
+        return bundle
+
+
+def _named(columns: Any, n_samples: int) -> dict[str, NDArray[Any]]:
+    """Columns of a mapping or a data frame by name, each of the right length."""
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        msg = f"columns must be a mapping or a data frame, got {type(columns).__name__}. Pass {{'name': values}}."
+        raise InputError(msg)
+    names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
+    return {str(name): _checked(f"columns[{name!r}]", columns[name], n_samples) for name in names}
+
+
+def _checked(name: str, values: Any, n_samples: int) -> NDArray[Any]:
+    """One value a sample."""
+    found = np.asarray(values)
+    if found.shape != (n_samples,):
+        msg = f"{name} must have one value for each of the {n_samples} samples, got shape {found.shape}. "
+        raise InputError(msg + "Pass those that were fitted, in their order.")
+    return found
+
+
+def _checked_images(images: Any, n_samples: int) -> NDArray[Any]:
+    """One image a sample, grey or in three colors."""
+    found = np.asarray(images)
+    if len(found) != n_samples or found.ndim not in {3, 4} or (found.ndim == 4 and found.shape[3] != 3):
+        msg = (
+            f"images must have shape ({n_samples}, height, width) or ({n_samples}, height, width, 3), got "
+            f"{found.shape}. Reshape them, one image a sample."
+        )
+        raise InputError(msg)
+    return found

@@ -1,0 +1,185 @@
+"""Bad files and bad places: one line that says what to do, status 2, and nothing touched."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from hne.cli import main
+from hne.datasets import make_swiss_roll
+
+GOOD = "x,y,z\n" + "\n".join(f"{t / 3:.3f},{t % 7},{t * t % 11}" for t in range(40)) + "\n"
+
+
+def text(name, content):
+    """Maker of a file of that text; commands get its path in place of INPUT."""
+
+    def make(folder):
+        path = folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def folder_of(*names):
+    def make(folder):
+        made = folder / "folder"
+        made.mkdir()
+        for name in names:
+            (made / name).write_text("no picture")
+        return made
+
+    return make
+
+
+def huge_array(folder):
+    """An .npy file of 1 GB that takes no room: what was never written is zero."""
+    path = folder / "huge.npy"
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(125_000_000, 1)).flush()
+    return path
+
+
+# What is wrong: how to make the file, further arguments, what the line must say.
+CASES = {
+    "missing": (lambda folder: folder / "points.csv", [], r"no such file"),
+    "a misspelled name": (
+        lambda folder: text("points.csv", GOOD)(folder).with_name("points.cvs"),
+        [],
+        r"no such file\. Did you mean '.*points\.csv'\?",
+    ),
+    "empty": (text("empty.csv", ""), [], r"empty"),
+    "blank lines alone": (text("blank.csv", "\n\n\n"), [], r"empty|no rows"),
+    "a header alone": (text("header.csv", "x,y,z\n"), [], r"no rows|no samples|header"),
+    "a folder without images": (folder_of("notes.txt"), [], r"no images"),
+    "an empty folder": (folder_of(), [], r"no images"),
+    "a binary called csv": (text("binary.csv", bytes(range(256)) * 40), [], r"not text|binary"),
+    "a picture called csv": (text("picture.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(100)), [], r"."),
+    "an unknown kind": (text("letter.docx", b"PK\x03\x04nothing"), [], r"."),
+    "ragged rows": (text("ragged.csv", GOOD + "1,2\n" + "3,4,5\n"), [], r"42.*3.*2|2.*3"),
+    "all text": (text("words.csv", "a,b\n" + "red,blue\n" * 20), [], r"no .*numeric|numbers"),
+    "one column": (text("one.csv", "x\n" + "\n".join(str(t / 7) for t in range(30))), [], r"--n-components"),
+    "one row": (text("row.csv", "x,y,z\n1,2,3\n"), [], r"sample"),
+    "duplicate headers": (text("twice.csv", GOOD.replace("x,y,z", "x,y,x")), [], r"'x'"),
+    "missing values": (text("gaps.csv", GOOD + "1,,3\n4,NA,6\n"), [], r"41, 42.*--missing drop or --missing impute"),
+    "infinite values": (text("inf.csv", GOOD + "1,inf,3\n"), [], r"inf"),
+    "an unknown column to color by": (text("good.csv", GOOD), ["--color", "group"], r"'group'"),
+    "an unknown column of ids": (text("good.csv", GOOD), ["--id", "name"], r"'name'"),
+    "unknown features": (text("good.csv", GOOD), ["--columns", "x,w"], r"'w'"),
+    "too many neighbors": (text("good.csv", GOOD), ["-k", "40"], r"--n-neighbors 40 needs at least 41 samples"),
+    "a pickle called npy": (text("pickle.npy", b"\x80\x04N."), [], r"."),
+    "objects in an npy file": (
+        lambda folder: (np.save(folder / "objects.npy", np.array([{}, 1], dtype=object)), folder / "objects.npy")[1],
+        [],
+        r"objects|pickle",
+    ),
+    "a damaged npz": (text("damaged.npz", b"PK\x03\x04" + bytes(50)), [], r"damaged|not"),
+    "a damaged parquet": (text("damaged.parquet", b"PAR1" + bytes(50)), [], r"damaged|not"),
+    "a damaged h5ad": (text("damaged.h5ad", b"\x89HDF\r\n\x1a\n" + bytes(50)), [], r"damaged|not"),
+    "a damaged mat": (text("damaged.mat", b"MATLAB 5.0 MAT-file" + bytes(200)), [], r"."),
+    "no folder to write to": (text("good.csv", GOOD), ["-o", "{folder}/new/out.csv"], r"no folder .*Make it"),
+    "a folder to write over": (text("good.csv", GOOD), ["-o", "{folder}"], r"ending|folder"),
+    "a file as a folder": (text("good.csv", GOOD), ["-o", "{folder}/good.csv/out.csv"], r"not a folder"),
+    "an output that exists": (text("good.csv", GOOD), ["-o", "{folder}/mine.csv"], r"exists already\. Add --force"),
+    "a report that exists": (
+        text("good.csv", GOOD),
+        ["--report", "{folder}/mine.html"],
+        r"exists already\. Add --force",
+    ),
+    "the input as output": (text("good.csv", GOOD), ["-o", "{folder}/good.csv", "--force"], r"must not be the input"),
+    "one file for two outputs": (
+        text("good.csv", GOOD),
+        ["--save", "{folder}/a.html", "--report", "{folder}/a.html"],
+        r"different files",
+    ),
+    "an unknown output": (text("good.csv", GOOD), ["-o", "{folder}/out.xlsx"], r"\.csv.*\.parquet.*out\.xlsx"),
+    "an unknown picture": (text("good.csv", GOOD), ["--plot", "{folder}/out.gif"], r"\.png.*out\.gif"),
+    "a report that is no page": (text("good.csv", GOOD), ["--report", "{folder}/out.pdf"], r"\.html.*out\.pdf"),
+    "two things on standard output": (text("good.csv", GOOD), ["--json", "-o", "-"], r"Choose one"),
+    "an unknown metric": (text("good.csv", GOOD), ["--metric", "lengthiness"], r"--metric|metric"),
+    "a negative reg": (text("good.csv", GOOD), ["--reg", "-1"], r"reg"),
+}
+
+
+def contents(folder):
+    """All there is to see of a folder: names, bytes and times."""
+    return {
+        path.relative_to(folder): (
+            path.stat().st_mtime_ns,
+            path.stat().st_size < 2**20 and path.is_file() and path.read_bytes(),
+        )
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize(("make", "more", "says"), CASES.values(), ids=CASES.keys())
+def test_what_is_wrong_is_one_line_with_status_2_and_nothing_is_touched(make, more, says, tmp_path, capsys):
+    source = make(tmp_path)
+    for mine in ("mine.csv", "mine.html"):
+        (tmp_path / mine).write_text("mine")
+    before = contents(tmp_path)
+    outputs = [] if "-o" in more else ["-o", f"{tmp_path}/out.csv"]
+    outputs += [] if "--report" in more else ["--report", f"{tmp_path}/out.html"]
+    status = main(["embed", str(source), *outputs, *(word.format(folder=tmp_path) for word in more), "--quiet"])
+    printed = capsys.readouterr()
+    assert status == 2, printed.err
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith("hne: ")
+    assert printed.err.endswith((".\n", "?\n"))
+    import re
+
+    assert re.search(says, printed.err), printed.err
+    assert contents(tmp_path) == before
+
+
+def test_a_gigabyte_with_too_little_memory_is_refused_before_it_is_read(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = huge_array(tmp_path)
+    limit = 2**30
+
+    def little_memory():
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    run = subprocess.run(
+        [sys.executable, "-m", "hne", "embed", str(path), "-o", str(tmp_path / "out.csv"), "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=little_memory,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 2, run.stderr
+    assert run.stderr.count("\n") == 1
+    assert "GB" in run.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["huge.npy"]
+
+
+def test_force_overwrites_and_a_failure_leaves_what_was_there(tmp_path, capsys):
+    source, out = text("good.csv", GOOD)(tmp_path), tmp_path / "out.csv"
+    out.write_text("mine")
+    assert main(["embed", str(source), "-o", str(out), "--force", "-k", "40"]) == 2
+    assert out.read_text() == "mine"
+    assert main(["embed", str(source), "-o", str(out), "--force"]) == 0
+    assert out.read_text().startswith("hne1,hne2\n")
+
+
+def test_an_interrupt_leaves_no_half_written_file(tmp_path):
+    """A process that is told to end while it embeds cleans up."""
+    path = tmp_path / "roll.npy"
+    np.save(path, make_swiss_roll(60_000, random_state=0).X)
+    words = ["embed", str(path), "-o", str(tmp_path / "out.csv"), "--report", str(tmp_path / "out.html")]
+    process = subprocess.Popen([sys.executable, "-m", "hne", *words], stderr=subprocess.PIPE, text=True)
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if "neighbors" in line:
+            break
+    time.sleep(0.2)
+    process.terminate()
+    assert "interrupted" in process.stderr.read()
+    assert process.wait() == 130
+    assert [one.name for one in tmp_path.iterdir()] == ["roll.npy"]
