@@ -95,7 +95,7 @@ def test_pixels_need_no_word_about_scale():
 def test_new_samples_are_filled_and_scaled_as_those_of_the_fit(gappy):
     preparation = learned(gappy.X, gappy.feature_names, "standard", fills=True)
     ready = treated(gappy, preparation)
-    assert (ready.X == preparation.transform(gappy.X)).all()
+    assert (preparation.transform(gappy.X) == ready.X).all()
     assert "filled" in ready.table.notices[0]
     assert treated(gappy, preparation, "drop").X.shape == (28, 3)
 

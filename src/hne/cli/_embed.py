@@ -88,7 +88,9 @@ def run(options: argparse.Namespace) -> None:
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:
-        print_json(summary | {"timings": watch.seconds, "outputs": {name[2:]: str(outputs[name]) for name in outputs}})
+        written = {option[2:]: str(path) for option, path in outputs.items()}
+        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": model.embedding_}
+        print_json(summary | {"timings": watch.seconds, "outputs": written} | found)
 
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
