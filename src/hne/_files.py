@@ -1,4 +1,4 @@
-"""Writing files so that they are there whole or not at all."""
+"""Paths with the home folder in place of ~, and files that are there whole or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -29,6 +29,15 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of ~, or an error that says what is wrong with it."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        msg = f"path must be one that can be found, got '{path}', whose user is unknown. Write it out."
+        raise InputError(msg) from error
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:

@@ -1,5 +1,6 @@
 """How much memory this process may still take."""
 
+import sys
 from pathlib import Path
 
 import psutil
@@ -13,7 +14,7 @@ _GROUPS = (
 
 
 def available_bytes() -> int:
-    """Memory that can be taken without swapping: the machine's, or less where a container has a limit."""
+    """Memory that can be taken without swapping: the machine's, or less where a container or process has a limit."""
     available = int(psutil.virtual_memory().available)
     for folder, limit, used, cached in _GROUPS:
         try:
@@ -23,7 +24,19 @@ def available_bytes() -> int:
             available = min(available, max(0, int((folder / limit).read_text()) - taken))
         except (OSError, ValueError):
             continue
-    return available
+    return min(available, _address_bytes())
+
+
+def _address_bytes() -> int:
+    """What the limit on addresses (`ulimit -v`) leaves, on systems that have one."""
+    try:
+        import resource  # noqa: PLC0415, Windows has none
+    except ImportError:
+        return sys.maxsize
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(0, limit - int(psutil.Process().memory_info().vms))
 
 
 def gigabytes(count: float) -> str:

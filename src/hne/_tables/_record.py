@@ -21,11 +21,11 @@ class Choices:
     color: str | None = None  # a column to color by: carried along, a feature only if `columns` has it too
     array: str | None = None  # which of several arrays: a name in NPZ and MAT files, a path in HDF5
     transpose: bool = False  # samples are columns
-    separator: str | None = None  # between the fields of a text table
+    separator: str | None = None  # between the fields of a text table; " " means runs of blanks
     decimal: str | None = None  # "." or ","
     encoding: str | None = None
     header: bool | None = None  # whether the first row of a text table holds names
-    image_size: tuple[int, int] | None = None  # width and height that images are resized to
+    image_size: tuple[int, int] | None = None  # width and height: of rows that are images, or to resize image files to
     image_mode: str | None = None  # "grey" or "rgb"
 
 
@@ -51,3 +51,26 @@ class Ready:
     table: Table  # as read, without rows that were left out
     X: FloatArray | SparseMatrix  # filled and scaled
     preparation: Preparation  # which fills and scales others alike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outline:
+    """What a file holds, known without reading all of it."""
+
+    n_samples: int
+    n_features: int
+    is_exact: bool  # whether the file says so itself; else it follows from its size and its beginning
+    bytes: int  # memory that reading takes at its peak
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coordinates:
+    """An embedding to be written, with what names and describes its samples."""
+
+    Y: FloatArray  # (n, d); NaN where a sample has no place
+    names: tuple[str, ...] = ()  # (d,); empty means hne1, hne2, ...
+    ids: tuple[str, ...] | None = None
+    id_name: str = "id"
+    labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    rows: IndexArray | None = None  # rows in the file that was read, from 1, where some were dropped

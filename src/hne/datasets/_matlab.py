@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import os
-import struct
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
+from hne._files import expanded
+from hne._matlab import UNREADABLE, named_values, reason_of
 from hne.exceptions import InputError, InputTypeError
 
 Matrices: TypeAlias = dict[str, NDArray[Any]]
 
-# What SciPy's reader raises for files that are damaged or none of its own.
-UNREADABLE = (
-    MatReadError,
-    ValueError,
-    TypeError,
-    LookupError,
-    OSError,
-    EOFError,
-    OverflowError,
-    struct.error,
-    zlib.error,
-)
 # First bytes of what compress packs, as face_data.mat.Z is, of what gzip packs, and of ZIP archives.
 PACKED = (b"\x1f\x9d", b"\x1f\x8b", b"PK")
 
@@ -51,13 +37,12 @@ def read_matrices(path: object, known: tuple[str, ...], source: str) -> tuple[Pa
         )
         raise InputError(msg) from error
     except UNREADABLE as error:
-        reason = " ".join(str(getattr(error, "strerror", None) or error).split()).rstrip(".").lower()
-        msg = f"'{file}' must be a MAT file, got one that cannot be read ({reason or type(error).__name__}). {source}"
+        msg = f"'{file}' must be a MAT file, got one that cannot be read ({reason_of(error)}). {source}"
         raise InputError(msg) from error
     if packed:
         msg = f"'{file}' must be a MAT file, got a packed one. Unpack it first: gunzip knows .Z files too."
         raise InputError(msg)
-    return file, dict(_matrices(content))
+    return file, {name: value for name, value in named_values(content) if _is_matrix(value)}
 
 
 def described(matrices: Matrices) -> str:
@@ -102,23 +87,5 @@ def known_file(folder: Path, known: tuple[str, ...]) -> Path | None:
     return next((here[name] for name in known if name in here), None)
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """The path with the home folder in place of ~, or an error that says what is wrong with it."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        msg = f"path must be one that can be found, got '{path}', whose user is unknown. Write it out."
-        raise InputError(msg) from error
-
-
-def _matrices(content: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Matrices among the values of a dict, and among the fields of the structs, which SciPy reads as records."""
-    for name, value in content.items():
-        if not isinstance(value, np.ndarray):
-            continue
-        if value.dtype.names and value.size == 1:
-            record = value.reshape(-1)[0]
-            fields = {f"{name}.{field}": record[field] for field in value.dtype.names}
-            yield from _matrices(fields)
-        elif value.ndim == 2 and value.dtype.kind in "biuf" and value.size:
-            yield name, value
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf" and value.size > 0

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hne._files import expanded
 from hne._types import FloatArray
 from hne.datasets import Dataset, load_statue_faces, load_teapots, make_faces, make_teapots
 from hne.datasets._loaders import FACES_FILES, TEAPOTS_FILES
-from hne.datasets._matlab import expanded, known_file
+from hne.datasets._matlab import known_file
 from hne.exceptions import InputError
 from hne.experiments._records import Options
 

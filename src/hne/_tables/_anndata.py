@@ -1,0 +1,173 @@
+"""An AnnData file (.h5ad) -> Table: X or another matrix, names of cells and genes, and what is known of the cells."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from hne._tables._arrays import as_label
+from hne._tables._finish import finished
+from hne._tables._record import Choices, Outline, Table
+from hne._tables._selection import numbered
+from hne._tables._sources import File
+
+# Where matrices with a row for each cell are.
+PLACES = ("layers", "obsm")
+PRINCIPAL = "obsm/X_pca"
+
+
+def is_anndata(root: Any) -> bool:
+    """Whether the file says so, or is of a time when it did not and has its parts."""
+    return root.attrs.get("encoding-type") == "anndata" or {"X", "obs", "var"} <= set(root)
+
+
+def read_anndata(file: File, root: Any, choices: Choices) -> Table:
+    """Read a matrix, with the columns of `obs` as labels."""
+    path = _path(file, root, choices)
+    X = _matrix(root[path])
+    if X.dtype.kind not in "biuf":
+        msg = f"must hold numbers in {path}, got {X.dtype}. Choose another --array."
+        raise file.error(msg)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    ids, labels = _frame(root, "obs")
+    genes, _ = _frame(root, "var")
+    return finished(
+        file,
+        X,
+        choices,
+        source=f"AnnData, {path}",
+        feature_names=genes if _is_by_gene(path) else numbered(X.shape[1], f"{path.rpartition('/')[2]}_"),
+        ids=ids,
+        id_name=_index_name(root["obs"]),
+        labels=labels,
+        notices=_notices(root, path, choices),
+    )
+
+
+def outline_anndata(file: File, root: Any, choices: Choices) -> Outline:
+    """Foresee the matrix from its shape."""
+    path = _path(file, root, choices)
+    item = root[path]
+    n_samples, n_features = _shape(item)
+    size = 8 * n_samples * n_features if hasattr(item, "shape") else 16 * item["data"].shape[0]
+    return Outline(n_samples=n_samples, n_features=n_features, is_exact=True, bytes=size, source=f"AnnData, {path}")
+
+
+def _path(file: File, root: Any, choices: Choices) -> str:
+    known = ["X"] if "X" in root else []
+    known += [f"{place}/{name}" for place in PLACES if place in root for name in root[place]]
+    path = (choices.array or (known[0] if known else "X")).strip("/")
+    if choices.transpose:
+        msg = "has cells as rows, which are the samples, got --transpose. Leave it out."
+        raise file.error(msg)
+    if path not in known or len(_shape(root[path])) != 2:
+        msg = f"must hold the matrix that is chosen, got --array {path}. It has {', '.join(known) or 'none'}."
+        raise file.error(msg)
+    return path
+
+
+def _is_by_gene(path: str) -> bool:
+    return not path.startswith("obsm/")
+
+
+def _notices(root: Any, path: str, choices: Choices) -> tuple[str, ...]:
+    if choices.array is None and path != PRINCIPAL and PRINCIPAL in root:
+        shape = " x ".join(map(str, _shape(root[path])))
+        columns = _shape(root[PRINCIPAL])[1]
+        notice = f"{path} ({shape}) is read; its {columns} principal components are there too: --array {PRINCIPAL}."
+        return (notice,)
+    return ()
+
+
+def _shape(item: Any) -> tuple[int, ...]:
+    if hasattr(item, "shape"):
+        return tuple(item.shape)
+    # Files of before 2020 say h5sparse_shape.
+    return tuple(int(side) for side in item.attrs.get("shape", item.attrs.get("h5sparse_shape", ())))
+
+
+def _matrix(item: Any) -> Any:
+    """A dense array, or a CSR matrix from one that is stored by rows or by columns."""
+    if hasattr(item, "shape"):
+        return item[()]
+    form = item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "csr"))
+    form = form.decode() if isinstance(form, bytes) else form
+    maker = csc_array if form.startswith("csc") else csr_array
+    return csr_array(maker((item["data"][()], item["indices"][()], item["indptr"][()]), shape=_shape(item)))
+
+
+def _frame(root: Any, name: str) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+    """Index and columns of `obs` or `var`."""
+    frame = root[name]
+    if hasattr(frame, "shape"):
+        return _old_frame(root, frame)
+    index = _index_column(frame)
+    order = [_text(column) for column in frame.attrs.get("column-order", ())] or [key for key in frame if key != index]
+    columns = {}
+    for column in order:
+        if column in frame and column != "__categories":
+            columns[column] = _column(frame, column)
+    return tuple(str(value) for value in as_label(_plain(frame[index]))), columns
+
+
+def _index_column(frame: Any) -> str:
+    return _text(frame.attrs.get("_index", "_index" if "_index" in frame else "index"))
+
+
+def _index_name(frame: Any) -> str:
+    name = "id" if hasattr(frame, "shape") else _index_column(frame)
+    return "id" if name in ("_index", "index") else name
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _column(frame: Any, name: str) -> NDArray[Any]:
+    """A column in any of AnnData's encodings."""
+    item = frame[name]
+    if hasattr(item, "shape"):
+        if "__categories" in frame and name in frame["__categories"]:  # until version 0.7
+            return _categorical(item[()], _plain(frame["__categories"][name]))
+        return as_label(_plain(item))
+    if "codes" in item:
+        return _categorical(item["codes"][()], _plain(item["categories"]))
+    return _nullable(_plain(item["values"]), item["mask"][()])
+
+
+def _plain(item: Any) -> NDArray[Any]:
+    """Values of an array; text, and arrays of text with a mask, as Python's strings."""
+    if not hasattr(item, "shape"):
+        return _nullable(_plain(item["values"]), item["mask"][()])
+    values: NDArray[Any] = item.asstr()[()] if item.dtype.kind == "O" else item[()]
+    return values
+
+
+def _categorical(codes: NDArray[Any], categories: NDArray[Any]) -> NDArray[Any]:
+    if categories.dtype.kind in "iuf":
+        values = categories[np.maximum(codes, 0)].astype(np.float64)
+        values[codes < 0] = np.nan
+        # Categories that are numbers are still categories: text tells that they are not to be averaged.
+        return np.array([None if np.isnan(value) else f"{value:g}" for value in values.tolist()], dtype=object)
+    texts = [*as_label(categories).tolist(), None]
+    return np.array([texts[code] for code in codes.tolist()], dtype=object)  # code -1 is None, the last
+
+
+def _nullable(values: NDArray[Any], mask: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind in "iuf":
+        return np.where(mask, np.nan, values.astype(np.float64))
+    return np.array([None if hidden else value for value, hidden in zip(as_label(values), mask, strict=True)], object)
+
+
+def _old_frame(root: Any, frame: Any) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+    """Records, as versions before 0.7 wrote them; categories are among `uns`."""
+    records = frame[()]
+    index, *names = records.dtype.names
+    columns = {}
+    for name in names:
+        categories = root["uns"].get(f"{name}_categories") if "uns" in root else None
+        values = records[name]
+        columns[name] = as_label(values) if categories is None else _categorical(values, _plain(categories))
+    return tuple(str(value) for value in as_label(records[index])), columns

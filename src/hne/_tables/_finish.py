@@ -1,0 +1,128 @@
+"""A matrix with labels beside it, and what the user chose -> Table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from hne._tables._record import Choices, Table
+from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles, numbered
+from hne._tables._sources import File
+
+# The largest value of an 8-bit pixel.
+WHITE = 255.0
+
+
+def finished(
+    file: File,
+    X: Any,
+    choices: Choices,
+    *,
+    source: str,
+    feature_names: tuple[str, ...] | None = None,
+    labels: Mapping[str, NDArray[Any]] | None = None,
+    ids: tuple[str, ...] | None = None,
+    id_name: str = "id",
+    image_shape: tuple[int, ...] | None = None,
+    is_column_major: bool = False,
+    notices: tuple[str, ...] = (),
+) -> Table:
+    """Make the table of what the user chose from a matrix, samples as rows, and from what describes its samples.
+
+    Names of a label and a feature may be the same: the label is then called `name_label`.
+    """
+    names = feature_names or numbered(X.shape[1])
+    beside = _apart(labels or {}, names)
+    table = Table(
+        X=X,
+        feature_names=names,
+        source=source,
+        ids=ids,
+        id_name=id_name,
+        labels=beside,
+        image_shape=image_shape,
+        notices=notices,
+    )
+    kinds = [NUMBER] * len(names) + [TEXT if column.dtype == object else LABEL for column in beside.values()]
+    known = list(names) + list(beside)
+    roles = assigned_roles(file, known, kinds, choices, lambda i: ids is None and _is_unique(table, i))
+    return shaped(file, _selected(table, roles, known), choices, is_column_major=is_column_major)
+
+
+def _apart(labels: Mapping[str, NDArray[Any]], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    taken = set(names) & set(labels)
+    return {f"{name}_label" if name in taken else name: column for name, column in labels.items()}
+
+
+def _column(table: Table, i: int) -> NDArray[Any]:
+    """Column of a feature or, counted on, of a label."""
+    n_features = len(table.feature_names)
+    if i >= n_features:
+        return list(table.labels.values())[i - n_features]
+    column: Any = table.X[:, [i]]
+    values: NDArray[Any] = (column.toarray() if issparse(column) else column)[:, 0]
+    return values
+
+
+def _is_unique(table: Table, i: int) -> bool:
+    column = _column(table, i)
+    if column.dtype != object and not (np.isfinite(column) & (column == np.rint(column))).all():
+        return False
+    return len(set(column.tolist())) == len(column)
+
+
+def _selected(table: Table, roles: Roles, names: list[str]) -> Table:
+    n_features = len(table.feature_names)
+    labels = {names[i]: _column(table, i) for i in roles.labels}
+    changes: dict[str, Any] = {"labels": labels, "notices": (*table.notices, *roles.notices)}
+    if roles.id is not None:
+        changes |= {"ids": as_ids(_column(table, roles.id)), "id_name": names[roles.id]}
+    if roles.features != tuple(range(n_features)):
+        chosen = list(roles.features)
+        changes |= {"X": table.X[:, chosen], "feature_names": tuple(names[i] for i in chosen), "image_shape": None}
+    return replace(table, **changes)
+
+
+def as_ids(column: NDArray[Any]) -> tuple[str, ...]:
+    """Names of samples from a column of texts or numbers; whole numbers without a decimal point."""
+    if column.dtype.kind == "f" and (column == np.rint(column)).all():
+        column = column.astype(np.int64)
+    return tuple("" if value is None else str(value) for value in column.tolist())
+
+
+def shaped(file: File, table: Table, choices: Choices, *, is_column_major: bool = False) -> Table:
+    """The table with its rows as upright images of the size that the user gave, if one was given."""
+    if choices.image_size is None or table.image_shape is not None:
+        return table
+    width, height = choices.image_size
+    n_samples, n_features = table.X.shape
+    if n_features not in (width * height, 3 * width * height):
+        rule = f"must have {width * height} features, or 3 times as many, for images of {width} x {height}"
+        msg = f"{rule}, got {n_features}.{_sizes(n_features)}"
+        raise file.error(msg)
+    X: Any = table.X
+    X = X.toarray() if issparse(X) else X
+    n_channels = n_features // (width * height)
+    if is_column_major:
+        # MATLAB counts rows fastest, then columns, then colors.
+        X = X.reshape(n_samples, n_channels, width, height).transpose(0, 3, 2, 1).reshape(n_samples, -1)
+    X, notices = unit_pixels(X)
+    shape = (height, width) if n_channels == 1 else (height, width, 3)
+    return replace(table, X=X, image_shape=shape, notices=(*table.notices, *notices))
+
+
+def _sizes(n_features: int) -> str:
+    """The most nearly square sizes that would fit, as a remedy."""
+    sides = [i for i in range(1, int(n_features**0.5) + 1) if n_features % i == 0][-1:]
+    words = [f"{side} x {n_features // side}" for side in sides if side > 1]
+    return f" Try --image-size {words[0].replace(' ', '')}, width first." if words else " Leave --image-size out."
+
+
+def unit_pixels(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Pixels from 0 to 1, and a notice where that meant to divide them."""
+    if X.size and X.min() >= 0 and 1 < X.max() <= WHITE:
+        return X / WHITE, ("Pixels from 0 to 255 are divided by 255.",)
+    return X, ()

@@ -1,0 +1,136 @@
+"""Rows of a text table -> columns: each chunk's cells to numbers, in one growing matrix, and texts beside it."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hne._progress import step
+from hne._tables._cells import first_text, is_missing, numbers
+from hne._tables._characters import opened
+from hne._tables._dialect import Dialect, table_rows, unreadable_field
+from hne._tables._selection import NUMBER, Roles
+from hne._tables._sources import File
+from hne._types import FloatArray
+
+# Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
+CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 20_000, 16, 4_000
+
+
+@dataclass
+class Gathered:
+    """What has been read: a matrix with room to grow, texts, and what turned out to be no number."""
+
+    roles: Roles
+    kinds: list[str]
+    decimal: str
+    n_rows: int = 0
+    values: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    columns: dict[int, list[Any]] = field(default_factory=dict)
+    turned: dict[int, tuple[int, str]] = field(default_factory=dict)  # columns with text: its row, from 1, and the text
+
+    def add(self, cells: list[tuple[str, ...]]) -> None:
+        """Add a chunk, given as the cells of each column."""
+        count = len(cells[0])
+        self._make_room(self.n_rows + count)
+        for place, i in enumerate(self.roles.features):
+            self.values[self.n_rows : self.n_rows + count, place] = self._numbers(i, cells[i])
+        for i in self._beside():
+            column = self.columns.setdefault(i, [])
+            column.extend(self._numbers(i, cells[i]) if self.is_number_beside(i) else cells[i])
+        self.n_rows += count
+
+    def is_number_beside(self, i: int) -> bool:
+        """Whether a column beside the features is kept as numbers."""
+        return self.kinds[i] == NUMBER and i != self.roles.id
+
+    def _beside(self) -> set[int]:
+        return {*self.roles.labels, *(() if self.roles.id is None else (self.roles.id,))}
+
+    def _numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
+        try:
+            return numbers(cells, self.decimal)
+        except ValueError:
+            place, text = first_text(cells, self.decimal) or (1, cells[0])
+            self.turned.setdefault(i, (self.n_rows + place, text))
+            return np.full(len(cells), np.nan)
+
+    def _make_room(self, n_rows: int) -> None:
+        """Grow by an eighth at a time: what is not written yet takes no memory, and moving is the system's business."""
+        if n_rows > len(self.values):
+            shape = (max(n_rows, len(self.values) * 9 // 8), len(self.roles.features))
+            if self.values.size:
+                self.values.resize(shape, refcheck=False)
+            else:
+                self.values = np.empty(shape)
+
+    def cut(self, n_rows: int) -> None:
+        """Keep the first rows only, and no room to grow."""
+        self.n_rows = n_rows
+        self.values.resize((n_rows, len(self.roles.features)), refcheck=False)
+        self.columns = {i: column[:n_rows] for i, column in self.columns.items()}
+
+
+def gather(file: File, dialect: Dialect, roles: Roles, kinds: list[str]) -> Gathered:
+    """Read all rows; a column of numbers in which text was met has NaN there, and is told in `turned`."""
+    gathered = Gathered(roles, kinds, dialect.decimal)
+    size = min(max(CHUNK_CELLS // dialect.n_fields, LEAST_ROWS), MOST_ROWS)
+    with _rows(file, dialect) as rows:
+        for chunk in iter(lambda: list(islice(rows, size)), []):
+            if set(map(len, chunk)) != {dialect.n_fields}:
+                chunk = [row for row in chunk if any(cell.strip() for cell in row)]  # noqa: PLW2901
+                _check_lengths(file, dialect, chunk)
+            if chunk:
+                gathered.add(list(zip(*chunk, strict=True)))
+                step("rows", gathered.n_rows)
+    gathered.cut(_last_filled(gathered))
+    return gathered
+
+
+@contextmanager
+def _rows(file: File, dialect: Dialect) -> Iterator[Any]:
+    """Give the rows below the header."""
+    try:
+        with opened(file, dialect.encoding) as stream:
+            for _ in range(dialect.skipped):
+                next(stream)
+            rows = table_rows(stream, dialect.separator)
+            if dialect.has_header:
+                next(row for row in rows if any(cell.strip() for cell in row))
+            yield rows
+    except csv.Error as error:
+        raise unreadable_field(file, str(error)) from error
+    except EOFError as error:
+        msg = f"must be a whole gzip file, got one that ends early ({error}). Copy or pack it again."
+        raise file.error(msg) from error
+
+
+def _check_lengths(file: File, dialect: Dialect, chunk: list[list[str]]) -> None:
+    if all(len(row) == dialect.n_fields for row in chunk):
+        return
+    with _rows(file, dialect) as rows:
+        for row in rows:
+            if len(row) != dialect.n_fields and any(cell.strip() for cell in row):
+                # Lines, not rows: that is what editors show.
+                line = rows.line_num + dialect.skipped
+                msg = (
+                    f"must have {dialect.n_fields} fields in every row, got {len(row)} in line {line}. "
+                    f"Mend that line, or name the --separator (now {dialect.separator!r})."
+                )
+                raise file.error(msg)
+
+
+def _last_filled(gathered: Gathered) -> int:
+    """Number of rows without the empty ones at the end, which spreadsheets leave."""
+    n_rows = gathered.n_rows
+    while n_rows > 1 and np.isnan(gathered.values[n_rows - 1]).all() and _is_empty(gathered, n_rows - 1):
+        n_rows -= 1
+    return n_rows
+
+
+def _is_empty(gathered: Gathered, row: int) -> bool:
+    return all(is_missing(str(column[row])) for column in gathered.columns.values())

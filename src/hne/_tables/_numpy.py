@@ -1,0 +1,136 @@
+"""NPY and NPZ files -> Table."""
+
+import zipfile
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
+
+from hne._matlab import reason_of
+from hne._tables._arrays import Entry, as_label, outline_arrays, table_of_arrays
+from hne._tables._finish import finished
+from hne._tables._record import Choices, Outline, Table
+from hne._tables._sources import File
+
+# Arrays of a sparse matrix that SciPy wrote.
+SPARSE = {"data", "indices", "indptr", "format", "shape"}
+DAMAGED = (ValueError, TypeError, SyntaxError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
+
+
+def read_npy(file: File, choices: Choices) -> Table:
+    """Read an NPY file."""
+    entry, names = _npy_entry(file)
+    if names:
+        return _records(file, entry.read(), names, choices)
+    return table_of_arrays(file, [entry], choices, "NPY")
+
+
+def outline_npy(file: File, choices: Choices) -> Outline:
+    """Foresee an NPY file from its header."""
+    entry, names = _npy_entry(file)
+    if names:
+        n_rows = entry.shape[0]
+        size = n_rows * (entry.size + 8 * len(names))
+        return Outline(n_samples=n_rows, n_features=len(names), is_exact=False, bytes=size, source="NPY, records")
+    return outline_arrays(file, [entry], choices, "NPY", is_matlab=False)
+
+
+def _npy_entry(file: File) -> tuple[Entry, tuple[str, ...]]:
+    """The array, and the names of its fields where it is one of records."""
+    try:
+        with file.path.open("rb") as stream:
+            shape, kind = _header(stream)
+            held, expected = file.path.stat().st_size - stream.tell(), int(np.prod(shape)) * kind.itemsize
+    except DAMAGED as error:
+        raise _damaged(file, "an NPY file", reason_of(error)) from error
+    _check_kind(file, kind)
+    if held < expected:
+        raise _damaged(file, "an NPY file", f"{held} bytes of numbers, not {expected}")
+    entry = _entry("array", shape, kind, lambda: np.array(np.load(file.path, mmap_mode="r")))
+    return entry, kind.names or ()
+
+
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, kind = reader(stream, max_header_size=1 << 20)
+    return shape, kind
+
+
+def _entry(name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Any) -> Entry:
+    letter = "U" if kind.kind in "US" else kind.kind
+    return Entry(name=name, shape=shape, kind=letter if letter in "biufcU" else "O", read=read, size=kind.itemsize)
+
+
+def _check_kind(file: File, kind: np.dtype[Any]) -> None:
+    if kind.hasobject:
+        msg = "must hold numbers, got Python objects (a pickle, which could run anything). "
+        raise file.error(msg + "Save numbers: np.save(name, array.astype(float)).")
+
+
+def _damaged(file: File, kind: str, reason: str) -> Exception:
+    return file.error(f"must be {kind}, got a damaged one or another kind ({reason}). Write or copy it again.")
+
+
+def _records(file: File, records: NDArray[Any], names: tuple[str, ...], choices: Choices) -> Table:
+    """Fields of records as columns: numbers are features, anything else labels."""
+    records = records.reshape(-1)
+    numbers = [name for name in names if records.dtype[name].kind in "iuf" and not records.dtype[name].shape]
+    labels = {name: as_label(records[name]) for name in names if name not in numbers and not records.dtype[name].shape}
+    X = np.empty((len(records), len(numbers)))
+    for place, name in enumerate(numbers):
+        X[:, place] = records[name]
+    return finished(file, X, choices, feature_names=tuple(numbers), labels=labels, source="NPY, records")
+
+
+def read_npz(file: File, choices: Choices) -> Table:
+    """Read an NPZ file: arrays, or a sparse matrix as SciPy writes it."""
+    entries = _npz_entries(file)
+    if {entry.name for entry in entries} >= SPARSE:
+        try:
+            matrix = load_npz(file.path)
+        except DAMAGED as error:
+            raise _damaged(file, "an NPZ file", reason_of(error)) from error
+        matrix = csr_array(matrix.T if choices.transpose else matrix, dtype=np.float64)
+        return finished(file, matrix, choices, source="NPZ, sparse")
+    return table_of_arrays(file, entries, choices, "NPZ")
+
+
+def outline_npz(file: File, choices: Choices) -> Outline:
+    """Foresee an NPZ file from the headers of its arrays."""
+    entries = _npz_entries(file)
+    known = {entry.name: entry for entry in entries}
+    if known.keys() >= SPARSE:
+        n_samples, n_features = (int(side) for side in known["shape"].read())
+        size = 24 * known["data"].shape[0]
+        return Outline(n_samples=n_samples, n_features=n_features, is_exact=True, bytes=size, source="NPZ, sparse")
+    return outline_arrays(file, entries, choices, "NPZ", is_matlab=False)
+
+
+def _npz_entries(file: File) -> list[Entry]:
+    entries = []
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            for member in archive.namelist():
+                if member.endswith(".npy"):
+                    with archive.open(member) as stream:
+                        shape, kind = _header(stream)  # type: ignore[arg-type]
+                    entries.append(_entry(member[:-4], shape, kind, _reader(file, member)))
+    except DAMAGED as error:
+        raise _damaged(file, "an NPZ file", reason_of(error)) from error
+    if not entries:
+        raise _damaged(file, "an NPZ file", "no arrays in it")
+    return entries
+
+
+def _reader(file: File, member: str) -> Any:
+    def read() -> NDArray[Any]:
+        try:
+            with zipfile.ZipFile(file.path) as archive, archive.open(member) as stream:
+                values: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=1 << 20)
+        except DAMAGED as error:
+            raise _damaged(file, "an NPZ file", reason_of(error)) from error
+        return values
+
+    return read

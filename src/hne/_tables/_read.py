@@ -1,0 +1,82 @@
+"""Path -> Table, by the kind of the file; refused beforehand where it would not fit into memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from hne._memory import available_bytes, gigabytes
+from hne._tables._columnar import outline_columnar, read_columnar
+from hne._tables._hdf5 import outline_hdf5, read_hdf5
+from hne._tables._images import outline_images, read_images
+from hne._tables._matlab import outline_mat, read_mat
+from hne._tables._numpy import outline_npy, outline_npz, read_npy, read_npz
+from hne._tables._record import Choices, Outline, Table
+from hne._tables._sources import File, found, kind_of
+from hne._tables._text import outline_text, read_text
+from hne.exceptions import TooLargeError
+
+READERS: dict[str, tuple[Callable[[File, Choices], Outline], Callable[[File, Choices], Table]]] = {
+    "text": (outline_text, read_text),
+    "npy": (outline_npy, read_npy),
+    "npz": (outline_npz, read_npz),
+    "mat": (outline_mat, read_mat),
+    "hdf5": (outline_hdf5, read_hdf5),
+    "parquet": (outline_columnar, read_columnar),
+    "arrow": (outline_columnar, read_columnar),
+    "images": (outline_images, read_images),
+}
+
+
+def read_table(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Table:
+    """Read a file of any kind that is known, or a folder of images.
+
+    Parameters
+    ----------
+    source : Path or str
+        The file. "-" is standard input, whose kind is found out from its first bytes.
+    choices : Choices or None
+        What the user says about the file; None leaves everything to be found out.
+    stream : binary file or None
+        What to read for "-"; None means standard input.
+
+    Returns
+    -------
+    Table
+        Numbers to embed with the names and labels beside them, and notices of what was decided.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is damaged, or it holds no table of numbers; the message says what to do.
+    TooLargeError
+        The table would not fit into memory; it has not been read.
+    MissingExtraError
+        Files of this kind need a library that is not installed.
+    """
+    wanted = choices or Choices()
+    with found(source, stream) as file:
+        outlined, read = READERS[kind_of(file)]
+        _check_fits(file, outlined(file, wanted))
+        return read(file, wanted)
+
+
+def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Outline:
+    """What `read_table` would give, and the memory it would take, without reading all of a file.
+
+    Standard input is read to its end all the same: there is no other way to know it.
+    """
+    with found(source, stream) as file:
+        outlined, _ = READERS[kind_of(file)]
+        return outlined(file, choices or Choices())
+
+
+def _check_fits(file: File, expected: Outline) -> None:
+    available = available_bytes()
+    if expected.bytes > available:
+        about = "" if expected.is_exact else "about "
+        msg = (
+            f"{file.title} needs {gigabytes(expected.bytes)} to be read ({about}{expected.n_samples} samples of "
+            f"{expected.n_features} features), got {gigabytes(available)} of free memory. "
+            "Choose fewer columns, or write a part of its rows to a file of their own."
+        )
+        raise TooLargeError(msg)
