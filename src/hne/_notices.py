@@ -10,6 +10,7 @@ from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,
     DisconnectedGraphWarning,
+    HNEWarning,
     NeighborRecallWarning,
 )
 
@@ -37,21 +38,30 @@ def check_connected(pieces: Pieces, distinct: Distinct, settings: Settings) -> N
 
 def warn_of(result: Embedding) -> None:
     """Warn of what makes the embedding less than it seems."""
-    warn_of_recall(result.core.graph)
+    for category, message in notices(result):
+        warnings.warn(message, category, stacklevel=frames_up())
+
+
+def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
+    """What makes the embedding less than it seems: categories of warnings, and their messages."""
+    found: list[tuple[type[HNEWarning], str]] = []
+    if result.core.graph.recall < LOW_RECALL:
+        found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
     if result.core.pieces.count > 1:
-        _warn_of_pieces(result)
+        found.append((DisconnectedGraphWarning, _in_pieces(result)))
     elif result.eigenpairs is not None and not result.eigenpairs.certificate.is_resolved:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
-        warn_of_close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
+        told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
+        found.append((CloseEigenvaluesWarning, told))
+    return found
 
 
-def _warn_of_pieces(result: Embedding) -> None:
+def _in_pieces(result: Embedding) -> str:
     counted = _counted(result.core.pieces, result.distinct, result.settings)
-    msg = (
+    return (
         f"the neighbor graph has {counted}: {TREATMENT[result.settings.pieces]}. See piece_labels_. "
         f"{_advice(result.settings)}."
     )
-    warnings.warn(msg, DisconnectedGraphWarning, stacklevel=frames_up())
 
 
 def _counted(pieces: Pieces, distinct: Distinct, settings: Settings) -> str:
@@ -73,25 +83,30 @@ def _advice(settings: Settings) -> str:
 
 def warn_of_recall(graph: NeighborGraph) -> None:
     """Warn where approximate search has missed many neighbors."""
-    if graph.recall >= LOW_RECALL:
-        return
-    msg = (
+    if graph.recall < LOW_RECALL:
+        warnings.warn(_low_recall(graph), NeighborRecallWarning, stacklevel=frames_up())
+
+
+def _low_recall(graph: NeighborGraph) -> str:
+    return (
         f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors, got {graph.recall:.1%} on a "
         "sample of rows: the data is of too high a dimension for it. Reduce the features (PCA), or pass "
         "neighbors='exact'."
     )
-    warnings.warn(msg, NeighborRecallWarning, stacklevel=frames_up())
 
 
-def warn_of_close_eigenvalues(values: FloatArray, next_value: float, resolution: str = "") -> None:
+def warn_of_close_eigenvalues(values: FloatArray, next_value: float) -> None:
     """Warn that the last wanted eigenvector could as well be another."""
+    warnings.warn(_close_eigenvalues(values, next_value), CloseEigenvaluesWarning, stacklevel=frames_up())
+
+
+def _close_eigenvalues(values: FloatArray, next_value: float, resolution: str = "") -> str:
     d = len(values)
-    msg = (
+    return (
         f"eigenvalues {d} and {d + 1} after the constant one, {values[-1]:.2e} and {next_value:.2e}, are "
         f"closer than float64 tells apart{resolution}: the embedding is one of many that are equally "
         f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
     )
-    warnings.warn(msg, CloseEigenvaluesWarning, stacklevel=frames_up())
 
 
 def frames_up() -> int:

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+from hne.exceptions import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,13 +15,36 @@ class Details:
     """What whoever read the data knows of it; everything may be left out, nothing is trusted to be free of HTML."""
 
     title: str = "Hierarchic Neighbors Embedding"
-    ids: Sequence[str] | None = None  # (n,), names of the samples
+    ids: Sequence[str] | None = None  # (n,), names of the samples; None numbers them from 1
     id_name: str = "sample"
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # (n,) each, numbers or str and None
     color: str | None = None  # of these the one to color by at first
-    images: NDArray[Any] | None = None  # (n, height, width) or (n, height, width, 3), from 0 to 1
-    X: NDArray[Any] | None = None  # (n, D), the samples, for measures against them
+    images: NDArray[Any] | None = None  # (n, height, width) or (n, height, width, 3), from 0 to 1, or uint8
+    X: Any = None  # (n, D), dense or sparse, the samples to measure against; None takes those of the embedding
+    scree: Sequence[float] = ()  # eigenvalues after the constant one, ascending, more than are used
     timings: Mapping[str, float] = field(default_factory=dict)  # seconds of each stage
     warnings: Sequence[str] = ()  # notices about the data, beside the warnings of the embedding itself
     source: str = ""  # what was read, in a line
     command: str = ""  # what makes the same report again
+
+
+def check_details(details: Details, n: int) -> Details:
+    """Return the details, whose parts have a value for each sample, or raise."""
+    parts = [("ids", details.ids), ("images", details.images)]
+    parts += [(f"columns[{name!r:.60}]", values) for name, values in details.columns.items()]
+    for name, values in parts:
+        if values is not None and len(values) != n:
+            msg = f"{name} must have one value for each of {n} samples, got {len(values)}. Pass matching rows."
+            raise InputError(msg)
+    if details.X is not None and details.X.shape[0] != n:
+        msg = f"X must have a row for each of {n} samples, got {details.X.shape[0]}. Pass what was embedded."
+        raise InputError(msg)
+    if details.color is not None and details.color not in details.columns:
+        known = ", ".join(f"{name!r:.40}" for name in list(details.columns)[:8]) or "none"
+        msg = f"color must be the name of a column, got {details.color!r:.60}. There are: {known}."
+        raise InputError(msg)
+    shape = () if details.images is None else np.shape(details.images)[1:]
+    if details.images is not None and (len(shape) not in {2, 3} or 0 in shape or shape[2:] not in {(), (3,)}):
+        msg = f"images must have shape (n, height, width) or (n, height, width, 3), got (n, {', '.join(map(str, shape))})."
+        raise InputError(f"{msg} Reshape them.")
+    return details

@@ -1,0 +1,120 @@
+"""Embedding, Details -> what a report and a notebook say of it in words: no markup, nothing escaped."""
+
+import platform
+from dataclasses import dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hne import __version__
+from hne._notices import notices
+from hne._pieces import thin_links
+from hne._samples import Distances
+from hne._types import Embedding, IndexArray, NeighborGraph, Settings
+from hne.report._columns import shortened
+from hne.report._details import Details
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+VARIANT_NAMES = {"ihne": "IHNE", "rhne": "RHNE", "bhne": "BHNE"}
+MAX_VALUE = 80
+# Sizes of pieces that are told one by one.
+SIZES_TOLD = 12
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the embedding as it was set."""
+
+    name: str
+    value: str
+    is_default: bool
+
+
+def what_was_embedded(result: Embedding) -> str:
+    """How many samples of what, in how many dimensions, in a sentence without mathematics."""
+    n, d = result.Y.shape
+    k = result.settings.n_neighbors
+    dimensions = "along a line" if d == 1 else f"in {d} dimensions"
+    return (
+        f"{counted(n, 'sample')} {_known_by(result)}, laid out {dimensions} so that each one stays near the "
+        f"{counted(k, 'sample')} most like it, and near the ones most like those."
+    )
+
+
+def _known_by(result: Embedding) -> str:
+    X = result.core.X
+    if isinstance(X, Distances):
+        return "known by their distances to each other"
+    return f"of {counted(X.shape[1], 'number')} each{', most of them zero' if issparse(X) else ''}"
+
+
+def counted(count: int, noun: str) -> str:
+    """The number with its noun, thousands apart.
+
+    >>> counted(1, "piece"), counted(20000, "sample")
+    ('1 piece', '20 000 samples')
+    """
+    return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}") + f" {noun}{'' if count == 1 else 's'}"
+
+
+def piece_facts(result: Embedding) -> list[tuple[str, str]]:
+    """Pieces, samples that are not embedded, copies and thin links: a name and a value each."""
+    pieces, n = result.pieces, len(result.Y)
+    told = ", ".join(str(size) for size in pieces.sizes[:SIZES_TOLD])
+    more = f" and {pieces.count - SIZES_TOLD} more" if pieces.count > SIZES_TOLD else ""
+    facts = [("Pieces", "1: every sample can be reached from every other" if pieces.count == 1 else str(pieces.count))]
+    if pieces.count > 1:
+        facts.append(("Samples in each", f"{told}{more}"))
+    n_embedded = int(np.isfinite(result.Y).all(axis=1).sum())
+    if n_embedded < n:
+        facts.append(("Not embedded", f"{n - n_embedded} of {n}, outside the largest piece"))
+    copies = n - result.distinct.n_places
+    facts.append(("Copies", f"{copies} of {n} samples equal another, and share its place" if copies else "none"))
+    n_thin = len(thin_links(result.core.graph))
+    facts.append(("Thin links", f"{n_thin}: without any one of them, a piece would fall in two" if n_thin else "none"))
+    search = result.core.graph
+    recall = "" if search.recall == 1 else f", {search.recall:.1%} of the true neighbors found"
+    facts.append(("Neighbors", f"{search.method}{recall}"))
+    return facts
+
+
+def parameters(settings: Settings) -> list[Parameter]:
+    """All parameters, in their order."""
+    defaults = Settings()
+    return [_parameter(field.name, getattr(settings, field.name), getattr(defaults, field.name))
+            for field in fields(settings)]  # fmt: skip
+
+
+def _parameter(name: str, value: Any, default: Any) -> Parameter:
+    if isinstance(value, NeighborGraph):
+        return Parameter(name, f"given: {value}", is_default=False)
+    is_default = type(value) is type(default) and isinstance(value, str | int | float | None) and value == default
+    text = repr(value) if isinstance(value, str | int | float | None) else getattr(value, "__name__", repr(value))
+    return Parameter(name, shortened(" ".join(str(text).split()), MAX_VALUE), is_default)
+
+
+def warnings_of(result: Embedding, details: Details) -> list[str]:
+    """Warnings of the embedding, and notices about the data."""
+    return [f"{message[:1].upper()}{message[1:]}" for _, message in notices(result)] + list(details.warnings)
+
+
+def versions() -> list[tuple[str, str]]:
+    """Names and versions of what an embedding depends on."""
+    return [("hne", __version__), *((name, _version(name)) for name in LIBRARIES),
+            ("Python", platform.python_version()), ("platform", platform.platform(terse=True))]  # fmt: skip
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def worst_rebuilt(result: Embedding, count: int) -> IndexArray:
+    """Rows of the embedded samples with the largest reconstruction errors, the largest first."""
+    errors = np.where(np.isfinite(result.Y).all(axis=1), result.reconstruction_errors, np.nan)
+    known = np.flatnonzero(np.isfinite(errors))
+    return known[np.argsort(-errors[known], kind="stable")[:count]]

@@ -1,0 +1,206 @@
+"""Embedding, X -> numbers that say how far the picture can be trusted, each with how to read it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hne._samples import Distances, lengths_between
+from hne._types import PRECOMPUTED, BoolArray, Embedding, FloatArray, NeighborGraph
+from hne.exceptions import HNEError
+from hne.metrics import geodesic_quality, rank_quality
+
+# Seconds that NumPy takes for a pair of samples, counting and sorting, and for each feature of it; and what ranks may
+# take in all. Where metrics would rather have numba compiled first, at 5 s, is never reached below 100 rows.
+COUNTING, SORTING, FEATURE = 15e-9, 80e-9, 0.5e-9
+MOST_COUNTED, RANK_SECONDS, FEWEST_RANKED = 20, 1.5, 100
+# Samples that all paths together may visit (a second or so), and the least number of samples that paths start from.
+PATH_VISITS, FEWEST_LANDMARKS, MOST_LANDMARKS = 1_000_000, 5, 500
+# Sparse samples of so many numbers are made dense to be measured.
+DENSE_MAX = 4_000_000
+# Places whose links are measured, where the graph's distances are not lengths.
+MEASURED_PLACES = 2_000
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number about the embedding, and what a reader needs to judge it."""
+
+    name: str
+    value: float | None  # None where it cannot be had: `note` says why
+    text: str  # the number as people write it
+    how_to_read: str
+    standard_error: float | None = None  # None where nothing was left to chance
+    note: str = ""
+
+
+def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
+    """All measures of an embedding against its samples; X=None takes those that the embedding keeps."""
+    samples, is_embedded = samples_of(result, X), np.isfinite(result.Y).all(axis=1)
+    return (
+        *_of_ranks(result, samples, is_embedded),
+        *_of_paths(result, samples, is_embedded),
+        _of_rebuilding(result, is_embedded),
+        _of_gap(result),
+        _of_residuals(result),
+    )
+
+
+def samples_of(result: Embedding, X: Any = None) -> FloatArray | str:
+    """Dense samples, a row each; or why there are none."""
+    if isinstance(result.core.X, Distances) and (X is None or result.settings.metric == PRECOMPUTED):
+        return "only distances between samples are known, no coordinates"
+    if X is None:
+        X = result.core.X[result.distinct.place]
+    if issparse(X):
+        if math.prod(X.shape) > DENSE_MAX:
+            return f"the samples are sparse, and {X.shape[0]} x {X.shape[1]} numbers too many to measure"
+        X = X.toarray()
+    return np.asarray(X, dtype=np.float64)
+
+
+READ_TRUST = (
+    "Of samples drawn close together, are they close in the data? 1 means all of them are; about 0.5 is what chance "
+    "gives. Strangers from far away cost more."
+)
+READ_CONTINUITY = (
+    "Of samples close in the data, are they drawn close together? 1 means all of them are; about 0.5 is what chance "
+    "gives. Low with high trustworthiness: the picture was torn."
+)
+READ_KEPT = (
+    "The share of a sample's nearest neighbors in the data that are its nearest neighbors in the picture too: 1 is "
+    "all, and chance gives {chance}. Few pictures of many-dimensional data come near 1."
+)
+
+
+def _of_ranks(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) -> Iterator[Measure]:
+    n = int(is_embedded.sum())
+    k = min(result.settings.n_neighbors, (n - 1) // 2)
+    how = {"trustworthiness": READ_TRUST, "continuity": READ_CONTINUITY}
+    how["preservation"] = READ_KEPT.format(chance=f"{k / (n - 1):.2g}" if n > 1 and k > 0 else "next to none")
+    why = X if isinstance(X, str) else f"too few embedded samples, {n}" if k < 1 or n < 3 else ""
+    if not why and not isinstance(X, str):
+        seconds = n * ((COUNTING if k <= MOST_COUNTED else SORTING) + FEATURE * X.shape[1])
+        n_ranked = min(n, max(FEWEST_RANKED, int(RANK_SECONDS / seconds)))
+        try:
+            found = rank_quality(
+                X[is_embedded], result.Y[is_embedded], k, n_sampled=n_ranked, n_jobs=result.settings.n_jobs
+            )
+        except HNEError as error:
+            why = str(error)
+        else:
+            on = "" if found.is_exact else f", on {n_ranked} samples drawn at random"
+            for name, text in how.items():
+                error = None if found.is_exact else getattr(found, f"{name}_standard_error")
+                yield _measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", error)
+            return
+    for name, text in how.items():
+        yield _missing(name, text, why)
+
+
+READ_RANKS = (
+    "Compares all distances in the picture with the lengths of paths through the data from neighbor to neighbor: 1 "
+    "means that what is farther along the data is drawn farther apart, 0 that the two have nothing in common."
+)
+READ_VARIANCE = (
+    "The same with lengths instead of their order: the share of the drawn distances that path lengths do not explain, "
+    "0 to 1. Coordinates are all drawn equally wide, so even a good picture of something long and thin is not near 0."
+)
+
+
+def _of_paths(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) -> Iterator[Measure]:
+    how = {"geodesic rank correlation": READ_RANKS, "residual variance": READ_VARIANCE}
+    n, k = int(is_embedded.sum()), min(result.settings.n_neighbors, result.distinct.n_places - 1)
+    why = X if isinstance(X, str) else ""
+    if not isinstance(X, str):
+        m = min(n, int(np.clip(PATH_VISITS // max(n, 1), FEWEST_LANDMARKS, MOST_LANDMARKS)))
+        try:
+            found = geodesic_quality(
+                X[is_embedded], result.Y[is_embedded], k, n_landmarks=m, n_jobs=result.settings.n_jobs
+            )
+        except HNEError as error:
+            why = str(error)
+        else:
+            starts = "" if m == n else f" from {m} samples drawn at random"
+            pieces = f"; {found.share_connected:.1%} of the pairs have a path" if found.share_connected < 1 else ""
+            note = f"{found.n_pairs} pairs{starts}, paths over {k} neighbors{pieces}."
+            yield _measured("geodesic rank correlation", found.rank_correlation, READ_RANKS, note)
+            yield _measured("residual variance", found.residual_variance, READ_VARIANCE, note)
+            return
+    for name, text in how.items():
+        yield _missing(name, text, why)
+
+
+def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
+    itself = (
+        "Samples take part in rebuilding themselves (include_self=True), which makes the number much smaller"
+        if result.settings.include_self
+        else "Samples are left out of their own outer layer (include_self=False)"
+    )
+    how = (
+        "How far a sample is from what its neighbors' neighbors make of it, in units of the mean distance to a "
+        "neighbor: 0 is rebuilt exactly. It tells how well the data suit the method, not how good the picture is."
+    )
+    errors = result.reconstruction_errors[is_embedded]
+    errors, link = errors[np.isfinite(errors)], mean_link(result)
+    if not len(errors) or not 0 < link < math.inf:
+        return _missing("relative reconstruction error", how, "no sample has neighbors at a measurable distance")
+    return _measured("relative reconstruction error", float(errors.mean()) / link, how, f"{itself}.")
+
+
+def mean_link(result: Embedding) -> float:
+    """Mean distance to a neighbor, in the units of the data; NaN where nobody has any."""
+    core, graph = result.core, result.core.graph
+    if result.settings.metric in {"euclidean", PRECOMPUTED} or isinstance(core.X, Distances):
+        lengths = graph.distances[graph.indices >= 0]
+    else:
+        lengths = _link_lengths(core.X, graph)
+    return float(result.units.undo_length(lengths.mean())) if lengths.size else math.nan
+
+
+def _link_lengths(X: Any, graph: NeighborGraph) -> FloatArray:
+    """Euclidean lengths of the links of some places, evenly drawn."""
+    n = graph.n_samples
+    rows = np.unique(np.linspace(0, n - 1, min(n, MEASURED_PLACES)).astype(np.intp))
+    lengths = [lengths_between(X, X[row : row + 1], graph.indices[row : row + 1]) for row in rows]
+    return np.concatenate(lengths)[graph.indices[rows] >= 0]
+
+
+def _of_gap(result: Embedding) -> Measure:
+    how = (
+        "How many times the first unused eigenvalue is as large as the last used one. Far above 1, the coordinates "
+        "stand apart from the rest; near 1, the next coordinate is about as good as the last one shown."
+    )
+    pairs = result.eigenpairs
+    if pairs is None:
+        return _missing("eigenvalue gap", how, "the largest piece is too small for eigenvectors")
+    if not math.isfinite(pairs.next_value) or pairs.values[-1] <= 0:
+        return _missing("eigenvalue gap", how, "there is no next eigenvalue, or the last one is zero")
+    return _measured("eigenvalue gap", float(pairs.next_value / pairs.values[-1]), how, _largest_piece(result))
+
+
+def _of_residuals(result: Embedding) -> Measure:
+    how = (
+        "Whether the coordinates are what they should be, the bottom eigenvectors: the largest residual of one, "
+        "measured on itself. 1e-8 and less is exact for all purposes; it says nothing about whether they suit the data."
+    )
+    if result.eigenpairs is None:
+        return _missing("eigenvector residual", how, "the largest piece is too small for eigenvectors")
+    note = f"{_largest_piece(result)}{result.eigenpairs.certificate}."
+    return _measured("eigenvector residual", float(result.eigenpairs.residuals.max()), how, note)
+
+
+def _largest_piece(result: Embedding) -> str:
+    return "Of the largest piece. " if len(result.core.parts) > 1 else ""
+
+
+def _measured(name: str, value: float, how: str, note: str = "", error: float | None = None) -> Measure:
+    text = f"{value:.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
+    return Measure(name, value, text, how, error, note)
+
+
+def _missing(name: str, how: str, why: str) -> Measure:
+    return Measure(name, None, "not measured", how, None, f"Not measured: {why.rstrip('.')}.")

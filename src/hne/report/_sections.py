@@ -1,0 +1,119 @@
+"""Embedding, Details -> the sections below the picture, as HTML; all that is data is escaped."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from hne._progress import duration
+from hne._types import Embedding
+from hne.report._details import Details
+from hne.report._facts import Parameter, counted, parameters, piece_facts, versions, warnings_of
+from hne.report._measures import Measure
+from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
+
+# Measures that the top of the page shows in plain words.
+KEPT, REBUILT = "preservation", "relative reconstruction error"
+
+
+def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
+    """A few numbers in plain words, without a verdict."""
+    by_name = {measure.name: measure for measure in found}
+    kept, rebuilt = by_name[KEPT].value, by_name[REBUILT].value
+    d, k = result.Y.shape[1], result.settings.n_neighbors
+    tiles = [
+        (counted(len(result.Y), "").strip(), "samples" if len(result.Y) != 1 else "sample"),
+        (str(d), "coordinate drawn for each" if d == 1 else "coordinates drawn for each"),
+        ("–" if kept is None else f"{kept:.0%}", f"of a sample's {k} nearest neighbors are nearest in the picture too"),
+        (str(result.pieces.count), "piece" if result.pieces.count == 1 else "pieces that no link between neighbors ties"),
+    ]
+    if rebuilt is not None:
+        tiles.append((_percent(rebuilt), "of a neighbor's distance: how far samples are from how others rebuild them"))
+    body = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
+    return f'<dl class="tiles">{body}</dl>'
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 1e-3 else "under 0.1%"
+
+
+def warnings_section(result: Embedding, details: Details) -> str:
+    """Warnings, or nothing."""
+    told = warnings_of(result, details)
+    return section("warnings", "Worth knowing", f'<ul class="notices">{_items(told)}</ul>') if told else ""
+
+
+def left_out_section(left_out: Sequence[str]) -> str:
+    """What the page does not show, or nothing."""
+    return section("left-out", "Left out of this page", f"<ul>{_items(left_out)}</ul>") if left_out else ""
+
+
+def measures_section(found: Sequence[Measure]) -> str:
+    """Each measure with its number, how to read it, and what it was measured on."""
+    rows = "".join(_measure(measure) for measure in found)
+    return section("quality", "How far it can be trusted", f'<dl class="measures">{rows}</dl>')
+
+
+def _measure(measure: Measure) -> str:
+    error = "" if measure.standard_error is None else f" <small>± {measure.standard_error:.1g}</small>"
+    kind = ' class="missing"' if measure.value is None else ""
+    note = f'<p class="note">{escape(measure.note)}</p>' if measure.note else ""
+    return (
+        f"<div{kind}><dt>{escape(measure.name.capitalize())}</dt><dd><p><strong>{escape(measure.text)}</strong>{error}"
+        f"</p><p>{escape(measure.how_to_read)}</p>{note}</dd></div>"
+    )
+
+
+def scree_section(result: Embedding, details: Details) -> str:
+    """Eigenvalues and their gap."""
+    values, used = eigenvalues_of(result, details.scree)
+    largest = "<p>These are the eigenvalues of the largest piece.</p>" if len(result.core.parts) > 1 else ""
+    body = f"<figure>{scree_svg(values, used)}</figure><p>{escape(gap_in_words(values, used))}</p>{largest}"
+    return section("eigenvalues", "Eigenvalues", body)
+
+
+def graph_section(result: Embedding) -> str:
+    """Pieces, copies and thin links."""
+    return section("pieces", "How the samples hang together", _facts(piece_facts(result)))
+
+
+def parameters_section(result: Embedding) -> str:
+    """Every parameter, those that differ from the default first."""
+    known = sorted(parameters(result.settings), key=lambda one: one.is_default)
+    rows = "".join(_parameter(one) for one in known)
+    head = '<thead><tr><th scope="col">Parameter</th><th scope="col">Value</th><th scope="col"></th></tr></thead>'
+    return section("parameters", "Parameters", f'<div class="scroll"><table>{head}<tbody>{rows}</tbody></table></div>')
+
+
+def _parameter(one: Parameter) -> str:
+    kind, note = (' class="default"', "default") if one.is_default else ("", "changed")
+    return (
+        f'<tr{kind}><th scope="row"><code>{escape(one.name)}</code></th><td>{escape(one.value)}</td><td>{note}</td></tr>'
+    )
+
+
+def making_section(details: Details) -> str:
+    """Times, versions, and the command to repeat it."""
+    parts = []
+    if details.command:
+        parts.append(
+            f'<h3>Make it again</h3><div class="command"><pre><code id="command">{escape(details.command)}</code></pre>'
+            '<button type="button" id="copy-command">Copy</button></div>'
+        )
+    if details.timings:
+        times = [(name, duration(seconds)) for name, seconds in details.timings.items()]
+        parts.append(f"<h3>Time</h3>{_facts([*times, ('all of it', duration(sum(details.timings.values())))])}")
+    parts.append(f"<h3>Versions</h3>{_facts(versions())}")
+    return section("making", "How it was made", "".join(parts))
+
+
+def section(name: str, title: str, body: str) -> str:
+    """A section with its heading."""
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>\n'
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _items(texts: Iterable[str]) -> str:
+    return "".join(f'<li class="data">{escape(text)}</li>' for text in texts)

@@ -1,0 +1,88 @@
+// Blocks of the page -> columns of numbers and categories, names of samples, neighbors.
+
+const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array };
+const meta = JSON.parse(document.getElementById("meta").textContent);
+const n = meta.n;
+
+function bytesOf(id) {
+  const block = document.getElementById(id);
+  const text = block.textContent;
+  block.remove(); // what is decoded need not be kept twice
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
+function arrayOf(id, kind) {
+  const bytes = bytesOf(id);
+  return new KINDS[kind](bytes.buffer, bytes.byteOffset, bytes.byteLength / KINDS[kind].BYTES_PER_ELEMENT);
+}
+
+const columns = meta.columns.map((column) => ({ ...column, values: arrayOf(column.block, column.kind) }));
+const rows = meta.rows ? arrayOf("rows", "i4") : null;
+const neighbors = meta.neighbors ? arrayOf("neighbors", "i4") : null;
+columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i) + 1) });
+
+function rowOf(i) {
+  return rows ? rows[i] : i;
+}
+
+function idOf(i) {
+  return meta.ids ? meta.ids[i] : String(rowOf(i) + 1);
+}
+
+function isMissing(column, i) {
+  return column.categories ? column.values[i] === column.categories.length : !Number.isFinite(column.values[i]);
+}
+
+function textOf(column, i) {
+  if (isMissing(column, i)) return "missing";
+  return column.categories ? column.categories[column.values[i]] : numberText(column.values[i]);
+}
+
+// Five digits are what a reader can use; whole numbers are written whole.
+function numberText(value) {
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e15) return String(value);
+  return size >= 1e-3 && size < 1e6 ? String(Number(value.toPrecision(5))) : value.toExponential(2);
+}
+
+function countText(count) {
+  return String(count).replace(/\B(?=(\d{3})+(?!\d))/g, "\u00a0");
+}
+
+// Low, middle and high of a column of numbers, and the range that colors span: outliers may not squeeze the rest.
+function spreadOf(column, wanted = null) {
+  if (!wanted && column.spread) return column.spread;
+  const source = wanted ? wanted.map((i) => column.values[i]) : column.values;
+  const sorted = Float64Array.from(source).filter(Number.isFinite).sort();
+  const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
+  const count = sorted.length;
+  if (!count) return { count, low: 0, high: 0, from: 0, to: 0, clipped: false };
+  let sum = 0;
+  for (const value of sorted) sum += value / count;
+  const [low, high, p1, p99] = [sorted[0], sorted[count - 1], at(0.01), at(0.99)];
+  const clipped = p99 > p1 && high - low > 1.5 * (p99 - p1);
+  const [from, to] = clipped ? [p1, p99] : [low, high];
+  const spread = { count, low, high, from, to, clipped, mean: sum, median: at(0.5) };
+  if (!wanted) column.spread = spread;
+  return spread;
+}
+
+// The few whole numbers of a column as categories, most frequent first; null where they are many or not whole.
+function categoriesOf(column) {
+  if (column.categories) return column;
+  if (column.asCategories !== undefined) return column.asCategories;
+  const counts = new Map();
+  for (const value of column.values) {
+    if (!Number.isFinite(value)) continue;
+    if (!Number.isInteger(value) || (counts.size >= 20 && !counts.has(value))) return (column.asCategories = null);
+    counts.set(value, (counts.get(value) || 0) + 1);
+  }
+  const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const codes = new Map(names.map((value, code) => [value, code]));
+  const values = Uint8Array.from(column.values, (value) => codes.get(value) ?? names.length);
+  return (column.asCategories = { ...column, values, categories: names.map(String), asCategories: undefined });
+}
