@@ -1,5 +1,7 @@
 """Values, angles and places -> RGB colors, one a sample, that color-blind eyes and print can tell apart."""
 
+from typing import Any
+
 import numpy as np
 
 from hne._types import FloatArray
@@ -51,3 +53,10 @@ def angle_colors(degrees: FloatArray) -> FloatArray:
     linear = np.clip(cones**3 @ to_rgb, 0, 1)
     colors: FloatArray = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return colors
+
+
+def value_map() -> Any:
+    """The color map of `value_colors`, for color bars."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(pyplot().get_cmap(COLOR_MAP)(np.linspace(*COLOR_RANGE, 256)), name="hne_values")
