@@ -1,11 +1,14 @@
 """Pictures: what the arrays become before matplotlib sees them, and that it accepts them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from hne import plots
+from hne import HNE, LinearHNE, embed, plots
 from hne._neighbors import knn_graph
-from hne.exceptions import InputError
+from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError, RivalError
+from tests.conftest import frozen
+from tests.test_architecture import modules_after
 
 
 def test_colors_follow_both_coordinates(roll):
@@ -106,3 +109,328 @@ def test_an_empty_panel_says_why():
     assert axes.get_title(loc="left") == "HLLE: failed"
     assert axes.texts[0].get_text() == "no answer\nat all"
     plt.close("all")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plots.pyplot().close("all")
+
+
+@pytest.fixture
+def model(roll):
+    return HNE().fit(roll.X)
+
+
+@pytest.fixture
+def torn(roll):
+    """Two pieces, of which the larger alone is embedded."""
+    far = np.vstack([roll.X[:120], roll.X[:60] + 1e4])
+    with pytest.warns(DisconnectedGraphWarning):
+        return HNE(pieces="largest").fit(far)
+
+
+def dots(axes):
+    """Places and colors of the dots."""
+    return axes.collections[-1].get_offsets().data, axes.collections[-1].get_facecolors()[:, :3]
+
+
+def legend_words(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(model, roll):
+    for given in (model, embed(roll.X), model.embedding_, pd.DataFrame(model.embedding_)):
+        axes = plots.scatter(given)
+        np.testing.assert_array_equal(dots(axes)[0], model.embedding_)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("coordinate 1", "coordinate 2")
+
+
+def test_a_scatter_is_drawn_where_it_is_asked_for(model):
+    axes = plots.pyplot().figure().add_subplot()
+    assert plots.scatter(model, axes=axes, title="above", labels=("along", "across")) is axes
+    assert (axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()) == ("above", "along", "across")
+
+
+def test_other_components_can_be_drawn():
+    Y = np.random.default_rng(0).random((30, 3))
+    axes = plots.scatter(Y, components=(2, 0))
+    np.testing.assert_array_equal(dots(axes)[0], Y[:, [2, 0]])
+    assert axes.get_xlabel() == "coordinate 3"
+
+
+def test_numbers_have_a_color_bar_with_their_name_and_gray_where_there_is_none(model, roll):
+    values = roll.chart[:, 0].copy()
+    values[:3] = np.nan
+    axes = plots.scatter(model, pd.Series(values, name="arc length"))
+    points, colors = dots(axes)
+    np.testing.assert_array_equal(points[:3], model.embedding_[:3])  # below all others
+    assert np.ptp(colors[:3], axis=1).max() < 0.05
+    assert "3 without a value in gray" in axes.texts[0].get_text()
+    bar = axes.figure.axes[1]
+    assert bar.get_ylabel() == "arc length"
+    np.testing.assert_allclose(bar.get_ylim(), [np.nanmin(values), np.nanmax(values)])
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, pd.Categorical, lambda words: np.array(words, dtype=object)])
+def test_names_have_a_legend_the_most_frequent_first(kind):
+    Y = np.random.default_rng(0).random((6, 2))
+    axes = plots.scatter(Y, kind(["b", "a", "c", "c", "a", "c"]))
+    assert legend_words(axes) == ["c", "a", "b"]
+    np.testing.assert_allclose(dots(axes)[1][2], [0x3F / 255, 0x90 / 255, 0xDA / 255])
+
+
+def test_names_beyond_ten_are_others_and_none_is_missing():
+    words = [f"{number:02}" for number in range(12) for _ in range(20 - number)]
+    axes = plots.scatter(np.random.default_rng(0).random((len(words) + 2, 2)), [*words, None, None])
+    assert legend_words(axes) == [*(f"{number:02}" for number in range(10)), "other (2)", "missing"]
+
+
+def test_truths_are_names_and_numbers_in_an_object_array_are_numbers():
+    Y = np.random.default_rng(0).random((4, 2))
+    assert legend_words(plots.scatter(Y, [True, False, True, True])) == ["True", "False"]
+    axes = plots.scatter(Y, np.array([1, 2.5, None, 4], dtype=object))
+    assert axes.get_legend() is None
+    assert len(axes.figure.axes) == 2
+
+
+def test_one_color_or_a_color_a_sample_is_taken_as_it_is(model, roll):
+    assert (dots(plots.scatter(model, "red"))[1] == [1, 0, 0]).all()
+    colors = plots.position_colors(roll.chart)
+    np.testing.assert_allclose(dots(plots.scatter(model, colors))[1], colors)
+
+
+def test_pieces_are_told_apart_without_a_color(roll):
+    with pytest.warns(DisconnectedGraphWarning):
+        fitted = HNE().fit(np.vstack([roll.X[:120], roll.X[:60] + 1e4]))
+    assert legend_words(plots.scatter(fitted)) == ["0", "1"]
+    assert plots.scatter(fitted).get_legend().get_title().get_text() == "piece"
+
+
+def test_samples_without_coordinates_are_left_out_and_counted(torn):
+    axes = plots.scatter(torn, np.arange(180.0))
+    assert len(dots(axes)[0]) == 120
+    assert axes.texts[0].get_text() == "60 of 180 samples have no coordinates"
+    assert legend_words(plots.scatter(torn)) == ["0"]
+
+
+def test_one_coordinate_is_drawn_against_numbers_or_rows(roll):
+    y = HNE(n_components=1).fit_transform(roll.X)
+    axes = plots.scatter(y, pd.Series(roll.chart[:, 0], name="arc length"))
+    np.testing.assert_array_equal(dots(axes)[0], np.column_stack([roll.chart[:, 0], y]))
+    assert (axes.get_xlabel(), len(axes.figure.axes)) == ("arc length", 1)
+    axes = plots.scatter(y, np.where(y[:, 0] > 0, "high", "low"))
+    np.testing.assert_array_equal(dots(axes)[0][:, 0], np.arange(400))
+
+
+def test_links_of_a_scatter_are_those_of_the_inner_layer(model):
+    axes = plots.scatter(model, links=True)
+    links = model.inner_weights_.toarray() != 0
+    assert len(axes.collections[0].get_segments()) == np.triu(links | links.T).sum()
+
+
+def test_many_dots_are_pixels(monkeypatch):
+    monkeypatch.setattr(plots._drawing, "MANY", 99)
+    axes = plots.scatter(np.random.default_rng(0).random((100, 2)))
+    assert axes.collections[0].get_rasterized()
+    assert axes.collections[0].get_sizes()[0] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("color", "label"), [(None, "samples a cell"), (np.arange(4.0), "mean of color"), (["b", "a", "a", "a"], None)]
+)
+def test_too_many_dots_are_cells(monkeypatch, color, label):
+    monkeypatch.setattr(plots._drawing, "TOO_MANY", 3)
+    monkeypatch.setattr(plots._drawing, "CELLS", 2)
+    axes = plots.scatter(np.array([[0.0, 0.0], [0.0, 1.0], [0.1, 1.0], [1.0, 1.0]]), color)
+    cells = axes.images[0].get_array()
+    assert cells.shape[:2] == (2, 2)
+    assert (axes.figure.axes[1].get_ylabel() if label else None) == label
+    if color is None:
+        np.testing.assert_array_equal(cells.filled(0), [[1, 0], [2, 1]])
+    elif label:
+        np.testing.assert_array_equal(cells.filled(-1), [[0, -1], [1.5, 3]])
+    else:
+        assert cells[0, 1, 3] == 0
+        np.testing.assert_allclose(cells[1, 0, :3], cells[1, 1, :3])
+        assert not np.allclose(cells[0, 0, :3], cells[1, 0, :3])
+
+
+def test_images_of_any_range_are_drawn_beside_dots(model):
+    for images in (np.full((400, 6, 8), 7), np.full((400, 6, 8, 3), 200, dtype=np.uint8), np.eye(400)[:, :4, None] - 2):
+        axes = plots.scatter_images(model, images, n_images=4)
+        pictures = [box.offsetbox.get_data() for box in axes.artists]
+        assert len(pictures) == 4
+        assert 0 <= min(picture.min() for picture in pictures) <= max(picture.max() for picture in pictures) <= 1
+
+
+def test_images_of_samples_without_coordinates_are_left_out(torn):
+    axes = plots.scatter_images(torn, np.random.default_rng(0).random((180, 4, 4)), n_images=5)
+    assert len(axes.artists) == 5
+
+
+def test_thin_links_are_red_and_counted():
+    line = np.column_stack([np.arange(12.0) ** 1.01, np.sin(np.arange(12.0))])
+    fitted = HNE(n_neighbors=1, n_components=2, pieces="join")
+    with pytest.warns(DisconnectedGraphWarning):
+        fitted.fit(line)
+    axes = plots.neighbor_links(fitted)
+    assert len(fitted.thin_links_) > 0
+    assert len(axes.collections[1].get_segments()) == len(fitted.thin_links_)
+    assert axes.texts[0].get_text() == f"{len(fitted.thin_links_)} thin links in red"
+
+
+def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
+    axes = plots.neighbor_links(model, sample=7)
+    graph = embed(roll.X).graph.indices
+    inner = set(graph[7])
+    outer = {far for near in inner for far in graph[near]} - inner - {7}
+    words = legend_words(axes)
+    assert words == ["sample 7", "6 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
+    *_, shown_outer, shown_inner, itself = axes.collections
+    for drawn, rows in ((shown_outer, outer), (shown_inner, inner), (itself, {7})):
+        expected = {tuple(place) for place in model.embedding_[list(rows)]}
+        assert {tuple(place) for place in drawn.get_offsets().data} == expected
+    assert len(axes.collections[1].get_segments()) == 36
+
+
+def test_links_of_a_linear_model_are_drawn(roll):
+    fitted = LinearHNE().fit(roll.X)
+    assert plots.neighbor_links(fitted).texts[0].get_text() == "0 thin links"
+
+
+def test_a_scree_marks_what_is_used_and_tells_the_gap(model):
+    axes = plots.scree(model, 7)
+    used, others = axes.collections[:2]
+    np.testing.assert_array_equal(used.get_offsets()[:, 1], model.eigenvalues_)
+    assert len(others.get_offsets()) == 5
+    assert axes.get_yscale() == "log"
+    ratio = others.get_offsets()[0, 1] / model.eigenvalues_[-1]
+    assert any(text.get_text() == f"gap: {ratio:.3g} times" for text in axes.texts)
+
+
+def test_a_scree_says_of_which_piece_it_is_and_whether_it_is_short(torn, monkeypatch):
+    monkeypatch.setattr("hne._scree.MAX_OPERATIONS", 1.0)
+    texts = [text.get_text() for text in plots.scree(torn, title="above").texts]
+    assert "of the largest piece, more would take long to solve for" in texts
+
+
+def test_a_piece_without_eigenvalues_has_an_empty_scree():
+    pairs = np.repeat(np.arange(8.0) ** 3, 2) * 1000 + np.tile([0.0, 1.0], 8)
+    with pytest.warns(DisconnectedGraphWarning):
+        result = embed(np.column_stack([pairs, -pairs]), n_neighbors=1)
+    assert "is too small" in plots.scree(result).texts[0].get_text()
+
+
+def test_the_worst_rebuilt_samples_are_named(model):
+    axes = plots.reconstruction(model, n_labeled=3)
+    errors = model.reconstruction_errors_
+    np.testing.assert_array_equal(axes.collections[0].get_offsets()[:, 1], np.sort(errors))
+    named = [text.get_text() for text in axes.texts if text.get_text().isdigit()]
+    assert named == [str(row) for row in np.argsort(-errors)[:3]]
+
+
+def test_samples_without_neighbors_are_counted_beside_the_errors(roll):
+    lone = np.vstack([roll.X[:100], [[1e5, 0, 0]]])
+    with pytest.warns(DisconnectedGraphWarning):
+        fitted = HNE(include_self=False).fit(lone)
+    assert any("1 of 101 samples have no neighbors" in text.get_text() for text in plots.reconstruction(fitted).texts)
+
+
+def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(model, torn, roll):
+    found = {"BHNE": model, "HLLE": RivalError("k is too small"), "none": "not run", "chart": roll.chart}
+    axes = plots.compare(found, roll.chart[:, 0], title="four", titles={"BHNE": "BHNE, best"})
+    assert [panel.get_title(loc="left") for panel in axes] == ["BHNE, best", "HLLE: failed", "none: failed", "chart"]
+    assert axes[1].texts[0].get_text() == "k is too small"
+    np.testing.assert_array_equal(dots(axes[0])[0], model.embedding_)
+    assert len(axes[0].figure.axes) == 5  # a color bar for all
+    assert axes[0].figure.get_suptitle() == "four"
+
+
+def test_a_comparison_turns_to_a_chart_and_leaves_out_what_has_no_place(torn, roll):
+    chart = np.vstack([roll.chart[:120], roll.chart[:60]])
+    panel = plots.compare({"torn": torn}, ["a", "b"] * 90, chart=chart)[0]
+    np.testing.assert_allclose(dots(panel)[0], plots.oriented(torn.embedding_[:120], chart[:120]))
+    assert panel.texts[0].get_text() == "60 of 180 without coordinates"
+
+
+def test_panels_of_a_comparison_fill_rows(roll):
+    axes = plots.compare({str(number): roll.chart for number in range(7)})
+    grid = axes[0].get_gridspec()
+    assert (grid.nrows, grid.ncols) == (2, 4)
+    assert plots.compare({"a": roll.chart, "b": roll.chart}, columns=1)[0].get_gridspec().nrows == 2
+    assert plots.compare({"a": roll.chart[:, :1]})[0].collections
+    assert plots.compare({"a": "failed"}, [1.0, 2.0])[0].texts
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda Y: plots.scatter(Y, np.ones(39)), r"color must have one value for each of the 40 samples, got 39\. "),
+        (lambda Y: plots.scatter(Y, np.ones((39, 3))), "color must have one value for each of the 40 samples, got 39"),
+        (lambda Y: plots.scatter(Y, np.ones((40, 2))), r"color must be one value for each sample, got shape \(40, 2\)"),
+        (lambda Y: plots.scatter(Y, "species"), "color must be a color of matplotlib or one value .* got 'species'"),
+        (lambda Y: plots.scatter(Y, components=(0, 3)), r"components must be two of the 3 coordinates.* got \(0, 3\)"),
+        (lambda Y: plots.scatter(Y, components=1), "components must be two of the 3 coordinates"),
+        (lambda Y: plots.scatter(Y, labels="xy"), "labels must be a pair of texts"),
+        (lambda Y: plots.scatter(HNE()), "model must be fitted or an array, got HierarchicNeighborsEmbedding without"),
+        (lambda Y: plots.scatter(Y * np.nan), "model must have samples with coordinates, got 40 without"),
+        (lambda Y: plots.scatter(np.where(Y.max() == Y, np.inf, Y)), "model must be finite, got inf"),
+        (lambda Y: plots.scatter(Y[:, 0]), "model must have two dimensions"),
+        (lambda Y: plots.scatter_images(Y, np.ones((39, 2, 2))), "images must have one for each of the 40 samples"),
+        (lambda Y: plots.scatter_images(Y, np.ones((40, 4))), r"images must be numbers of shape .* \(40, 4\)"),
+        (lambda Y: plots.scatter_images(Y[:, :1], np.ones((40, 2, 2))), "model must have two coordinates for images"),
+        (lambda Y: plots.compare({"a": Y, "b": Y[:9]}), "embeddings must be of the same samples, got 40 of a, 9 of b"),
+        (lambda Y: plots.compare({"a": Y * np.nan}), r"embeddings\['a'\] must have samples with coordinates"),
+    ],
+)
+def test_bad_values_are_refused_in_words(draw, message):
+    with pytest.raises(InputError, match=message):
+        draw(np.random.default_rng(0).random((40, 3)))
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda Y: plots.scatter(Y, axes=np.array([1])), "axes must be one Axes of matplotlib or None, got ndarray"),
+        (lambda Y: plots.scatter(Y, links=True), "model must be a fitted HNE or LinearHNE to have links, got ndarray"),
+        (lambda Y: plots.scatter(Y, np.zeros(40, "M8[s]")), "color must be numbers or names, got values of datetime64"),
+        (plots.neighbor_links, "model must be a fitted HNE or LinearHNE to have links, got ndarray"),
+        (plots.scree, "model must be a fitted HNE or what embed.. gave for eigenvalues, got ndarray"),
+        (plots.reconstruction, "model must be a fitted HNE or what embed.. gave for reconstruction errors"),
+        (plots.compare, "embeddings must be names with embeddings, got ndarray"),
+        (lambda Y: plots.compare({}), "embeddings must be names with embeddings, got none"),
+    ],
+)
+def test_wrong_kinds_are_refused_in_words(draw, message):
+    with pytest.raises(InputTypeError, match=message):
+        draw(np.random.default_rng(0).random((40, 3)))
+
+
+def test_a_sample_that_cannot_be_shown_is_refused(torn, model, roll, monkeypatch):
+    with pytest.raises(InputError, match="sample must be below the number of samples, 400, got 400"):
+        plots.neighbor_links(model, sample=400)
+    with pytest.raises(InputError, match="sample must have coordinates, got 170"):
+        plots.neighbor_links(torn, sample=170)
+    with pytest.raises(InputError, match=r"model must have two coordinates .* got 1 coordinate"):
+        plots.neighbor_links(HNE(n_components=1).fit(roll.X))
+    monkeypatch.setattr(plots._scatter, "TOO_MANY", 399)
+    with pytest.raises(InputError, match="links can be drawn of at most 399 samples, got 400"):
+        plots.scatter(model, links=True)
+
+
+def test_errors_of_samples_without_any_neighbors_cannot_be_drawn(monkeypatch, model):
+    monkeypatch.setitem(vars(model._fitted), "reconstruction_errors", np.full(400, np.nan))
+    with pytest.raises(InputError, match="model must have samples that neighbors rebuild, got 400 without"):
+        plots.reconstruction(model)
+
+
+def test_nothing_that_is_drawn_writes_to_what_it_was_given(model, roll):
+    Y, color = frozen(model.embedding_), frozen(roll.chart[:, 0])
+    plots.scatter(Y, color)
+    plots.scatter_images(Y, frozen(np.ones((400, 2, 2))), color)
+    plots.compare({"Y": Y}, color, chart=frozen(roll.chart))
+
+
+def test_importing_plots_does_not_import_matplotlib():
+    assert "matplotlib" not in modules_after("import hne.plots")

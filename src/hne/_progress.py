@@ -60,13 +60,19 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     start = time.perf_counter()
     record = function(*arguments)
     seconds = time.perf_counter() - start
-    # Records of stages say in a line what they are; of an array, dense or sparse, the number of rows tells more.
-    shape = getattr(record, "shape", None)
-    result = str(record) if shape is None else f"{shape[0]} samples"
+    result = _described(record)
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)
     return record
+
+
+def _described(record: object) -> str:
+    """What a stage made, in a line: records say it themselves; of an array, the number of rows tells more."""
+    if record is None:
+        return "done"
+    shape = getattr(record, "shape", None)
+    return str(record) if shape is None else f"{shape[0]} samples"
 
 
 def step(task: str, done: int, total: int | None = None) -> None:

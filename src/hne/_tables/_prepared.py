@@ -35,7 +35,8 @@ def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> Re
 
 
 def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> Ready:
-    """New samples, filled and scaled as those of the fit were."""
+    """New samples, their columns in the order of the fit, filled and scaled as those were."""
+    table = _in_order(table, preparation.feature_names)
     gaps = _rows_with_gaps(table)
     if missing == "impute" and preparation.fill is None:
         msg = "--missing impute needs a model of hne embed --missing impute, got one without medians. Choose drop."
@@ -47,6 +48,14 @@ def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> 
     elif len(gaps):
         table = _noticed(table, _filled_notice(table, gaps))
     return Ready(table, preparation.transform(table.X), preparation)
+
+
+def _in_order(table: Table, feature_names: tuple[str, ...]) -> Table:
+    """The table with these features in this order; features without common names are taken as they come."""
+    if table.feature_names == feature_names or set(table.feature_names) != set(feature_names):
+        return table
+    order = [table.feature_names.index(name) for name in feature_names]
+    return replace(table, X=table.X[:, order], feature_names=feature_names)
 
 
 def _without(table: Table, gaps: IndexArray) -> Table:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -43,6 +43,10 @@ class Table:
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), where rows of X are images
     notices: tuple[str, ...] = ()  # what was decided for the user, a sentence each
 
+    def __str__(self) -> str:
+        n_samples, n_features = self.X.shape
+        return f"{n_samples} samples of {n_features} features, {self.source}"
+
 
 @dataclass(frozen=True)
 class Ready:
@@ -74,3 +78,8 @@ class Coordinates:
     id_name: str = "id"
     labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     rows: IndexArray | None = None  # rows in the file that was read, from 1, where some were dropped
+
+    @classmethod
+    def of(cls, table: Table, Y: FloatArray) -> Self:
+        """Coordinates of a table's samples, with what it carries along."""
+        return cls(Y=Y, ids=table.ids, id_name=table.id_name, labels=table.labels, rows=table.rows)

@@ -48,7 +48,7 @@ def assigned_roles(
     """
     check_names(file, names)
     dropped = set(positions(file, names, "drop", choices.drop))
-    chosen = set(positions(file, names, "columns", choices.columns)) - dropped
+    chosen = set(positions(file, names, "columns", choices.columns) + _of_model(file, names, choices)) - dropped
     color = position(file, names, "color", choices.color)
     identity = position(file, names, "id", choices.id)
     taken = chosen | dropped | {color}
@@ -62,7 +62,7 @@ def assigned_roles(
     for i in sorted(chosen):
         _check_number(file, names[i], kinds[i])
     free = [i for i in range(len(names)) if i not in dropped and i != identity]
-    features = sorted(chosen) if choices.columns else [i for i in free if kinds[i] == NUMBER and i != color]
+    features = sorted(chosen) if choices.columns or choices.features else [i for i in free if kinds[i] == NUMBER and i != color]
     labels = [i for i in free if i == color or kinds[i] != NUMBER]
     if not features:
         raise _no_features(file, names, kinds)
@@ -73,6 +73,16 @@ def positions(file: File, names: Sequence[str], option: str, chosen: Sequence[st
     """Positions of the columns that are meant by names, by patterns and by positions from 1."""
     index = {name: i for i, name in enumerate(names)}
     return sorted({i for choice in chosen for i in _meant(file, names, index, option, choice)})
+
+
+def _of_model(file: File, names: Sequence[str], choices: Choices) -> list[int]:
+    """Positions of the features of a fitted model, which must all be there."""
+    index = {name: i for i, name in enumerate(names)}
+    lacking = [name for name in choices.features if name not in index]
+    if lacking:
+        msg = f"must have the {len(choices.features)} columns of the model, got none called {_listed(lacking)}. "
+        raise file.error(msg + f"It has {_listed(names)}.")
+    return [index[name] for name in choices.features]
 
 
 def position(file: File, names: Sequence[str], option: str, chosen: str | None) -> int | None:

@@ -126,10 +126,10 @@ def _write(
 ) -> None:
     """Write every output, each whole or not at all."""
     from hne._progress import stage
-    from hne._tables import coordinates_of, write_coordinates
+    from hne._tables import Coordinates, write_coordinates
 
     if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        coordinates = coordinates_of(ready.table, model.embedding_)
+        coordinates = Coordinates.of(ready.table, model.embedding_)
         stage("writing", write_coordinates, outputs.get("--output"), coordinates)
     if "--save" in outputs:
         stage("saving", model.save, outputs["--save"])

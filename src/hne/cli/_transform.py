@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
     from hne._progress import Stopwatch, listening, shown, stage
-    from hne._tables import check_output_ending, coordinates_of, treated, write_coordinates
+    from hne._tables import Coordinates, check_output_ending, treated, write_coordinates
 
     output = None if str(options.output) == "-" else options.output
     if output is not None:
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> None:
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
     watch = Stopwatch()
     with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
-        model = stage("loading", _loaded, options.model)
+        model = _loaded(options.model)
         ready = treated(read_input(options, _choices(options, model)), model.preparation_, options.missing)
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
-            stage("writing", write_coordinates, output, coordinates_of(ready.table, Y))
+            stage("writing", write_coordinates, output, Coordinates.of(ready.table, Y))
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:

@@ -1,0 +1,1 @@
+"""`hne compare`: the three variants and the rivals side by side."""
