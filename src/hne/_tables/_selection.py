@@ -62,7 +62,8 @@ def assigned_roles(
     for i in sorted(chosen):
         _check_number(file, names[i], kinds[i])
     free = [i for i in range(len(names)) if i not in dropped and i != identity]
-    features = sorted(chosen) if choices.columns or choices.features else [i for i in free if kinds[i] == NUMBER and i != color]
+    found = [i for i in free if kinds[i] == NUMBER and i != color]
+    features = sorted(chosen) if choices.columns or choices.features else found
     labels = [i for i in free if i == color or kinds[i] != NUMBER]
     if not features:
         raise _no_features(file, names, kinds)
