@@ -58,7 +58,8 @@ def test_choices_are_those_of_the_library():
     assert _arguments.VARIANTS[0] == "bhne"
     assert sorted(_arguments.VARIANTS) == sorted(_types.VARIANTS)
     assert sorted(_arguments.EIGEN_SOLVERS) == sorted(_types.EIGEN_SOLVERS)
-    assert sorted(_arguments.PIECES) == sorted(_types.PIECES)
+    assert sorted(_arguments.PIECES) == sorted(_types.PIECE_POLICIES)
+    assert _arguments.NEIGHBORS == _types.NEIGHBOR_SEARCHES
     assert _arguments.SCALINGS == SCALINGS
     assert _arguments.MISSING == MISSING
 

@@ -14,7 +14,7 @@ from hne._tables._sources import File
 NUMBER, TEXT, LABEL = "number", "text", "label"
 # What people call a column that names or counts samples.
 ID_NAME = re.compile(
-    r"(unnamed: 0|id|ids|idx|index|nr|no|uuid|key|barcode|rownames?|row|"
+    r"(unnamed: 0|id|ids|names?|idx|index|nr|no|uuid|key|barcode|rownames?|row|"
     r"(row|sample|cell|subject|patient|obs|observation|case|record|image|file|item)"
     r"[ ._-]?(id|no|nr|name|names|number|index)?)",
     re.IGNORECASE,
