@@ -51,12 +51,17 @@ def _known_by(result: Embedding) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """The number with its noun, thousands apart.
+    """The number with its noun.
 
-    >>> counted(1, "piece"), counted(20000, "sample")
-    ('1 piece', '20 000 samples')
+    >>> counted(1, "piece"), counted(200, "sample")
+    ('1 piece', '200 samples')
     """
-    return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}") + f" {noun}{'' if count == 1 else 's'}"
+    return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def spaced(count: int) -> str:
+    """The number with its thousands apart."""
+    return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
 def piece_facts(result: Embedding) -> list[tuple[str, str]]:
@@ -76,7 +81,8 @@ def piece_facts(result: Embedding) -> list[tuple[str, str]]:
     facts.append(("Thin links", f"{n_thin}: without any one of them, a piece would fall in two" if n_thin else "none"))
     search = result.core.graph
     recall = "" if search.recall == 1 else f", {search.recall:.1%} of the true neighbors found"
-    facts.append(("Neighbors", f"{search.method}{recall}"))
+    how = "given" if search.method == "given" else f"found by {search.method} search"
+    facts.append(("Neighbors", f"{how}{recall}"))
     return facts
 
 

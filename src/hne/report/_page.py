@@ -80,8 +80,9 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 {static_text("picture.html")}</section>
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
+{warnings_section(result, details)}{measures_section(found)}
 <div class="below">
-{warnings_section(result, details)}{measures_section(found)}{_worst_section(result, details, points.rows, worst)}
+{_worst_section(result, details, points.rows, worst)}
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
 {left_out_section(left_out)}</div>
 </main>
@@ -127,8 +128,6 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
             left_out.append(f"Thumbnails: {counted(n, 'image')} do not fit one sheet in a size that can be seen.")
         else:
             blocks.append(bytes_block("sheet", sheet.content))
-    if details.columns:
-        left_out += _cut_texts(details)
     meta = {
         "n": n,
         "idName": details.id_name[:80],
@@ -150,10 +149,6 @@ def _sheet_facts(sheet: Sheet | None) -> dict[str, str | int] | None:
     if sheet is None:
         return None
     return {"kind": sheet.kind, "width": sheet.width, "height": sheet.height, "per_row": sheet.per_row}
-
-
-def _cut_texts(details: Details) -> list[str]:
-    return []
 
 
 def _worst_section(result: Embedding, details: Details, rows: IndexArray, worst: IndexArray) -> str:

@@ -6,7 +6,7 @@ from html import escape
 from hne._progress import duration
 from hne._types import Embedding
 from hne.report._details import Details
-from hne.report._facts import Parameter, counted, parameters, piece_facts, versions, warnings_of
+from hne.report._facts import Parameter, parameters, piece_facts, spaced, versions, warnings_of
 from hne.report._measures import Measure
 from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
 
@@ -18,11 +18,11 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     """A few numbers in plain words, without a verdict."""
     by_name = {measure.name: measure for measure in found}
     kept, rebuilt = by_name[KEPT].value, by_name[REBUILT].value
-    d, k = result.Y.shape[1], result.settings.n_neighbors
+    d = result.Y.shape[1]
     tiles = [
-        (counted(len(result.Y), "").strip(), "samples" if len(result.Y) != 1 else "sample"),
+        (spaced(len(result.Y)), "samples" if len(result.Y) != 1 else "sample"),
         (str(d), "coordinate drawn for each" if d == 1 else "coordinates drawn for each"),
-        ("–" if kept is None else f"{kept:.0%}", f"of a sample's {k} nearest neighbors are nearest in the picture too"),
+        ("–" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
         (str(result.pieces.count), "piece" if result.pieces.count == 1 else "pieces that no link between neighbors ties"),
     ]
     if rebuilt is not None:

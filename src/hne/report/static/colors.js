@@ -8,7 +8,7 @@ const ON_BLACK =
 // Petroff's ten accessible colors (arXiv 2107.02270); on black, red, purple and slate are lifted to be seen.
 const TEN = "3f90da ffa90e bd1f01 94a4a2 832db6 a96b59 e76300 b9ac70 717581 92dadd".split(" ");
 const LIFTED = { bd1f01: "e04a2b", "832db6": "b06be0", 717581: "858b9a" };
-const GREYS = { light: { other: "c3c7cc", missing: "e2e4e7" }, dark: { other: "565b61", missing: "3a3e43" } };
+const GREYS = { light: { other: "c3c7cc", missing: "e2e4e7" }, dark: { other: "6b7178", missing: "4c5157" } };
 const MOST_COLORED = TEN.length;
 
 function packed(hex) {

@@ -3,26 +3,34 @@
 const STEPS = 4; // stamps a pixel: a disc is drawn at the nearest quarter
 const stamps = new Map();
 
-// Coverage, 0 to 256, of the pixels around a disc whose center is (fx, fy) quarters of a pixel right of and below one.
-function stampsOf(radius) {
-  const key = Math.round(radius * 8);
+// The pixels that a disc covers, for centers (fx, fy) quarters of a pixel right of and below one: where they are from
+// there, and how much of 256 is covered, less what shines through a disc of this weight.
+function stampsOf(radius, weight, width) {
+  const key = `${Math.round(radius * 8)} ${weight} ${width}`;
   if (stamps.has(key)) return stamps.get(key);
-  const half = Math.ceil(radius + 1);
-  const side = 2 * half + 1;
+  if (stamps.size > 200) stamps.clear();
+  const half = Math.ceil(radius + 0.5);
   const masks = [];
   for (let fy = 0; fy < STEPS; fy++) {
     for (let fx = 0; fx < STEPS; fx++) {
-      const mask = new Uint16Array(side * side);
-      for (let row = 0; row < side; row++) {
-        for (let column = 0; column < side; column++) {
-          const distance = Math.hypot(column - half - fx / STEPS, row - half - fy / STEPS);
-          mask[row * side + column] = Math.round(256 * Math.min(1, Math.max(0, radius + 0.5 - distance)));
+      const cells = [];
+      for (let dy = -half; dy <= half + 1; dy++) {
+        for (let dx = -half; dx <= half + 1; dx++) {
+          const inside = radius + 0.5 - Math.hypot(dx - fx / STEPS, dy - fy / STEPS);
+          const cover = Math.round(weight * Math.min(1, Math.max(0, inside)));
+          if (cover > 0) cells.push([dx, dy, cover]);
         }
       }
-      masks.push(mask);
+      const take = (kind, of) => kind.from(cells, of);
+      masks.push({
+        dx: take(Int16Array, (cell) => cell[0]),
+        dy: take(Int16Array, (cell) => cell[1]),
+        covers: take(Uint16Array, (cell) => cell[2]),
+        offsets: take(Int32Array, (cell) => cell[1] * width + cell[0]),
+      });
     }
   }
-  const stamp = { half, side, masks };
+  const stamp = { reach: half + 1, masks };
   stamps.set(key, stamp);
   return stamp;
 }
@@ -46,44 +54,42 @@ class Raster {
     this.context.putImageData(this.image, 0, 0);
   }
 
-  // One disc; weight is its opacity, 0 to 256.
-  disc(x, y, color, stamp, weight) {
-    const { half, side, masks } = stamp;
+  disc(x, y, color, stamp) {
+    const { width, height, pixels } = this;
     const atX = Math.round(x * STEPS);
     const atY = Math.round(y * STEPS);
-    const mask = masks[(atY & 3) * STEPS + (atX & 3)];
-    const left = (atX >> 2) - half;
-    const top = (atY >> 2) - half;
-    const { width, height, pixels } = this;
-    const fromRow = Math.max(0, -top);
-    const toRow = Math.min(side, height - top);
-    const fromColumn = Math.max(0, -left);
-    const toColumn = Math.min(side, width - left);
+    const mask = stamp.masks[(atY & 3) * STEPS + (atX & 3)];
+    const left = atX >> 2;
+    const top = atY >> 2;
+    const { reach } = stamp;
+    const isInside = left >= reach && top >= reach && left < width - reach && top < height - reach;
+    const { covers, offsets, dx, dy } = mask;
+    const center = top * width + left;
     const rgb = color & 0xffffff;
-    const [even, odd] = [rgb & 0xff00ff, rgb & 0x00ff00];
-    for (let row = fromRow; row < toRow; row++) {
-      let at = (top + row) * width + left + fromColumn;
-      let cell = row * side + fromColumn;
-      for (let column = fromColumn; column < toColumn; column++, at++, cell++) {
-        const cover = (mask[cell] * weight) >> 8;
-        if (cover === 0) continue;
-        if (cover >= 255) {
-          pixels[at] = 0xff000000 | rgb;
-          continue;
-        }
-        const under = pixels[at];
-        const alpha = under >>> 24;
-        if (alpha === 0) {
-          pixels[at] = (cover << 24) | rgb;
-          continue;
-        }
+    const even = rgb & 0xff00ff;
+    const odd = rgb & 0x00ff00;
+    for (let cell = 0; cell < covers.length; cell++) {
+      if (!isInside) {
+        const column = left + dx[cell];
+        const row = top + dy[cell];
+        if (column < 0 || row < 0 || column >= width || row >= height) continue;
+      }
+      const at = center + offsets[cell];
+      const cover = covers[cell];
+      const under = pixels[at];
+      const alpha = under >>> 24;
+      if (cover >= 255) {
+        pixels[at] = 0xff000000 | rgb;
+      } else if (alpha === 0) {
+        pixels[at] = (cover << 24) | rgb;
+      } else {
         // Porter and Duff's "over": of the color that results, this disc has the share `mine` of 256.
         const total = cover + ((alpha * (256 - cover)) >> 8);
         const mine = alpha === 255 ? cover : ((cover << 8) / total) | 0;
         const theirs = 256 - mine;
         const mixedEven = ((Math.imul(even, mine) + Math.imul(under & 0xff00ff, theirs)) >>> 8) & 0xff00ff;
         const mixedOdd = ((Math.imul(odd, mine) + Math.imul(under & 0x00ff00, theirs)) >>> 8) & 0x00ff00;
-        pixels[at] = (Math.min(255, total) << 24) | mixedEven | mixedOdd;
+        pixels[at] = (total << 24) | mixedEven | mixedOdd;
       }
     }
   }
@@ -91,20 +97,21 @@ class Raster {
   // Discs of all points: those of level 1 faint and first, those of level 2 in full, level 0 not at all.
   discs(view, xs, ys, order, paint, radius, rim) {
     this.pixels.fill(0);
-    const stamp = stampsOf(radius);
-    const border = rim ? stampsOf(radius + rim) : null;
     const { scale, left, top } = view;
+    const { levels, colors } = paint;
     const reach = radius + 2;
+    const [right, bottom] = [this.width + reach, this.height + reach];
+    const border = rim ? stampsOf(radius + rim, 190, this.width) : null;
     for (const level of paint.hasFaint ? [1, 2] : [2]) {
-      const weight = level === 1 ? 40 : paint.weight;
+      const stamp = stampsOf(radius, level === 1 ? 40 : paint.weight, this.width);
       for (let k = 0; k < n; k++) {
         const i = order[k];
-        if (paint.levels[i] !== level) continue;
+        if (levels[i] !== level) continue;
         const x = xs[i] * scale + left;
         const y = top - ys[i] * scale;
-        if (!(x > -reach && y > -reach && x < this.width + reach && y < this.height + reach)) continue;
-        if (border && level === 2) this.disc(x, y, paint.paper, border, 190);
-        this.disc(x, y, paint.colors[i], stamp, weight);
+        if (!(x > -reach && y > -reach && x < right && y < bottom)) continue;
+        if (border !== null && level === 2) this.disc(x, y, paint.paper, border);
+        this.disc(x, y, colors[i], stamp);
       }
     }
     this.show();
