@@ -241,10 +241,8 @@ def test_an_unexpected_error_is_one_line_that_says_how_to_see_more(points, capsy
     monkeypatch.setattr("hne._tables.read_table", lambda *_: 1 / 0)
     assert main(["embed", str(points), "-q"]) == 1
     said = capsys.readouterr().err
-    assert (
-        said
-        == "hne: unexpected ZeroDivisionError: division by zero. This is a bug: set HNE_DEBUG=1 to see where, and report it.\n"
-    )
+    assert said.startswith("hne: unexpected ZeroDivisionError: division by zero. This is a bug: set HNE_DEBUG=1")
+    assert said.count("\n") == 1
     monkeypatch.setenv("HNE_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main(["embed", str(points), "-q"])

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hne._samples import Distances
 from hne._types import Embedding, FloatArray
-from hne.exceptions import InputError
+from hne.exceptions import InputTypeError
 
 __all__ = ["ReportedMixin"]
 
@@ -71,23 +71,18 @@ class ReportedMixin:
         from hne.report import Details, write_report  # noqa: PLC0415
 
         check_is_fitted(self)
-        n = len(self._fitted.Y)
-        shown = self._feature_columns() if columns is None else _named(columns, n)
+        shown = self._feature_columns() if columns is None else _named(columns)
         if color is not None and not isinstance(color, str):
-            shown, color = {"color": _checked("color", color, n), **shown}, "color"
-        elif color is not None and color not in shown:
-            known = ", ".join(repr(name) for name in list(shown)[:8]) or "none"
-            msg = f"color must be the name of a column or {n} values, got {color!r}. Columns are: {known}."
-            raise InputError(msg)
+            shown, color = {"color": np.asarray(color), **shown}, "color"
         details = Details(
             title=title or type(self).__name__,
-            ids=None if ids is None else [str(one) for one in _checked("ids", ids, n)],
+            ids=None if ids is None else [str(one) for one in ids],
             columns=shown,
             color=color,
-            images=None if images is None else _checked_images(images, n),
+            images=None if images is None else np.asarray(images),
             X=self._samples(),
             timings=getattr(self, "timings_", {}),
-            scree=scree(self._fitted).values,
+            scree=scree(self._fitted).values.tolist(),
         )
         write_report(Path(path), self._fitted, details)
 
@@ -117,31 +112,10 @@ class ReportedMixin:
         return bundle
 
 
-def _named(columns: Any, n_samples: int) -> dict[str, NDArray[Any]]:
-    """Columns of a mapping or a data frame by name, each of the right length."""
+def _named(columns: Any) -> dict[str, NDArray[Any]]:
+    """Columns of a mapping or a data frame by name."""
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
         msg = f"columns must be a mapping or a data frame, got {type(columns).__name__}. Pass {{'name': values}}."
-        raise InputError(msg)
+        raise InputTypeError(msg)
     names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
-    return {str(name): _checked(f"columns[{name!r}]", columns[name], n_samples) for name in names}
-
-
-def _checked(name: str, values: Any, n_samples: int) -> NDArray[Any]:
-    """One value a sample."""
-    found = np.asarray(values)
-    if found.shape != (n_samples,):
-        msg = f"{name} must have one value for each of the {n_samples} samples, got shape {found.shape}. "
-        raise InputError(msg + "Pass those that were fitted, in their order.")
-    return found
-
-
-def _checked_images(images: Any, n_samples: int) -> NDArray[Any]:
-    """One image a sample, grey or in three colors."""
-    found = np.asarray(images)
-    if len(found) != n_samples or found.ndim not in {3, 4} or (found.ndim == 4 and found.shape[3] != 3):
-        msg = (
-            f"images must have shape ({n_samples}, height, width) or ({n_samples}, height, width, 3), got "
-            f"{found.shape}. Reshape them, one image a sample."
-        )
-        raise InputError(msg)
-    return found
+    return {str(name): np.asarray(columns[name]) for name in names}

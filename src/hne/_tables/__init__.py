@@ -3,6 +3,7 @@
 from hne._tables._prepared import prepared, treated
 from hne._tables._read import outline, read_table
 from hne._tables._record import Choices, Coordinates, Outline, Ready, Table
+from hne._tables._selection import numbered
 from hne._tables._write import check_output_ending, write_coordinates
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Ready",
     "Table",
     "check_output_ending",
+    "numbered",
     "outline",
     "prepared",
     "read_table",

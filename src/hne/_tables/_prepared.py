@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from hne._preparation import Preparation, learned
@@ -124,7 +123,7 @@ def scale_hint(table: Table) -> str:
     )
 
 
-def _rows_with_gaps(table: Table) -> NDArray[Any]:
+def _rows_with_gaps(table: Table) -> IndexArray:
     """Rows of X in which a value is missing."""
     X: Any = table.X
     if issparse(X):
@@ -132,7 +131,8 @@ def _rows_with_gaps(table: Table) -> NDArray[Any]:
     # A row's sum is NaN where a value is, or where inf meets -inf: a cheap sieve before looking closely.
     with np.errstate(over="ignore", invalid="ignore"):
         suspects = np.flatnonzero(np.isnan(X.sum(axis=1)))
-    return suspects[np.isnan(X[suspects]).any(axis=1)]
+    found: IndexArray = suspects[np.isnan(X[suspects]).any(axis=1)]
+    return found
 
 
 def _missing_message(table: Table, gaps: IndexArray, remedy: str) -> str:

@@ -148,7 +148,7 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     talk.add_argument("--json", action="store_true", help="print one JSON object on standard output")
 
 
-def add_force(parser: argparse.ArgumentParser) -> None:
+def add_force(parser: Any) -> None:
     """Add leave to write over files."""
     parser.add_argument("-f", "--force", action="store_true", help="overwrite output files that exist")
 

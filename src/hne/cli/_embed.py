@@ -174,7 +174,7 @@ def _report(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE
         warnings=table.notices,
         source=table.source,
         command=shlex.join(["hne", *options.words]),
-        scree=scree(result).values,
+        scree=scree(result).values.tolist(),
     )
     write_report(path, result, details)
 

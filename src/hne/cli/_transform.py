@@ -13,6 +13,7 @@ from hne.exceptions import PreparedModelWarning
 
 if TYPE_CHECKING:
     from hne import HNE
+    from hne._preparation import Preparation
     from hne._tables import Choices
 
 
@@ -47,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
     watch = Stopwatch()
     with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
-        model = _loaded(options.model)
-        ready = treated(read_input(options, _choices(options, model)), model.preparation_, options.missing)
+        model, preparation = _loaded(options.model)
+        ready = treated(read_input(options, _choices(options, preparation)), preparation, options.missing)
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
@@ -59,30 +60,27 @@ def run(options: argparse.Namespace) -> None:
         print_json({"n_samples": len(Y), "warnings": heard, "timings": watch.seconds, "output": output})
 
 
-def _loaded(path: Path) -> "HNE":
-    """The model, with what was done to its columns."""
+def _loaded(path: Path) -> tuple["HNE", "Preparation"]:
+    """The model, and what was done to its columns."""
     from hne import HNE
     from hne._preparation import Preparation
+    from hne._tables import numbered
 
     with warnings.catch_warnings():
         # Filling and scaling is what this command does by itself.
         warnings.simplefilter("ignore", PreparedModelWarning)
         model = HNE.load(path)
-    if model.preparation_ is None:
-        names = getattr(model, "feature_names_in_", None)
-        known = [f"x{number}" for number in range(1, model.n_features_in_ + 1)] if names is None else names
-        model.preparation_ = Preparation(tuple(known))
-    return model
+    names = getattr(model, "feature_names_in_", numbered(model.n_features_in_))
+    return model, model.preparation_ or Preparation(tuple(str(name) for name in names))
 
 
-def _choices(options: argparse.Namespace, model: "HNE") -> "Choices":
+def _choices(options: argparse.Namespace, preparation: "Preparation") -> "Choices":
     """What the options say of the file, and the model of its columns and images."""
     from dataclasses import replace
 
     choices = choices_of(options)
     if options.columns:
         return choices
-    shape = model.preparation_.image_shape
-    if shape is None:
-        return replace(choices, features=model.preparation_.feature_names)
+    if (shape := preparation.image_shape) is None:
+        return replace(choices, features=preparation.feature_names)
     return replace(choices, image_size=(shape[1], shape[0]), image_mode="rgb" if len(shape) == 3 else "grey")
