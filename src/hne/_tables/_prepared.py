@@ -18,8 +18,11 @@ LISTED = 8
 SCALE_RATIO = 1000.0
 
 
-def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> Ready:
+def prepared(table: Table, missing: str = "refuse", scaling: str = "none", *, are_distances: bool = False) -> Ready:
     """The samples to embed, and how others are to be treated to go with them."""
+    if are_distances and (scaling != "none" or missing == "drop"):
+        msg = "--metric precomputed takes distances as they are, got --scale or --missing drop. Leave it out."
+        raise InputError(msg)
     gaps = _rows_with_gaps(table)
     if len(gaps) and missing == "refuse":
         raise InputError(_missing_message(table, gaps, "Add --missing drop or --missing impute."))
@@ -29,7 +32,7 @@ def prepared(table: Table, missing: str = "refuse", scaling: str = "none") -> Re
         table = _to_fill(table, gaps)
     names, shape = table.feature_names, table.image_shape
     preparation = replace(learned(table.X, names, scaling, fills=missing == "impute"), image_shape=shape)
-    hint = scale_hint(table) if scaling == "none" else ""
+    hint = scale_hint(table) if scaling == "none" and not are_distances else ""
     return Ready(_noticed(table, hint), preparation.transform(table.X), preparation)
 
 

@@ -114,11 +114,15 @@ def _fitted(options: argparse.Namespace) -> tuple["Ready", "HNE"]:
     from hne import HNE
     from hne._tables import prepared
 
-    ready = prepared(read_input(options), options.missing, options.scale)
+    ready = prepared(read_input(options), options.missing, options.scale, are_distances=_are_distances(options))
     say_notices(ready.table.notices, options)
     model = HNE(**parameters_of(options)).fit(ready.X)
     model.preparation_ = ready.preparation
     return ready, model
+
+
+def _are_distances(options: argparse.Namespace) -> bool:
+    return bool(options.metric == "precomputed")
 
 
 def _write(
@@ -169,7 +173,7 @@ def _report(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE
         columns=columns_of(table),
         color=options.color,
         images=images_of(table),
-        X=ready.X,
+        X=None if _are_distances(options) else ready.X,
         timings=seconds,
         warnings=table.notices,
         source=table.source,

@@ -133,7 +133,12 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
         "idName": details.id_name[:80],
         "ids": point_ids(details, rows),
         "columns": [
-            {"name": column.name, "group": column.group, "kind": column.values.dtype.str[1:], "block": f"column-{number}"}
+            {
+                "name": column.name,
+                "group": column.group,
+                "kind": column.values.dtype.str[1:],
+                "block": f"column-{number}",
+            }
             | ({"categories": column.categories} if column.categories is not None else {})
             for number, column in enumerate(points.columns)
         ],
