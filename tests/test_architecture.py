@@ -23,7 +23,7 @@ LEVELS = [
     {"_callbacks", "_embed", "_extension", "_projection", "_scree", "_tables", "metrics", "datasets"},
     {"report"},
     {"_estimator", "_linear", "plots", "rivals"},
-    {"experiments"},
+    {"_comparison", "experiments"},
     {"cli"},
     {"__main__"},
 ]
