@@ -24,7 +24,7 @@ LEVELS = [
     {"report"},
     {"_reported"},
     {"_estimator", "_linear", "plots", "rivals"},
-    {"experiments"},
+    {"_comparison", "experiments"},
     {"cli"},
     {"__main__"},
 ]
