@@ -60,7 +60,11 @@ CASES = {
     "a binary called csv": (text("binary.csv", bytes(range(256)) * 40), [], r"not text|binary"),
     "a picture called csv": (text("picture.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(100)), [], r"."),
     "an unknown kind": (text("letter.docx", b"PK\x03\x04nothing"), [], r"."),
-    "ragged rows": (text("ragged.csv", GOOD + "1,2\n" + "3,4,5\n"), [], r"must have 3 fields in every row, got 2 in line 42"),
+    "ragged rows": (
+        text("ragged.csv", GOOD + "1,2\n" + "3,4,5\n"),
+        [],
+        r"must have 3 fields in every row, got 2 in line 42",
+    ),
     "all text": (text("words.csv", "a,b\n" + "red,blue\n" * 20), [], r"no .*numeric|numbers"),
     "one column": (text("one.csv", "x\n" + "\n".join(str(t / 7) for t in range(30))), [], r"--n-components"),
     "one row": (text("row.csv", "x,y,z\n1,2,3\n"), [], r"sample"),

@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (_embed, _transform, _demo, _reproduce, _info):
+    for command in (_embed, _transform, _compare, _demo, _reproduce, _info):
         command.add_to(commands)
     _completion.add_to(commands, parser)
     return parser

@@ -1,1 +1,117 @@
-"""`hne compare`: the three variants and the rivals side by side."""
+"""`hne compare`: the three variants and the rivals on the same file, side by side."""
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hne.cli._arguments import add_force, add_input, add_preparation, add_talk, names, output_path
+from hne.cli._inputs import color_of, read_input, say_notices, title_of
+from hne.cli._outputs import check_ending, check_outputs, check_picture
+from hne.cli._talk import heard_warnings, in_flags, plain, print_json, say
+from hne.exceptions import InputError
+
+if TYPE_CHECKING:
+    from hne._comparison import Compared
+    from hne._tables import Ready
+
+TABLES = (".csv", ".json")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "compare",
+        help="the three variants and the rivals on the same file: table and picture",
+        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC and the three variants of HNE with "
+        "the same settings. Prints how well each keeps neighbors and distances, and its seconds. Measures show what went "
+        "wrong; they do not decide who is right.",
+    )
+    add_input(parser)
+    add_preparation(parser)
+    parser.add_argument("-k", "--n-neighbors", type=int, default=6, metavar="K", help="neighbors of a sample [6]")
+    parser.add_argument("-d", "--n-components", type=int, default=2, metavar="D", help="coordinates to find [2]")
+    parser.add_argument("--reg", type=float, default=1e-4, help="ridge, for methods that have one [1e-4]")
+    parser.add_argument(
+        "--methods",
+        type=names,
+        metavar="NAMES",
+        help="of lle, mlle, hlle, ltsa, clle, llc, ihne, rhne, bhne [all that do not take long]",
+    )
+    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
+    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")
+    outputs = parser.add_argument_group("outputs")
+    outputs.add_argument("-o", "--output", type=output_path, metavar="OUT", help="the table: .csv, .json")
+    outputs.add_argument(
+        "--plot", type=output_path, metavar="PNG", help="all embeddings side by side: .png, .svg, .pdf"
+    )
+    add_force(outputs)
+    add_talk(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, embed by all methods, print the table, write what was asked for."""
+    if options.output is not None:
+        check_ending("--output", options.output, TABLES)
+    check_picture(options.plot)
+    outputs = check_outputs({"--output": options.output, "--plot": options.plot}, options.input, force=options.force)
+    from hne._comparison import comparison, comparison_records, comparison_table
+    from hne._progress import shown
+    from hne._tables import prepared
+
+    with shown(0 if options.quiet else options.verbose), heard_warnings(options):
+        ready = prepared(read_input(options), options.missing, options.scale)
+        say_notices(ready.table.notices, options)
+        compared = comparison(_dense(ready), options.methods, *_settings(options))
+    records = comparison_records(compared)
+    if options.json:
+        print_json({"input": options.input, "methods": records})
+    else:
+        header, lines = comparison_table(compared)
+        print("\n".join([header, *(in_flags(line) for line in lines)]))
+    if "--output" in outputs:
+        _write_table(outputs["--output"], records)
+    if "--plot" in outputs:
+        _draw(outputs["--plot"], options, ready, compared)
+    for path in outputs.values():
+        say(f"wrote {path}", options)
+    if "--plot" not in outputs:
+        say("add --plot compare.png to see them side by side", options)
+
+
+def _settings(options: argparse.Namespace) -> tuple[Any, ...]:
+    return options.n_neighbors, options.n_components, options.reg, options.random_state, options.n_jobs
+
+
+def _dense(ready: "Ready") -> Any:
+    """The samples, which not all of the methods take sparse."""
+    if hasattr(ready.X, "toarray"):
+        msg = "hne compare needs dense samples, got a sparse matrix. Choose another --array, such as obsm/X_pca."
+        raise InputError(msg)
+    return ready.X
+
+
+def _write_table(path: Path, records: list[dict[str, Any]]) -> None:
+    from hne._files import whole_file
+
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        if path.suffix.lower() == ".json":
+            json.dump(plain(records), stream, indent=1, ensure_ascii=False)
+            return
+        writer = csv.DictWriter(stream, records[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _draw(path: Path, options: argparse.Namespace, ready: "Ready", compared: "tuple[Compared, ...]") -> None:
+    from hne import plots
+    from hne._comparison import comparison_picture
+    from hne._files import whole_file
+
+    axes = comparison_picture(compared, color_of(ready.table, options.color), title_of(options))
+    figure = axes.flat[0].figure
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+    plots.pyplot().close(figure)

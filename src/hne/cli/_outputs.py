@@ -60,7 +60,7 @@ def check_picture(path: Path | None) -> None:
     """Raise for a picture of an unknown kind, or where nothing is there to draw it."""
     if path is None:
         return
-    _check_ending("--plot", path, PICTURES)
+    check_ending("--plot", path, PICTURES)
     if find_spec("matplotlib") is None:
         msg = "--plot needs matplotlib, got none installed. Run: pip install 'hne[plot]'."
         raise MissingExtraError(msg)
@@ -69,10 +69,11 @@ def check_picture(path: Path | None) -> None:
 def check_page(path: Path | None) -> None:
     """Raise for a report that no browser would open."""
     if path is not None:
-        _check_ending("--report", path, PAGES)
+        check_ending("--report", path, PAGES)
 
 
-def _check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
+def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
+    """Raise for a file whose ending is none of these."""
     if path.suffix.lower() not in endings:
         msg = f"{option} must end in {', '.join(endings[:-1])} or {endings[-1]}, got '{path.name}'. Rename it."
         raise InputError(msg)

@@ -1,0 +1,68 @@
+"""`hne compare`: every method on the same file, in a table and a picture."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from hne.cli import main
+from hne.datasets import make_swiss_roll
+
+ROLL = make_swiss_roll(120, random_state=0)
+
+
+@pytest.fixture
+def points(tmp_path):
+    path = tmp_path / "points.csv"
+    np.savetxt(path, np.column_stack([ROLL.X, ROLL.chart[:, 0]]), delimiter=",", header="x,y,z,t", comments="")
+    return path
+
+
+def test_all_methods_are_in_the_table_and_the_picture_is_offered(points, capsys):
+    assert main(["compare", str(points), "--drop", "t"]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[0].split()[:2] == ["method", "trust"]
+    assert [line.split()[0] for line in lines[1:]] == "LLE MLLE HLLE LTSA CLLE LLC IHNE RHNE BHNE".split()
+    assert "add --plot compare.png" in printed.err
+
+
+def test_chosen_methods_are_written_to_table_and_picture(points, tmp_path, capsys):
+    table, picture = tmp_path / "table.csv", tmp_path / "picture.png"
+    words = ["--methods", "lle,bhne", "--color", "t", "-o", str(table), "--plot", str(picture)]
+    assert main(["compare", str(points), *words]) == 0
+    rows = list(csv.DictReader(table.open()))
+    assert [row["method"] for row in rows] == ["LLE", "BHNE"]
+    assert 0.5 < float(rows[1]["trustworthiness"]) <= 1
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {picture}" in capsys.readouterr().err
+
+
+def test_a_method_that_cannot_says_why_in_flags_and_the_others_go_on(points, capsys):
+    assert main(["compare", str(points), "-k", "5", "--methods", "hlle,ihne", "--drop", "t", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "needs --n-neighbors" in lines[1]
+    assert float(lines[2].split()[1].strip("*")) > 0.5
+
+
+def test_machines_get_an_object(points, capsys):
+    assert main(["compare", str(points), "--methods", "ihne", "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["methods"][0]["method"] == "IHNE"
+    assert told["methods"][0]["n_measured"] == 120
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--methods", "umap"], "methods must be of lle"),
+        (["-o", "table.xlsx"], r"--output must end in .csv or .json, got 'table.xlsx'"),
+        (["-k", "120"], "--n-neighbors 120 needs at least 121 samples"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(points, capsys, words, says):
+    assert main(["compare", str(points), *words, "-q"]) == 2
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert printed.err.count("\n") == 1
