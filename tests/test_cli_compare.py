@@ -24,7 +24,17 @@ def test_all_methods_are_in_the_table_and_the_picture_is_offered(points, capsys)
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     assert lines[0].split()[:2] == ["method", "trust"]
-    assert [line.split()[0] for line in lines[1:]] == "LLE MLLE HLLE LTSA CLLE LLC IHNE RHNE BHNE".split()
+    assert [line.split()[0] for line in lines[1:]] == [
+        "LLE",
+        "MLLE",
+        "HLLE",
+        "LTSA",
+        "CLLE",
+        "LLC",
+        "IHNE",
+        "RHNE",
+        "BHNE",
+    ]
     assert "add --plot compare.png" in printed.err
 
 
@@ -32,7 +42,7 @@ def test_chosen_methods_are_written_to_table_and_picture(points, tmp_path, capsy
     table, picture = tmp_path / "table.csv", tmp_path / "picture.png"
     words = ["--methods", "lle,bhne", "--color", "t", "-o", str(table), "--plot", str(picture)]
     assert main(["compare", str(points), *words]) == 0
-    rows = list(csv.DictReader(table.open()))
+    rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [row["method"] for row in rows] == ["LLE", "BHNE"]
     assert 0.5 < float(rows[1]["trustworthiness"]) <= 1
     assert picture.read_bytes().startswith(b"\x89PNG")

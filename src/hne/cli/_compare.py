@@ -25,8 +25,8 @@ def add_to(commands: Any) -> None:
         "compare",
         help="the three variants and the rivals on the same file: table and picture",
         description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC and the three variants of HNE with "
-        "the same settings. Prints how well each keeps neighbors and distances, and its seconds. Measures show what went "
-        "wrong; they do not decide who is right.",
+        "the same settings. Prints how well each keeps neighbors and distances, and its seconds. Measures show what "
+        "went wrong; they do not decide who is right.",
     )
     add_input(parser)
     add_preparation(parser)

@@ -8,7 +8,7 @@ from hne.cli._inputs import choices_of, parameters_of, source_of, title_of
 from hne.cli._talk import print_json
 
 if TYPE_CHECKING:
-    from hne import Forecast
+    from hne._forecast import Forecast
     from hne._tables import Outline
 
 
