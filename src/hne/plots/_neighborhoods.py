@@ -17,7 +17,7 @@ from hne.plots._scatter import finish, paint_of
 INNER_COLOR, OUTER_COLOR, THIN_COLOR = PALETTE[0], PALETTE[1], PALETTE[2]
 OTHERS_COLOR = "#d5d7da"
 # Room around the layers of a sample, in their size, to see what lies between and beside them.
-ROOM = 0.6
+ROOM = 0.25
 
 
 def neighbor_links(
@@ -125,9 +125,10 @@ def _zoom(axes: Any, points: FloatArray) -> None:
     placed = points[has_place(points)]
     low, high = placed.min(axis=0), placed.max(axis=0)
     reach = (0.5 + ROOM) * max(float((high - low).max()), np.finfo(float).tiny)
-    axes.set_aspect("equal", adjustable="box")
-    axes.set_xlim((low + high)[0] / 2 - reach, (low + high)[0] / 2 + reach)
-    axes.set_ylim((low + high)[1] / 2 - reach, (low + high)[1] / 2 + reach)
+    across, along = (low + high) / 2
+    # Fixed limits would contend with the equal scale of both axes; these may be widened to keep it.
+    axes.set_xlim(across - reach, across + reach, auto=True)
+    axes.set_ylim(along - reach, along + reach, auto=True)
 
 
 def _row(W: SparseMatrix, sample: int) -> IndexArray:
