@@ -300,7 +300,7 @@ def test_the_layers_of_a_sample_fill_the_picture_and_what_is_written_stays_insid
     assert not caplog.records  # limits that contend with the equal scale are logged
     whole = plots.scatter(model)
     whole.figure.canvas.draw()
-    assert np.ptp(axes.get_ylim()) < 0.7 * np.ptp(whole.get_ylim())
+    assert np.ptp(axes.get_ylim()) < np.ptp(whole.get_ylim())
     legend = axes.get_legend().get_window_extent()
     assert legend.x1 <= axes.figure.bbox.x1
     assert axes.yaxis.label.get_window_extent().x0 >= 0
