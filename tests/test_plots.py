@@ -294,6 +294,18 @@ def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
     assert len(axes.collections[1].get_segments()) == 36
 
 
+def test_the_layers_of_a_sample_fill_the_picture_and_what_is_written_stays_inside(model, caplog):
+    axes = plots.neighbor_links(model, sample=7)
+    axes.figure.canvas.draw()
+    assert not caplog.records  # limits that contend with the equal scale are logged
+    whole = plots.scatter(model)
+    whole.figure.canvas.draw()
+    assert np.ptp(axes.get_ylim()) < np.ptp(whole.get_ylim())
+    legend = axes.get_legend().get_window_extent()
+    assert legend.x1 <= axes.figure.bbox.x1
+    assert axes.yaxis.label.get_window_extent().x0 >= 0
+
+
 def test_links_of_a_linear_model_are_drawn(roll):
     fitted = LinearHNE().fit(roll.X)
     assert plots.neighbor_links(fitted).texts[0].get_text() == "0 thin links"

@@ -17,7 +17,7 @@ from hne.plots._scatter import finish, paint_of
 INNER_COLOR, OUTER_COLOR, THIN_COLOR = PALETTE[0], PALETTE[1], PALETTE[2]
 OTHERS_COLOR = "#d5d7da"
 # Room around the layers of a sample, in their size, to see what lies between and beside them.
-ROOM = 0.6
+ROOM = 0.5
 
 
 def neighbor_links(
@@ -121,13 +121,14 @@ def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) ->
 
 
 def _zoom(axes: Any, points: FloatArray) -> None:
-    """Show the surroundings of the points that have places."""
+    """Show the surroundings of the points that have places, stretched to the frame."""
     placed = points[has_place(points)]
     low, high = placed.min(axis=0), placed.max(axis=0)
-    reach = (0.5 + ROOM) * max(float((high - low).max()), np.finfo(float).tiny)
-    axes.set_aspect("equal", adjustable="box")
-    axes.set_xlim((low + high)[0] / 2 - reach, (low + high)[0] / 2 + reach)
-    axes.set_ylim((low + high)[1] / 2 - reach, (low + high)[1] / 2 + reach)
+    room = ROOM * np.maximum(high - low, np.finfo(float).tiny)
+    # With one scale for both axes, matplotlib would widen the limits until little is left of them.
+    axes.set_aspect("auto")
+    axes.set_xlim(low[0] - room[0], high[0] + room[0])
+    axes.set_ylim(low[1] - room[1], high[1] + room[1])
 
 
 def _row(W: SparseMatrix, sample: int) -> IndexArray:
