@@ -5,7 +5,7 @@ import gzip
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from hne._tables._record import Choices
 from hne._tables._sources import GZIP, NAMES, File, kind_inside
@@ -28,8 +28,8 @@ def opened(file: File, encoding: str) -> Iterator[TextIO]:
     with file.path.open("rb") as raw:
         packed = raw.read(2) == GZIP
         raw.seek(0)
-        stream = gzip.GzipFile(fileobj=raw) if packed else raw
-        with io.TextIOWrapper(io.BufferedReader(stream, 1 << 18), encoding=encoding, newline="") as text:
+        stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+        with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
             yield text
 
 

@@ -61,7 +61,7 @@ def dialect_of(file: File, choices: Choices) -> tuple[Dialect, list[list[str]]]:
     lines, comments, skipped, separator = _without_preface(lines)
     separator = choices.separator or separator or _separator(lines)
     rows = _first_rows(file, lines, separator, is_whole=is_whole)
-    width = 1 if "16" not in encoding and "32" not in encoding else int(encoding[-2:]) // 8
+    width = 2 if "16" in encoding else 4 if "32" in encoding else 1
     return _with_names(
         Dialect(
             encoding=encoding,
@@ -101,13 +101,16 @@ def _without_preface(lines: list[str]) -> tuple[list[str], list[str], int, str |
 
 def _separator(lines: list[str]) -> str:
     """The separator under which most fields are numbers and most rows equally long; a comma where there is none."""
-    scores = {separator: _score(list(table_rows(lines, separator)), separator) for separator in SEPARATORS}
+    scores = {separator: _score(lines, separator) for separator in SEPARATORS}
     best = max(scores, key=lambda separator: scores[separator])
     return best if scores[best] > (0, 0) else ","
 
 
-def _score(rows: list[list[str]], separator: str) -> tuple[float, float]:
-    rows = [row for row in rows if row]
+def _score(lines: list[str], separator: str) -> tuple[float, float]:
+    try:
+        rows = [row for row in table_rows(lines, separator) if row]
+    except csv.Error:  # Without its separator, a wide table is one field that is too long.
+        rows = []
     width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
     if width < 2:
         return 0, 0

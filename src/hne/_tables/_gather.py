@@ -18,7 +18,7 @@ from hne._tables._sources import File
 from hne._types import FloatArray
 
 # Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
-CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 20_000, 16, 4_000
+CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 6_000, 16, 4_000
 
 
 @dataclass

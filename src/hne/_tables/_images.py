@@ -1,7 +1,8 @@
 """A folder of images -> Table: pixels from 0 to 1, a row each, in the natural order of file names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from hne._progress import counted
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._selection import numbered
 from hne._tables._sources import PICTURES, File, extra
-from hne.exceptions import InputError
 
 # Images of at most LARGEST pixels a side stay as they are, others become images within SMALL x SMALL.
 LARGEST, SMALL = 128, 64
@@ -22,6 +22,8 @@ GREY, RGB = "grey", "rgb"
 # Pillow's modes without color, and the largest values of those with more than eight bits.
 GREY_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")
 DEEP_MODES = ("I", "I;16", "I;16B", "I;16L")
+# The tag of EXIF for how the camera was held, and its first value that swaps width and height.
+ORIENTATION, ON_ITS_SIDE = 274, 5
 # Aspects that differ by less than this are the same: rounding of a scaled side to whole pixels.
 SAME_ASPECT = 0.02
 
@@ -116,10 +118,11 @@ def _natural(path: Path) -> list[list[tuple[int, int, str]]]:
 
 def _header(file: File, path: Path) -> tuple[tuple[int, int], str]:
     """Size, upright, and Pillow's mode."""
-    with _image(file, path) as image:
+    with _opened(file, path) as image:
         width, height = image.size
-        # EXIF's orientations from 5 on lie on their side; 274 is their tag.
-        is_turned = image.getexif().get(274, 1) >= 5
+        # A PNG file without EXIF before its pixels would be read to its end for it.
+        has_exif = image.format != "PNG" or "exif" in image.info
+        is_turned = has_exif and image.getexif().get(ORIENTATION, 1) >= ON_ITS_SIDE
         mode = image.mode
         if mode in ("P", "PA"):
             colors = np.asarray(image.convert("RGB"))
@@ -127,11 +130,14 @@ def _header(file: File, path: Path) -> tuple[tuple[int, int], str]:
         return ((height, width) if is_turned else (width, height)), mode
 
 
-def _image(file: File, path: Path) -> Any:
+@contextmanager
+def _opened(file: File, path: Path) -> Iterator[Any]:
+    """Give an image; whatever goes wrong with it is told with its name."""
     pillow = extra("PIL.Image", f"reading {file.title}", "pillow")
     try:
-        return pillow.open(path)
-    except (OSError, ValueError, SyntaxError) as error:
+        with pillow.open(path) as image:
+            yield image
+    except (OSError, ValueError, SyntaxError, EOFError, TypeError, pillow.DecompressionBombError) as error:
         raise _damaged(file, path, error) from error
 
 
@@ -176,22 +182,17 @@ def _common(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
 def _pixels(file: File, path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.float64]:
     """Pixels of an image from 0 to 1: upright, on white where it is transparent, of the size and mode wanted."""
     operations = extra("PIL.ImageOps", f"reading {file.title}", "pillow")
-    try:
-        with _image(file, path) as opened:
-            image = operations.exif_transpose(opened)
-            if image.mode in DEEP_MODES or image.mode == "F":
-                return _deep_pixels(image, mode, size)
-            image = _on_white(image).convert("L" if mode == GREY else "RGB")
-            if image.size != size:
-                image = image.resize(size, resample=_box_or_cubic(image.size, size))
-            return np.asarray(image, dtype=np.float64) / 255
-    except InputError:
-        raise
-    except (OSError, ValueError, SyntaxError, EOFError, TypeError) as error:
-        raise _damaged(file, path, error) from error
+    with _opened(file, path) as opened:
+        image = operations.exif_transpose(opened)
+        if image.mode in DEEP_MODES or image.mode == "F":
+            return _deep_pixels(image, mode, size)
+        image = _on_white(image).convert("L" if mode == GREY else "RGB")
+        if image.size != size:
+            image = image.resize(size, resample=_box_or_lanczos(image.size, size))
+        return np.asarray(image, dtype=np.float64) / 255
 
 
-def _box_or_cubic(old: tuple[int, int], new: tuple[int, int]) -> int:
+def _box_or_lanczos(old: tuple[int, int], new: tuple[int, int]) -> int:
     """Pillow's number of a filter: averages over boxes to shrink by whole numbers, else Lanczos."""
     box, lanczos = 4, 1
     return box if all(a % b == 0 for a, b in zip(old, new, strict=True)) else lanczos
@@ -216,7 +217,7 @@ def _deep_pixels(image: Any, mode: str, size: tuple[int, int]) -> NDArray[np.flo
         values = values / np.float32(255 if values.max() <= 255 else 65535)
     if image.size != size:
         pillow = extra("PIL.Image", "reading images", "pillow")
-        resized = pillow.fromarray(values).resize(size, resample=_box_or_cubic(image.size, size))
+        resized = pillow.fromarray(values).resize(size, resample=_box_or_lanczos(image.size, size))
         values = np.asarray(resized, dtype=np.float32)
     grey = np.clip(values.astype(np.float64), 0, 1)
     return grey if mode == GREY else np.repeat(grey[..., None], 3, axis=2)

@@ -1,6 +1,7 @@
 """NPY and NPZ files -> Table."""
 
 import zipfile
+import zlib
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,7 +16,10 @@ from hne._tables._sources import File
 
 # Arrays of a sparse matrix that SciPy wrote.
 SPARSE = {"data", "indices", "indptr", "format", "shape"}
-DAMAGED = (ValueError, TypeError, SyntaxError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
+DAMAGED = (
+    ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def read_npy(file: File, choices: Choices) -> Table:

@@ -55,7 +55,7 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
     """
     wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, read = READERS[kind_of(file)]
+        outlined, read = READERS[kind_of(file, is_text=wanted.encoding is not None)]
         _check_fits(file, outlined(file, wanted))
         return read(file, wanted)
 
@@ -65,9 +65,10 @@ def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO
 
     Standard input is read to its end all the same: there is no other way to know it.
     """
+    wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, _ = READERS[kind_of(file)]
-        return outlined(file, choices or Choices())
+        outlined, _ = READERS[kind_of(file, is_text=wanted.encoding is not None)]
+        return outlined(file, wanted)
 
 
 def _check_fits(file: File, expected: Outline) -> None:

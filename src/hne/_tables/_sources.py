@@ -118,8 +118,11 @@ def _similar(path: Path) -> str:
     return "Check the path."
 
 
-def kind_of(file: File) -> str:
-    """Kind of the file: by its ending, else by its first bytes, else text; or an error for what cannot be read."""
+def kind_of(file: File, *, is_text: bool = False) -> str:
+    """Kind of the file: by its ending, else by its first bytes, else text; or an error for what cannot be read.
+
+    `is_text` says that the user named an encoding, which only text has.
+    """
     if file.path.is_dir():
         return "images"
     ending = file.path.suffix.lower()
@@ -130,6 +133,8 @@ def kind_of(file: File) -> str:
         raise file.error(msg)
     inside = kind_inside(head)
     named = next((kind for kind, endings in KINDS.items() if ending in endings), None)
+    if named is None and is_text:
+        return "text"
     if named is None:
         _check_ending(file, ending, head, inside)
         return inside or "text"

@@ -108,10 +108,14 @@ def _write_csv(path: Path, coordinates: Coordinates) -> None:
 
 
 def _write_rows(stream: TextIO, coordinates: Coordinates, separator: str) -> None:
-    writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
-    writer.writerow(named_columns(coordinates))
-    for columns in _chunks(coordinates):
-        writer.writerows(zip(*columns, strict=True))
+    columns = named_columns(coordinates)
+    # The csv module puts quotes around a \r only where \r ends lines.
+    texts = [text for column in columns.values() if column.dtype == object for text in column if isinstance(text, str)]
+    has_returns = any("\r" in text for text in [*columns, *texts])
+    writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n" if has_returns else "\n")
+    writer.writerow(columns)
+    for values in _chunks(coordinates):
+        writer.writerows(zip(*values, strict=True))
 
 
 def _write_npy(path: Path, coordinates: Coordinates) -> None:
