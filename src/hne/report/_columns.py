@@ -1,6 +1,5 @@
 """Embedding, Details -> the columns that a page carries: numbers, or codes of categories."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from hne._types import Embedding, IndexArray
 from hne.report._details import Details
 
-# Values of all columns together (16 MB, a third more as text), and columns, that a page carries; some always come along.
+# Values of all columns together (16 MB, a third more as text) and columns that a page carries; some always come.
 MAX_VALUES, MAX_COLUMNS, FEWEST_COLUMNS = 4_000_000, 100, 3
 MAX_COORDINATES = 20
 # Texts are cut at these lengths; a column of more different texts than the last number names samples, and colors none.
@@ -74,7 +73,7 @@ def _own_columns(result: Embedding, rows: IndexArray) -> Iterator[Column]:
     for axis in range(min(result.Y.shape[1], MAX_COORDINATES)):
         yield Column(f"coordinate {axis + 1}", result.Y[rows, axis].astype(np.float32), "coordinates")
     if result.pieces.count > 1:
-        names = [f"piece {number + 1} of {size}" for number, size in enumerate(result.pieces.sizes)]
+        names = [f"piece {number + 1} (of {size} samples)" for number, size in enumerate(result.pieces.sizes)]
         labels, missing = result.pieces.labels[rows], len(names)
         yield Column("piece", labels.astype(_code_kind(missing)), "embedding", tuple(names))
     yield Column("reconstruction error", _numbers(result.reconstruction_errors[rows]), "embedding")

@@ -45,6 +45,8 @@ def check_details(details: Details, n: int) -> Details:
         raise InputError(msg)
     shape = () if details.images is None else np.shape(details.images)[1:]
     if details.images is not None and (len(shape) not in {2, 3} or 0 in shape or shape[2:] not in {(), (3,)}):
-        msg = f"images must have shape (n, height, width) or (n, height, width, 3), got (n, {', '.join(map(str, shape))})."
-        raise InputError(f"{msg} Reshape them.")
+        msg = (
+            f"images must be (n, height, width) or (n, height, width, 3), got {np.shape(details.images)}. Reshape them."
+        )
+        raise InputError(msg)
     return details

@@ -94,8 +94,8 @@ def _of_ranks(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) ->
         else:
             on = "" if found.is_exact else f", on {n_ranked} samples drawn at random"
             for name, text in how.items():
-                error = None if found.is_exact else getattr(found, f"{name}_standard_error")
-                yield _measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", error)
+                spread = None if found.is_exact else getattr(found, f"{name}_standard_error")
+                yield _measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", spread)
             return
     for name, text in how.items():
         yield _missing(name, text, why)

@@ -86,8 +86,8 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
 {left_out_section(left_out)}</div>
 </main>
-<footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and sends
-nothing.</p></footer>
+<footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and
+sends nothing.</p></footer>
 {blocks}
 <script>{script}</script>
 </body>
@@ -101,8 +101,8 @@ def _picture_in_words(result: Embedding) -> str:
     missing = f" {n - drawn} samples have no place." if drawn < n else ""
     axes = "one coordinate across, the row number up" if d == 1 else "the first coordinate across, the second up"
     return (
-        f"A scatter plot of {counted(drawn, 'sample')}: {axes}.{missing} With the keys n and p samples are read out from "
-        "the center outward, Enter pins one; all samples can be found by name in the search field after the picture."
+        f"A scatter plot of {counted(drawn, 'sample')}: {axes}.{missing} With the keys n and p samples are read out "
+        "from the center outward, Enter pins one; the search field after the picture finds samples by name."
     )
 
 
@@ -169,7 +169,7 @@ def _worst_section(result: Embedding, details: Details, rows: IndexArray, worst:
             f'<span class="count">{error}</span></button></li>'
         )
     body = (
-        "<p>What their neighbors' neighbors make of these samples is farthest from what they are: outliers, errors in the "
-        f'data, or places with too few samples.</p><ol class="worst">{"".join(items)}</ol>'
+        "<p>What their neighbors' neighbors make of these samples is farthest from what they are: outliers, errors "
+        f'in the data, or places with too few samples.</p><ol class="worst">{"".join(items)}</ol>'
     )
     return section("worst", f"The {len(worst)} samples rebuilt worst", body)

@@ -22,7 +22,7 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     tiles = [
         (spaced(len(result.Y)), "samples" if len(result.Y) != 1 else "sample"),
         (str(d), "coordinate drawn for each" if d == 1 else "coordinates drawn for each"),
-        ("–" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
+        ("?" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
         (
             str(result.pieces.count),
             "piece" if result.pieces.count == 1 else "pieces that no link between neighbors ties",
@@ -88,7 +88,8 @@ def parameters_section(result: Embedding) -> str:
 
 def _parameter(one: Parameter) -> str:
     kind, note = (' class="default"', "default") if one.is_default else ("", "changed")
-    return f'<tr{kind}><th scope="row"><code>{escape(one.name)}</code></th><td>{escape(one.value)}</td><td>{note}</td></tr>'
+    name, value = escape(one.name), escape(one.value)
+    return f'<tr{kind}><th scope="row"><code>{name}</code></th><td>{value}</td><td>{note}</td></tr>'
 
 
 def making_section(details: Details) -> str:

@@ -112,6 +112,7 @@ function drawPoints() {
   };
   const asDiscs = n <= MOST_DISCS || countInView() <= DISCS_IN_VIEW;
   state.drawnAs = asDiscs ? "discs" : "density";
+  describeScale();
   if (asDiscs) {
     const rim = n <= MOST_RIMMED ? 0.9 * ratio : 0;
     raster.discs(window_, view.xs, view.ys, order, paint, radiusOf() * ratio, rim);
@@ -144,7 +145,9 @@ function redraw(what = drawAll) {
 }
 
 function describeScale() {
-  byId("scale-note").textContent = view.equal ? "Both axes to the same scale" : "Each axis stretched to the plot";
+  const scale = view.equal ? "Both axes to the same scale" : "Each axis stretched to the plot";
+  const density = state.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
+  byId("scale-note").textContent = `${scale}${density}`;
 }
 
 function resize() {
@@ -161,7 +164,6 @@ function resize() {
 
 function changeAxes() {
   setAxes(columns[byId("x-axis").value], columns[byId("y-axis").value]);
-  describeScale();
   hideCard();
   redraw();
 }

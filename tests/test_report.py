@@ -1,0 +1,362 @@
+"""The report as a file: what it says, what it carries, and that nothing of the data can do more than be read."""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from hne import embed
+from hne._notices import notices
+from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
+from hne.report import Details, measures, notebook_html, report_page, write_report
+from hne.report._columns import encoded, page_columns, thinned
+from hne.report._scree import gap_in_words, scree_svg
+from hne.report._sections import measures_section
+from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
+from tests.test_architecture import modules_after
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u2028\u2029\u202e\0\ud800]]>"
+MEASURES = [
+    "trustworthiness", "continuity", "preservation", "geodesic rank correlation", "residual variance",
+    "relative reconstruction error", "eigenvalue gap", "eigenvector residual",
+]  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Tags with their attributes, the text of scripts, and the words that a reader sees."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.blocks, self.words, self._inside = [], {}, [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in {"script", "style"}:
+            self._inside = dict(attrs).get("id", tag)
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside is None:
+            self.words.append(data)
+        else:
+            self.blocks[self._inside] = self.blocks.get(self._inside, "") + data
+
+    def meta(self):
+        return json.loads(self.blocks["meta"])
+
+    def array(self, name, kind):
+        return np.frombuffer(base64.b64decode(self.blocks[name]), dtype=f"<{kind}")
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def result():
+    return embed(np.random.default_rng(7).normal(size=(60, 3)))
+
+
+@pytest.fixture(scope="module")
+def in_pieces():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[40:] += 100
+    with pytest.warns(DisconnectedGraphWarning):
+        return embed(X)
+
+
+def read(result, **details):
+    return Reader(report_page(result, Details(**details)))
+
+
+def test_arrays_decode_to_the_numbers_of_the_embedding(result):
+    values = np.arange(60) / 7
+    page = read(result, columns={"sevenths": values, "kind": np.array(["a", "b", None] * 20, dtype=object)})
+    columns = page.meta()["columns"]
+    assert [column["name"] for column in columns] == [
+        "coordinate 1", "coordinate 2", "reconstruction error", "sevenths", "kind",
+    ]  # fmt: skip
+    for axis in (0, 1):
+        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.Y[:, axis].astype("f4"))
+    np.testing.assert_array_equal(page.array("column-2", "f4"), result.reconstruction_errors.astype("f4"))
+    np.testing.assert_array_equal(page.array("column-3", "f4"), values.astype("f4"))
+    assert columns[4]["categories"] == ["a", "b"]
+    assert page.array("column-4", columns[4]["kind"]).tolist() == [0, 1, 2] * 20
+    neighbors = page.array("neighbors", "i4").reshape(60, page.meta()["neighbors"])
+    np.testing.assert_array_equal(neighbors, result.graph.indices)
+
+
+def test_the_policy_names_the_hash_of_the_only_script_that_runs(result):
+    page = report_page(result, Details(title=HOSTILE))
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    kinds = [attrs.get("type") for tag, attrs in Reader(page).tags if tag == "script"]
+    assert kinds.count(None) == 1
+    assert set(kinds) == {None, "application/json", "application/octet-stream;base64"}
+    assert "<!--" not in script
+    assert "innerHTML" not in script
+
+
+def test_nothing_of_the_data_becomes_markup(result, tmp_path):
+    columns = {HOSTILE: np.array([HOSTILE] * 60, dtype=object), "n": np.arange(60.0)}
+    details = Details(
+        title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(60)], id_name=HOSTILE, columns=columns, color=HOSTILE,
+        warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
+    )  # fmt: skip
+    plain = [tag for tag, _ in read(result, title="t", ids=["x"] * 60, columns={"a": columns["n"], "b": columns["n"]},
+             warnings=["w"], source="s", command="c", timings={"t": 1.0}).tags]  # fmt: skip
+    write_report(tmp_path / "hostile.html", result, details)
+    written = (tmp_path / "hostile.html").read_text(encoding="utf-8")
+    page = Reader(written)
+    assert [tag for tag, _ in page.tags] == plain
+    assert "\u2028" not in page.blocks["meta"]
+    assert page.meta()["columns"][3]["categories"] == [HOSTILE]
+    assert page.meta()["ids"][5] == f"5{HOSTILE}"
+    fragment = notebook_html(result, details)
+    assert "<script" not in fragment
+    assert "<img" not in fragment
+
+
+def test_measures_are_all_there_and_say_how_to_read_them(result):
+    found = measures(result)
+    assert [measure.name for measure in found] == MEASURES
+    assert all(measure.value is not None and measure.how_to_read for measure in found)
+    by_name = {measure.name: measure.value for measure in found}
+    assert 0.5 < by_name["trustworthiness"] <= 1
+    assert by_name["eigenvalue gap"] == result.eigenpairs.next_value / result.eigenpairs.values[-1]
+    ratio = result.reconstruction_error / result.graph.distances.mean()
+    np.testing.assert_allclose(by_name["relative reconstruction error"], ratio)
+    assert found == measures(result, result.core.X[result.distinct.place])
+
+
+def test_measures_of_many_samples_come_with_standard_errors():
+    X = np.random.default_rng(0).random((12_000, 2))
+    found = measures(embed(X, n_neighbors=4))
+    assert 0 < found[2].standard_error < 0.02
+    assert "samples drawn at random" in found[2].note
+    assert f"± {found[2].standard_error:.1g}" in Reader(measures_section(found)).text
+
+
+@pytest.mark.parametrize("metric", ["cosine", "manhattan"])
+def test_links_are_measured_as_lengths_whatever_the_metric(cloud, metric):
+    result = embed(cloud, metric=metric)
+    by_name = {measure.name: measure.value for measure in measures(result)}
+    lengths = np.linalg.norm(cloud[:, None] - cloud[result.graph.indices], axis=2)
+    kept = result.graph.indices >= 0
+    expected = result.reconstruction_error / lengths[kept].mean()
+    np.testing.assert_allclose(by_name["relative reconstruction error"], expected)
+
+
+def test_missing_measures_are_explained(cloud):
+    from_distances = embed(cdist(cloud, cloud), metric="precomputed")
+    for measure in measures(from_distances)[:5]:
+        assert measure.value is None
+        assert measure.note == "Not measured: only distances between samples are known, no coordinates."
+    assert "known by their distances" in read(from_distances).text
+    assert all(measure.value is not None for measure in measures(from_distances)[5:])
+
+
+def test_sparse_samples_are_measured_as_long_as_they_are_few(cloud, monkeypatch):
+    sparse = embed(csr_array(cloud))
+    np.testing.assert_allclose(measures(sparse)[0].value, measures(embed(cloud))[0].value)
+    monkeypatch.setattr("hne.report._measures.DENSE_MAX", 10)
+    assert "the samples are sparse, and 60 x 3 numbers too many" in measures(sparse)[0].note
+    assert "not measured" in read(sparse).text
+
+
+def test_four_samples_are_enough_for_a_page():
+    page = read(embed(np.array([[0.0, 0], [1, 0], [0, 1], [1, 1.5]]), n_neighbors=2, n_components=1))
+    assert "4 samples of 2 numbers each, laid out along a line" in page.text
+    assert page.meta()["n"] == 4
+
+
+@pytest.mark.parametrize("d", [1, 5])
+def test_all_coordinates_are_there_whatever_their_number(d):
+    cloud = np.random.default_rng(0).normal(size=(60, 6))
+    page = read(embed(cloud, n_components=d))
+    names = [column["name"] for column in page.meta()["columns"] if column["group"] == "coordinates"]
+    assert names == [f"coordinate {axis + 1}" for axis in range(d)]
+    assert notebook_html(embed(cloud, n_components=d)).count("<svg") == 1
+
+
+def test_pieces_are_a_column_and_warned_of(in_pieces):
+    page = read(in_pieces, warnings=["A notice about the data."])
+    pieces = next(column for column in page.meta()["columns"] if column["name"] == "piece")
+    assert pieces["categories"] == ["piece 1 (of 40 samples)", "piece 2 (of 20 samples)"]
+    np.testing.assert_array_equal(page.array(pieces["block"], "u1"), in_pieces.pieces.labels)
+    ((category, message),) = notices(in_pieces)
+    assert category is DisconnectedGraphWarning
+    assert message[1:] in page.text
+    assert "2 things worth knowing" in page.text.replace("\xa0", " ")
+    assert "A notice about the data." in page.text
+    assert "eigenvalues of the largest piece" in page.text
+
+
+def test_rows_that_are_not_embedded_are_counted_and_not_measured():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[40:] += 100
+    with pytest.warns(DisconnectedGraphWarning):
+        result = embed(X, pieces="largest")
+    page = read(result)
+    assert "20 of 60, outside the largest piece" in page.text
+    assert np.isnan(page.array("column-0", "f4")).sum() == 20
+    alone = measures(embed(X[:40]))
+    for whole, part in zip(measures(result)[:3], alone[:3], strict=True):
+        np.testing.assert_allclose(whole.value, part.value)
+    assert all(int(attrs["data-worst"]) < 40 for _, attrs in page.tags if "data-worst" in attrs)
+    assert "<svg" in notebook_html(result)
+
+
+def test_copies_share_a_place_and_are_told(cloud):
+    page = read(embed(np.vstack([cloud, cloud[:5]])))
+    assert "5 of 65 samples equal another, and share its place" in page.text
+    assert "different samples" in notebook_html(embed(np.vstack([cloud, cloud[:5]])))
+
+
+def test_parameters_that_were_changed_come_first(cloud):
+    page = read(embed(cloud, n_neighbors=8, metric=lambda a, b: float(np.abs(a - b).sum())))
+    assert (
+        "Parameter Value n_neighbors 8 changed metric &lt;lambda&gt;".replace("&lt;", "<").replace("&gt;", ">")
+        in page.text
+    )
+    assert "variant 'bhne' default" in page.text
+
+
+def test_times_versions_and_the_command_are_there(result):
+    page = read(result, timings={"neighbors": 0.25, "weights": 65.0}, command="hne embed 'a b.csv'", source="a b.csv")
+    assert "neighbors 0.2 s weights 1 min 05 s all of it 1 min 05 s" in page.text
+    assert "hne embed 'a b.csv'" in page.text
+    assert f"numpy {np.__version__}" in page.text
+
+
+def test_the_scree_shows_what_is_used_and_the_gap(result):
+    values = [1e-6, 2e-6, 8e-6, 9e-6]
+    picture = scree_svg(values, 2)
+    assert picture.count("scree-used") == 2
+    assert picture.count('class="scree-next"') == 2
+    assert "4.0 times as large" in gap_in_words(values, 2)
+    assert "zero to rounding" in gap_in_words([0.0, 1e-9], 1)
+    assert "no gap" in gap_in_words([1e-9], 1)
+    assert scree_svg([0.0], 1) == scree_svg([], 0) == ""
+    assert scree_svg([0.0, 1e-5], 1).count("<circle") == 2
+    page = report_page(result, Details(scree=[*result.eigenpairs.values, 1.0, 2.0, 3.0]))
+    assert page.count("scree-next") >= 3
+
+
+def test_columns_are_numbers_or_categories_by_frequency():
+    large = encoded("big", np.array([2**40, 2**40 + 1]))
+    assert large.values.dtype == np.float64
+    assert encoded("tiny", np.array([1e-300, 1.0])).values.dtype == np.float64
+    assert encoded("small", np.array([1, 2])).values.dtype == np.float32
+    flags = encoded("flag", np.array([True, False, True]))
+    assert (flags.categories, flags.values.tolist()) == (("True", "False"), [0, 1, 0])
+    many = encoded("many", np.array([str(i) for i in range(300)]))
+    assert many.values.dtype == np.uint16
+    missing = encoded("missing", np.array([np.nan, "", None, "x"], dtype=object))
+    assert missing.values.tolist() == [1, 1, 1, 0]
+    assert len(encoded("long", np.array(["x" * 10_000])).categories[0]) == 200
+    assert encoded("dates", np.array(["2020-01-02"], dtype="M8[D]")).categories == ("2020-01-02",)
+
+
+def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
+    columns = {f"c{number}": np.arange(60.0) for number in range(120)}
+    points = page_columns(result, Details(columns=columns, color="c119"), np.arange(60))
+    names = [column.name for column in points.columns]
+    assert len(names) == 103
+    assert points.columns[points.color].name == "c119"
+    assert "20 of 120 columns" in points.left_out[0]
+    assert "Left out of this page 20 of 120 columns" in read(result, columns=columns).text
+    monkeypatch.setattr("hne.report._page.MAX_LINKED", 50)
+    page = read(result)
+    assert page.meta()["neighbors"] == 0
+    assert "Links between neighbors" in page.text
+
+
+def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch):
+    monkeypatch.setattr("hne.report._page.MAX_POINTS", 30)
+    page = read(result, ids=[f"s{i}" for i in range(60)])
+    rows = page.array("rows", "i4")
+    assert len(rows) == page.meta()["n"] <= 30
+    assert page.meta()["ids"] == [f"s{row}" for row in rows]
+    worst = np.argsort(-result.reconstruction_errors)[:20]
+    points = [int(attrs["data-worst"]) for _, attrs in page.tags if "data-worst" in attrs]
+    np.testing.assert_array_equal(rows[points], worst)
+    assert "of 60 samples, drawn at random" in page.text
+    np.testing.assert_array_equal(thinned(5, 5, []), np.arange(5))
+
+
+def test_thumbnails_are_on_one_sheet():
+    images = np.random.default_rng(0).random((70, 60, 30))
+    sheet = thumbnail_sheet(images, np.arange(70))
+    assert (sheet.kind, sheet.height, sheet.width, sheet.per_row) == ("image/png", 48, 24, 70)
+    assert thumbnail_size(20_000, 64, 64) == (28, 28)  # 146 ** 2 of them fit
+    assert thumbnail_size(10, 8, 8) == (8, 8)
+    colored = thumbnail_sheet((255 * np.ones((200, 50, 50, 3))).astype(np.uint8), np.arange(200))
+    assert colored.kind == "image/jpeg"
+
+
+def test_thumbnails_need_pillow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(
+        MissingExtraError, match=r"thumbnails need pillow, got none installed. Run: pip install 'hne\[io\]'."
+    ):
+        thumbnail_sheet(np.zeros((2, 4, 4)), np.arange(2))
+
+
+@pytest.mark.parametrize(
+    ("details", "message"),
+    [
+        ({"ids": ["a"]}, "ids must have one value for each of 60 samples, got 1. Pass matching rows."),
+        ({"columns": {"a": np.zeros(3)}}, r"columns\['a'\] must have one value for each of 60 samples, got 3."),
+        ({"images": np.zeros((60, 4))}, r"images must be \(n, height, width\) or .*, got \(60, 4\). Reshape them."),
+        ({"X": np.zeros((3, 3))}, "X must have a row for each of 60 samples, got 3. Pass what was embedded."),
+        (
+            {"color": "b", "columns": {"a": np.zeros(60)}},
+            "color must be the name of a column, got 'b'. There are: 'a'.",
+        ),
+    ],
+)
+def test_details_that_do_not_match_are_refused(result, details, message):
+    with pytest.raises(InputError, match=message):
+        report_page(result, Details(**details))
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_behind(result, tmp_path):
+    with pytest.raises(InputError, match="cannot write"):
+        write_report(tmp_path / "none" / "r.html", result)
+    write_report(str(tmp_path / "r.html"), result)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
+    fragment = notebook_html(result, Details(columns={"a": np.arange(60.0)}, title="Mine"))
+    selectors = re.findall(r"([^{}]+)\{", fragment[fragment.index("<style>") + 7 : fragment.index("</style>")])
+    assert all(part.strip().startswith(".hne-fragment") for rule in selectors for part in rule.split(","))
+    assert "id=" not in fragment
+    assert "colored by" in fragment
+    assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
+    constant = replace(result.core, Y=np.zeros_like(result.core.Y))
+    assert "NaN" not in notebook_html(replace(result, core=constant))
+
+
+def test_a_small_report_never_waits_for_a_compiler():
+    code = (
+        "import numpy as np; from hne import embed; from hne.report import Details, report_page, notebook_html\n"
+        "result = embed(np.random.default_rng(0).random((500, 3)))\n"
+        "report_page(result, Details()); notebook_html(result)"
+    )
+    assert not modules_after(code) & {"numba", "llvmlite", "matplotlib", "PIL"}
