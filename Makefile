@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 
 # One process a core, and one thread a process.
@@ -16,7 +17,7 @@ demo: $(READY)  ## unroll a Swiss roll: a table, demo.png and demo.csv
 reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
 	$(BIN)/hne reproduce $(or $(OPTIONS),--quick)
 
-test: $(READY)  ## the whole fast suite, documentation examples included
+test: $(READY) $(BROWSER)  ## the whole fast suite, documentation examples included
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(READY)  ## what takes longer
@@ -39,8 +40,14 @@ bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth 
 	$(BIN)/python benchmarks/run.py $(SECTIONS)
 
 clean:  ## remove the environment, all caches and the demo's files
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv reproduced
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Reports are tested in a real browser; where none can be installed, those tests skip with a reason.
+$(BROWSER): $(READY)
+	@command -v chromium >/dev/null || { $(APT) update && $(APT) install -y chromium; } \
+	  || echo "chromium could not be installed: tests of reports in a browser will skip"
+	@touch $@
 
 # Debian keeps venv in a package of its own.
 $(READY): pyproject.toml

@@ -26,7 +26,17 @@ from hne._progress import step
 PACKAGE = Path(__file__).resolve().parents[1]
 # What decides over no value of a cell: whoever talks or draws. Of the experiments, a cell's own module counts for it,
 # and those that all cells may call.
-NOT_MEASURING = {"_comparison.py", "_scree.py", "cli", "experiments", "plots"}
+NOT_MEASURING = {
+    "_comparison.py",
+    "_preparation.py",
+    "_reported.py",
+    "_scree.py",
+    "_tables",
+    "cli",
+    "experiments",
+    "plots",
+    "report",
+}
 CALLED_BY_CELLS = ("_images.py", "_methods.py", "_rebuilding.py", "_studies.py")
 RESULTS = "results"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
