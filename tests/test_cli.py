@@ -42,14 +42,14 @@ def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
     assert table.dtype.names[:5] == ("x", "y", "z", "arc_length", "height")
     assert table.dtype.names[-2:] == ("bhne_1", "bhne_2")
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
-    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html", "demo.png"}
     assert "wrote" in printed.err
 
 
 def test_demo_makes_the_folder_it_is_told_to_write_to(tmp_path, monkeypatch):
     monkeypatch.setattr(_demo, "_write_picture", lambda *_: None)
     assert main(["demo", "--output", str(tmp_path / "new" / "folder")]) == 0
-    assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["demo.csv"]
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"demo.csv", "demo.html"}
 
 
 def test_demo_into_a_file_is_one_line_and_status_2_before_any_work(tmp_path, capsys):
@@ -67,7 +67,7 @@ def test_without_matplotlib_the_demo_gives_the_table_and_says_what_to_install(tm
     printed = capsys.readouterr()
     assert "BHNE" in printed.out
     assert printed.err.endswith("hne: pictures need matplotlib, got none installed. Run: pip install matplotlib.\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["demo.csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html"}
 
 
 def test_a_negative_seed_is_refused(capsys):
@@ -82,7 +82,7 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(plots, "space_panel", interrupt)
     assert main(["demo", "--output", str(tmp_path)]) == 130
-    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html"}
 
 
 def test_python_dash_m_hne_is_hne():

@@ -23,7 +23,8 @@ def add_to(commands: Any) -> None:
         "demo",
         help="unroll a sparse Swiss roll and compare with LLE",
         description="Unroll a Swiss roll of 300 samples with LLE and the three variants of HNE. Prints the "
-        "affine errors to the true strip (0 perfect, 1 lost) and writes demo.png and demo.csv.",
+        "affine errors to the true strip (0 perfect, 1 lost) and writes demo.png, demo.csv and demo.html, the "
+        "report of BHNE.",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path(), metavar="DIR", help="folder to write to, made if missing [.]"
@@ -33,7 +34,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Embed, print the table, write the picture and the coordinates."""
+    """Embed, print the table, write the coordinates, the report and the picture."""
     from hne._files import make_folder
     from hne.datasets import make_swiss_roll
 
@@ -47,6 +48,7 @@ def run(options: argparse.Namespace) -> None:
             errors[method].append(_errors(Y, roll))
     _print_table(errors)
     _write_csv(options.output / "demo.csv", embeddings, rolls[0])
+    _write_report(options.output / "demo.html", rolls[0])
     _write_picture(options.output / "demo.png", embeddings, rolls[0])
 
 
@@ -91,6 +93,16 @@ def _write_csv(path: Path, embeddings: dict[str, "FloatArray"], roll: "Dataset")
     table = np.column_stack([roll.X, roll.chart, *embeddings.values()])
     with whole_file(path) as temporary:
         np.savetxt(temporary, table, delimiter=",", header=",".join(names), comments="", fmt="%.10g")
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _write_report(path: Path, roll: "Dataset") -> None:
+    from hne import HNE
+
+    columns = {"arc length": roll.chart[:, 0], "height": roll.chart[:, 1]}
+    columns |= {name: roll.X[:, axis] for axis, name in enumerate("xyz")}
+    model = HNE(N_NEIGHBORS, reg=REG).fit(roll.X)
+    model.report(path, color="arc length", columns=columns, title=f"{roll.name}, unrolled by BHNE")
     print(f"wrote {path}", file=sys.stderr)
 
 
