@@ -107,7 +107,7 @@ def test_three_and_four_dimensions_are_images(npy):
     (np.ones((2, 3), complex), r"got array \(2 x 3\) of complex numbers\. Save real and imaginary parts"),
     (np.array([["a", "b"]]), r"got array \(1 x 2\) of text\. Save numbers\."),
     (np.array([["2020-01-01"]], "M8[D]"), r"got array \(1 x 1\) of Python objects\. Save numb"),
-    (np.array([[1, "a"]], object), r"must hold numbers, got Python objects \(a pickle, which could run anything\)\. Sa"),
+    (np.array([[1, "a"]], object), r"must hold numbers, got Python objects \(a pickle, which could run anything\)\."),
     (np.empty((0, 3)), r"got array \(0 x 3\), which is empty\. Check how it was written\."),
     (np.ones((2, 2, 4, 5)), r"must hold images with one or three colors, got array \(2 x 2 x 4 x 5\)\. Save samples"),
 ])  # fmt: skip

@@ -1,12 +1,12 @@
 """Parquet, Arrow and Feather files: kinds of columns, and the index of pandas."""
 
-import datetime
+import datetime as dt
 import decimal
 import io
 
 import numpy as np
 import pandas as pd
-import polars
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -21,7 +21,7 @@ TABLE = pa.table({
     "price": pa.array([decimal.Decimal("1.25"), None, decimal.Decimal("3.00")]),
     "kind": pa.array(["a", None, "b"]),
     "level": pa.array(["x", "y", "x"]).dictionary_encode(),
-    "day": pa.array([datetime.date(2020, 1, 2), None, datetime.date(2021, 1, 2)]),
+    "day": pa.array([dt.date(2020, 1, 2), None, dt.date(2021, 1, 2)]),
     "flag": pa.array([True, None, False]),
     "vector": pa.array([[1.0, 2], [3, 4], [5, 6]]),
     "binary": pa.array([b"a", b"b", b"c"]),
@@ -82,7 +82,7 @@ def test_the_index_of_pandas_names_the_samples(tmp_path):
 
 def test_polars_and_large_tables_are_read_in_batches(tmp_path):
     values = np.random.default_rng(0).random((200_000, 2)).astype(np.float32)
-    polars.DataFrame({"a": values[:, 0], "b": values[:, 1]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"a": values[:, 0], "b": values[:, 1]}).write_parquet(tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
     assert table.X.dtype == np.float32
     np.testing.assert_array_equal(table.X, values)

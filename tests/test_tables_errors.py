@@ -143,11 +143,14 @@ def test_kinds_that_cannot_be_read_are_told(tmp_path, name, content, message):
         read_table(tmp_path / name)
 
 
-def test_a_late_break_in_a_packed_file_is_told(tmp_path):
+@pytest.mark.parametrize("change", ["cut", "overwrite"])
+def test_a_break_in_a_packed_file_is_told(tmp_path, change):
     rng = np.random.default_rng(0)
     text = "\n".join(f"{value},1" for value in rng.random(100_000))
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode())[:-50_000])
-    with pytest.raises(InputError, match=r"must be a whole gzip file, got one that ends early \(.*\)\. Copy or pack"):
+    packed = gzip.compress(text.encode())
+    broken = packed[:-50_000] if change == "cut" else packed[:20] + b"\xff" * 100 + packed[120:]
+    (tmp_path / "a.csv.gz").write_bytes(broken)
+    with pytest.raises(InputError, match=r"must be a whole gzip file, got a damaged one \(.*\)\. Copy or pack"):
         read_table(tmp_path / "a.csv.gz")
 
 

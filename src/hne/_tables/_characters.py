@@ -3,15 +3,17 @@
 import codecs
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from hne._matlab import reason_of
 from hne._tables._record import Choices
 from hne._tables._sources import GZIP, NAMES, File, kind_inside
 
 # Lines, and characters, of the beginning that a table is judged by; of very long lines at least MIN_LINES.
-MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 20, 3
+MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 18, 3
 FALLBACK = "cp1252"
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
@@ -23,26 +25,29 @@ def encoding_of(head: bytes) -> str:
 
 
 @contextmanager
+def unpacked(file: File) -> Iterator[tuple[Any, bool]]:
+    """Give the bytes of a file, and whether they were packed."""
+    with file.path.open("rb") as raw:
+        is_packed = raw.read(2) == GZIP
+        raw.seek(0)
+        try:
+            yield (gzip.GzipFile(fileobj=raw) if is_packed else raw), is_packed
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            msg = f"must be a whole gzip file, got a damaged one ({reason_of(error)}). Copy or pack it again."
+            raise file.error(msg) from error
+
+
+@contextmanager
 def opened(file: File, encoding: str) -> Iterator[TextIO]:
     """Give the characters of a file, unpacked if need be."""
-    with file.path.open("rb") as raw:
-        packed = raw.read(2) == GZIP
-        raw.seek(0)
-        stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-        with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
-            yield text
+    with unpacked(file) as (stream, _), io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+        yield text
 
 
 def check_text(file: File, choices: Choices) -> bytes:
     """First bytes of a file, unpacked if need be, or an error where they are no text."""
-    try:
-        with file.path.open("rb") as raw:
-            packed = raw.read(2) == GZIP
-        with gzip.open(file.path) if packed else file.path.open("rb") as stream:
-            head: bytes = stream.read(1 << 16)
-    except (EOFError, gzip.BadGzipFile) as error:
-        msg = f"must be a whole gzip file, got a damaged one ({error}). Copy or pack it again."
-        raise file.error(msg.replace("..", ".")) from error
+    with unpacked(file) as (stream, packed):
+        head: bytes = stream.read(1 << 16)
     inside = kind_inside(head)
     if inside is not None and packed:
         msg = f"must be packed text, got {NAMES[inside]} in it. Unpack it first: gunzip."

@@ -15,6 +15,8 @@ from hne._tables._sources import File
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 BLANKS = " "
+# Fields of a row that its separator, its decimal mark and its header are judged by: those of a wide table are alike.
+JUDGED = 500
 WORDS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'", " ": "blanks"}
 
 
@@ -114,7 +116,7 @@ def _score(lines: list[str], separator: str) -> tuple[float, float]:
     width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
     if width < 2:
         return 0, 0
-    cells = [cell for row in rows[1:] or rows for cell in row if not is_missing(cell)]
+    cells = [cell for row in rows[1:] or rows for cell in row[:JUDGED] if not is_missing(cell)]
     marks = "." if separator == "," else ".,"
     share = sum(any(is_number(cell, mark) for mark in marks) for cell in cells) / max(len(cells), 1)
     # Tables without numbers are told by the length of their rows alone.
@@ -145,7 +147,7 @@ def unreadable_field(file: File, reason: str) -> Exception:
 def _decimal(rows: list[list[str]], separator: str) -> str:
     if separator == ",":
         return "."
-    cells = [cell for row in rows for cell in row]
+    cells = [cell for row in rows for cell in row[:JUDGED]]
     commas = sum("," in cell and is_number(cell, ",") for cell in cells)
     points = sum("." in cell and is_number(cell, ".") for cell in cells)
     return "," if commas > points else "."
@@ -161,7 +163,7 @@ def _with_names(
     has_header = _has_header(rows, n_fields, dialect.decimal) if choices.header is None else choices.header
     if has_header:
         names, body = [name.strip() for name in rows[0]], rows[1:]
-        if choices.header is None and any(map(is_number, names)):
+        if choices.header is None and any(map(is_number, names[:JUDGED])):
             notices = (
                 *notices,
                 "The first row was taken for names, some of them numbers; --no-header says it is data.",
@@ -201,13 +203,13 @@ def _has_header(rows: list[list[str]], n_fields: int, decimal: str) -> bool:
     if len(first) == n_fields - 1 and not any(is_number(cell, decimal) for cell in first):
         return True
     votes = 0
-    for place, cell in enumerate(first[:n_fields]):
+    for place, cell in enumerate(first[: min(n_fields, JUDGED)]):
         below = [row[place] for row in islice(body, 50) if len(row) == n_fields and not is_missing(row[place])]
         if below and 2 * sum(is_number(other, decimal) for other in below) > len(below) and not is_missing(cell):
             votes += -1 if is_number(cell, decimal) else 1
     if votes < 0:
         return _counts(first, body)
-    return votes > 0 or not any(is_number(cell, decimal) for cell in first)
+    return votes > 0 or not any(is_number(cell, decimal) for cell in first[:JUDGED])
 
 
 def _counts(first: Sequence[str], body: list[list[str]]) -> bool:

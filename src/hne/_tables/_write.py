@@ -3,7 +3,7 @@
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -123,23 +123,22 @@ def _write_npy(path: Path, coordinates: Coordinates) -> None:
 
 
 def _write_json(path: Path, coordinates: Coordinates) -> None:
-    names = [json.dumps(name, ensure_ascii=False) for name in named_columns(coordinates)]
+    names = list(named_columns(coordinates))
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     with path.open("w", encoding="utf-8") as stream:
         stream.write("[")
         before = "\n"
         for columns in _chunks(coordinates):
-            texts = [_json_texts(column) for column in columns]
-            rows = (zip(names, row, strict=True) for row in zip(*texts, strict=True))
-            lines = ("{" + ", ".join(f"{name}: {text}" for name, text in row) + "}" for row in rows)
-            stream.write(before + ",\n".join(lines))
+            rows = zip(*map(_finite, columns), strict=True)
+            stream.write(before + ",\n".join(encode(dict(zip(names, row, strict=True))) for row in rows))
             before = ",\n"
         stream.write("\n]\n")
 
 
-def _json_texts(column: Iterable[Any]) -> list[str]:
-    """JSON has no infinity: what is not finite is null."""
+def _finite(values: list[Any]) -> list[Any]:
+    """JSON has no infinity: it is null."""
     infinite = (float("inf"), -float("inf"))
-    return ["null" if value in infinite else json.dumps(value, ensure_ascii=False) for value in column]
+    return [None if value in infinite else value for value in values]
 
 
 def _write_columnar(path: Path, coordinates: Coordinates) -> None:
