@@ -63,11 +63,12 @@ function setLevels() {
   for (const i of selected) levels[i] = 2;
   let hasFaint = selected.length > 0;
   if (paint.entry) {
+    const stands = emphasis >= 0 && !hidden.has(emphasis);
     for (let i = 0; i < n; i++) {
       if (hidden.has(paint.entry[i])) levels[i] = 0;
-      else if (emphasis >= 0 && paint.entry[i] !== emphasis) levels[i] = 1;
+      else if (stands && paint.entry[i] !== emphasis) levels[i] = 1;
     }
-    hasFaint ||= emphasis >= 0;
+    hasFaint ||= stands;
   }
   Object.assign(paint, { levels, hasFaint });
 }
