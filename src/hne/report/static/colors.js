@@ -8,7 +8,7 @@ const ON_BLACK =
 // Petroff's ten accessible colors (arXiv 2107.02270); on black, red, purple and slate are lifted to be seen.
 const TEN = "3f90da ffa90e bd1f01 94a4a2 832db6 a96b59 e76300 b9ac70 717581 92dadd".split(" ");
 const LIFTED = { bd1f01: "e04a2b", "832db6": "b06be0", 717581: "858b9a" };
-const GREYS = { light: { other: "c3c7cc", missing: "e2e4e7" }, dark: { other: "6b7178", missing: "4c5157" } };
+const GREYS = { light: { other: "b4bac1", missing: "d6d9dd" }, dark: { other: "6b7178", missing: "4c5157" } };
 const MOST_COLORED = TEN.length;
 
 function packed(hex) {
@@ -47,10 +47,12 @@ function coloring(column, theme, asCategories) {
 function byNumber(column, colors, greys, table) {
   const spread = spreadOf(column);
   const share = new Float32Array(n);
-  const width = spread.to - spread.from || 1;
+  const size = spread.isLog ? Math.log : (value) => value;
+  const start = size(spread.from);
+  const width = size(spread.to) - start || 1;
   const missing = packed(greys.missing);
   for (let i = 0; i < n; i++) {
-    const at = (column.values[i] - spread.from) / width;
+    const at = (size(column.values[i]) - start) / width;
     share[i] = Number.isFinite(column.values[i]) ? Math.min(1, Math.max(0, at)) : NaN;
     colors[i] = Number.isFinite(column.values[i]) ? table[Math.round(share[i] * 255)] : missing;
   }

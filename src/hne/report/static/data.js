@@ -60,13 +60,16 @@ function spreadOf(column, wanted = null) {
   const sorted = Float64Array.from(source).filter(Number.isFinite).sort();
   const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
   const count = sorted.length;
-  if (!count) return { count, low: 0, high: 0, from: 0, to: 0, clipped: false };
+  if (!count) return { count, low: 0, high: 0, from: 0, to: 0, clipped: false, isLog: false };
   let sum = 0;
   for (const value of sorted) sum += value / count;
   const [low, high, p1, p99] = [sorted[0], sorted[count - 1], at(0.01), at(0.99)];
-  const clipped = p99 > p1 && high - low > 1.5 * (p99 - p1);
+  // Positive numbers over more than two and a half powers of ten are told apart by their logarithms.
+  const isLog = low > 0 && p99 / p1 > 300;
+  const size = isLog ? Math.log : (value) => value;
+  const clipped = p99 > p1 && size(high) - size(low) > 1.5 * (size(p99) - size(p1));
   const [from, to] = clipped ? [p1, p99] : [low, high];
-  const spread = { count, low, high, from, to, clipped, mean: sum, median: at(0.5) };
+  const spread = { count, low, high, from, to, clipped, isLog, mean: sum, median: at(0.5) };
   if (!wanted) column.spread = spread;
   return spread;
 }

@@ -5,7 +5,6 @@ const DISCS_IN_VIEW = 30000;
 const MOST_RIMMED = 6000; // points up to which discs are set off from each other
 const plot = byId("plot");
 const raster = new Raster(byId("points"));
-const order = shuffled();
 const state = {
   color: meta.color,
   asCategories: false,
@@ -26,18 +25,6 @@ const state = {
 let paint = null;
 let style = null;
 let pending = 0;
-
-// Points are drawn in a random order, the same each time: what comes last in the data does not cover the rest.
-function shuffled() {
-  const found = Uint32Array.from({ length: n }, (_, i) => i);
-  let seed = 1;
-  for (let i = n - 1; i > 0; i--) {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    const j = Math.floor((seed / 4294967296) * (i + 1));
-    [found[i], found[j]] = [found[j], found[i]];
-  }
-  return found;
-}
 
 function isDark() {
   if (matchMedia("print").matches) return false;
@@ -63,13 +50,14 @@ function setLevels() {
   for (const i of selected) levels[i] = 2;
   let hasFaint = selected.length > 0;
   if (paint.entry) {
+    const stands = emphasis >= 0 && !hidden.has(emphasis);
     for (let i = 0; i < n; i++) {
       if (hidden.has(paint.entry[i])) levels[i] = 0;
-      else if (emphasis >= 0 && paint.entry[i] !== emphasis) levels[i] = 1;
+      else if (stands && paint.entry[i] !== emphasis) levels[i] = 1;
     }
-    hasFaint ||= emphasis >= 0;
+    hasFaint ||= stands;
   }
-  Object.assign(paint, { levels, hasFaint });
+  Object.assign(paint, { levels, hasFaint, inOrder: null });
 }
 
 function recolor() {
@@ -102,6 +90,17 @@ function countInView() {
   return count;
 }
 
+// The paint in the order in which points are drawn, arranged once for an order and what there is to paint.
+function arranged() {
+  const { order } = view.drawn;
+  if (paint.inOrder?.order !== order) {
+    const take = (values) => values && values.constructor.from(order, (i) => values[i]);
+    const { colors, levels, share } = paint;
+    paint.inOrder = { ...paint, order, colors: take(colors), levels: take(levels), share: take(share) };
+  }
+  return paint.inOrder;
+}
+
 function drawPoints() {
   const { ratio } = view;
   const scale = scaleOf() * ratio;
@@ -115,9 +114,9 @@ function drawPoints() {
   describeScale();
   if (asDiscs) {
     const rim = n <= MOST_RIMMED ? 0.9 * ratio : 0;
-    raster.discs(window_, view.xs, view.ys, order, paint, radiusOf() * ratio, rim);
+    raster.discs(window_, view.drawn, arranged(), radiusOf() * ratio, rim);
   } else {
-    raster.density(window_, view.xs, view.ys, paint, Math.max(1, Math.round(1.5 * ratio * state.size)));
+    raster.density(window_, view.drawn, arranged(), Math.max(1, Math.round(1.5 * ratio * state.size)));
   }
 }
 

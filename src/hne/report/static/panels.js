@@ -129,6 +129,7 @@ function colorBar({ spread, table, colors, column }) {
   const sign = (mark, value) => `${spread.clipped ? mark : ""}${numberText(value)}`;
   ends.append(element("span", {}, sign("≤ ", spread.from)), element("span", {}, sign("≥ ", spread.to)));
   const parts = spread.count ? [bar, ends] : [];
+  if (spread.isLog) parts.push(element("p", { class: "dim" }, "Colors on a logarithmic scale."));
   if (spread.clipped) {
     const range = `${numberText(spread.low)} to ${numberText(spread.high)}`;
     const text = `Colors end at the 1st and 99th percentile, so that outliers do not hide the rest; values go from ${range}.`;

@@ -1,4 +1,5 @@
 // Points -> pixels: discs with soft edges, or counts shaded by their logarithm. No graphics card is asked for.
+// Arrays are in the order in which points are drawn.
 
 const STEPS = 4; // stamps a pixel: a disc is drawn at the nearest quarter
 const stamps = new Map();
@@ -95,7 +96,7 @@ class Raster {
   }
 
   // Discs of all points: those of level 1 faint and first, those of level 2 in full, level 0 not at all.
-  discs(view, xs, ys, order, paint, radius, rim) {
+  discs(view, { xs, ys }, paint, radius, rim) {
     this.pixels.fill(0);
     const { scale, left, top } = view;
     const { levels, colors } = paint;
@@ -104,8 +105,7 @@ class Raster {
     const border = rim ? stampsOf(radius + rim, 190, this.width) : null;
     for (const level of paint.hasFaint ? [1, 2] : [2]) {
       const stamp = stampsOf(radius, level === 1 ? 40 : paint.weight, this.width);
-      for (let k = 0; k < n; k++) {
-        const i = order[k];
+      for (let i = 0; i < xs.length; i++) {
         if (levels[i] !== level) continue;
         const x = xs[i] * scale + left;
         const y = top - ys[i] * scale;
@@ -118,7 +118,7 @@ class Raster {
   }
 
   // Counts a pixel, shaded by their logarithm; the color is that of the mean: of numbers, or of categories' colors.
-  density(view, xs, ys, paint, splat) {
+  density(view, { xs, ys }, paint, splat) {
     const { width, height, pixels } = this;
     if (!this.counts) {
       this.counts = new Uint32Array(width * height);
@@ -132,7 +132,7 @@ class Raster {
     for (const sum of sums) sum.fill(0);
     const { scale, left, top } = view;
     const { levels, share, colors } = paint;
-    for (let i = 0; i < n; i++) {
+    for (let i = 0; i < xs.length; i++) {
       const x = Math.floor(xs[i] * scale + left);
       const y = Math.floor(top - ys[i] * scale);
       if (!(x >= 0 && y >= 0 && x + splat <= width && y + splat <= height) || levels[i] === 0) continue;

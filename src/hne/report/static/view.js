@@ -2,8 +2,21 @@
 
 const MARGIN = 0.06; // of the plot, free around all points
 const MOST_ZOOMED = 1e5;
+const MOST_SHUFFLED = 20000; // points up to which they are drawn in a random order
 
 const view = { width: 1, height: 1, ratio: 1, cx: 0, cy: 0, fit: 1, zoom: 1, xs: null, ys: null, grid: null };
+
+// All points in a random order, the same each time: what comes last in the data does not cover the rest.
+const shuffled = (() => {
+  const found = Uint32Array.from({ length: n }, (_, i) => i);
+  let seed = 1;
+  for (let i = n - 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor((seed / 4294967296) * (i + 1));
+    [found[i], found[j]] = [found[j], found[i]];
+  }
+  return found;
+})();
 
 function isEqual(xColumn, yColumn) {
   return xColumn.group === "coordinates" && yColumn.group === "coordinates";
@@ -23,6 +36,9 @@ function setAxes(xColumn, yColumn) {
   const box = [across.low * view.unitX, across.high * view.unitX, up.low * view.unitY, up.high * view.unitY];
   view.box = box;
   view.grid = gridOf(view.xs, view.ys, box);
+  // Many points are drawn cell by cell, at random within each: neighbors in the picture are neighbors in memory.
+  const order = n > MOST_SHUFFLED ? view.grid.items : shuffled;
+  view.drawn = { order, xs: Float64Array.from(order, (i) => view.xs[i]), ys: Float64Array.from(order, (i) => view.ys[i]) };
   showAll();
 }
 
@@ -90,7 +106,7 @@ function gridOf(xs, ys, [x0, x1, y0, y1]) {
   for (let cell = 0; cell < side * side; cell++) starts[cell + 1] += starts[cell];
   const next = starts.slice();
   const items = new Uint32Array(starts[side * side]);
-  for (let i = 0; i < n; i++) if (isThere(i)) items[next[cellOf(i)]++] = i;
+  for (const i of shuffled) if (isThere(i)) items[next[cellOf(i)]++] = i;
   return { starts, items, side, columns: (x) => place(x, x0, cellX), rows: (y) => place(y, y0, cellY) };
 }
 

@@ -1,0 +1,432 @@
+"""Reports in a real browser: quiet, alone with their file, and doing what they say."""
+
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hne import embed
+from hne.datasets import make_faces, make_swiss_roll
+from hne.report import Details, write_report
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&\u2028\u202e${alert(1)}"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+class Watched:
+    """A page with a report, and whatever it complained of or asked for."""
+
+    def __init__(self, browser, path, **context):
+        self.complaints, self.requests = [], []
+        self.context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | context))
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.url = Path(path).as_uri()
+        self.page.route("**/*", lambda route: route.continue_() if route.request.url == self.url else route.abort())
+        self.page.goto(self.url)
+        self.until("window.hneReport !== undefined")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if error[0] is None:
+            assert self.complaints == []
+            assert self.requests == [self.url]
+        self.context.close()
+
+    def state(self):
+        # A frame later, what was asked for is drawn.
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return self.page.evaluate("hneReport.state()")
+
+    def until(self, condition):
+        """Wait until an expression is true; the policy of the page forbids Playwright's own way, which is to eval."""
+        end = time.monotonic() + 10
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, condition
+            self.page.wait_for_timeout(20)
+
+    def pixel(self, i):
+        return self.page.evaluate(f"hneReport.pixelOf({i})")
+
+    def words(self, selector):
+        return self.page.locator(selector).inner_text()
+
+    def ink(self, canvas):
+        """How many pixels of a canvas are not empty."""
+        return self.page.evaluate(
+            """(id) => { const shown = document.getElementById(id); const canvas = shown.cloneNode();
+            const context = canvas.getContext("2d", { willReadFrequently: true }); context.drawImage(shown, 0, 0);
+            const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+            let count = 0; for (let at = 3; at < data.length; at += 4) if (data[at]) count++; return count; }""",
+            canvas,
+        )
+
+    def drag(self, places, *, shift=False):
+        if shift:
+            self.page.keyboard.down("Shift")
+        self.page.mouse.move(*places[0])
+        self.page.mouse.down()
+        for place in places[1:]:
+            self.page.mouse.move(*place, steps=4)
+        self.page.mouse.up()
+        if shift:
+            self.page.keyboard.up("Shift")
+
+
+def rolled(n, **details):
+    roll = make_swiss_roll(n, random_state=0)
+    kinds = np.array(["ash", "elm", None, "oak"], dtype=object)[np.arange(n) % 4]
+    columns = {"kind": kinds, "turn": roll.chart[:, 0], "skewed": np.exp(np.arange(n) % 9), "class": np.arange(n) % 3}
+    defaults = {"columns": columns, "color": "turn", "ids": [f"tree-{i}" for i in range(n)], "title": "Trees"}
+    return embed(roll.X), Details(**(defaults | details))
+
+
+@pytest.fixture(scope="module")
+def roll_path(folder):
+    write_report(folder / "roll.html", *rolled(400, command="hne embed trees.csv"))
+    return folder / "roll.html"
+
+
+@pytest.fixture
+def roll_page(browser, roll_path):
+    with Watched(browser, roll_path) as watched:
+        yield watched
+
+
+def test_hover_tells_of_the_nearest_sample_and_a_click_pins_it(roll_page):
+    roll_page.page.mouse.move(*roll_page.pixel(17))
+    assert roll_page.state()["hovered"] == 17
+    assert "tree-17" in roll_page.words("#card")
+    assert "kind" in roll_page.words("#card")
+    roll_page.page.mouse.click(*roll_page.pixel(17))
+    assert roll_page.state()["pinned"] == 17
+    assert "tree-17" in roll_page.words("#pinned")
+    roll_page.until("document.getElementById('live').textContent.startsWith('Pinned: sample tree-17')")
+    roll_page.page.locator("#unpin").click()
+    assert roll_page.state()["pinned"] == -1
+
+
+def test_links_of_both_layers_are_drawn_on_demand(roll_page):
+    page = roll_page.page
+    page.locator("#inner").uncheck()
+    page.mouse.click(*roll_page.pixel(5))
+    assert roll_page.state()["links"] == roll_page.ink("links") == 0
+    page.locator("#inner").check()
+    assert roll_page.state()["links"] == 6
+    inner = roll_page.ink("links")
+    assert inner > 0
+    page.locator("#outer").check()
+    assert 18 <= roll_page.state()["links"] <= 42
+    assert roll_page.ink("links") > inner
+    page.locator("#all").check()
+    assert roll_page.state()["links"] > 2400
+
+
+def test_another_color_is_another_legend(roll_page):
+    page = roll_page.page
+    assert page.locator("#legend .bar").count() == 1
+    page.select_option("#color", label="kind")
+    assert page.locator("#legend .entry").all_inner_texts() == ["ash\n100", "elm\n100", "oak\n100", "missing\n100"]
+    page.locator("#legend .entry", has_text="elm").click()
+    assert roll_page.state()["shown"] == 300
+    page.locator("#legend .entry", has_text="oak").hover()
+    assert roll_page.state()["shown"] == 100
+    page.locator("#show-all").click()
+    page.locator("#find").focus()
+    assert roll_page.state()["shown"] == 400
+    page.locator("#legend .entry", has_text="oak").dblclick()
+    assert roll_page.state()["shown"] == 100
+    page.select_option("#color", label="skewed")
+    page.select_option("#color", label="class")
+    assert page.locator("#legend .entry").count() == 3
+    page.locator("#as-categories").uncheck()
+    assert page.locator("#legend .bar").count() == 1
+    page.select_option("#color", label="one color")
+    assert roll_page.state()["shown"] == 400
+
+
+def expected_inside(watched, n, inside):
+    places = np.array([watched.pixel(i) for i in range(n)])
+    return np.flatnonzero(inside(*places.T)).tolist()
+
+
+def test_box_and_lasso_select_what_is_inside(roll_page):
+    page = roll_page.page
+    box = page.locator("#plot").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.locator("#mode-box").click()
+    roll_page.drag([(x - 80, y - 60), (x + 90, y + 70)])
+    expected = expected_inside(roll_page, 400, lambda a, b: (abs(a - x - 5) < 85) & (abs(b - y - 5) < 65))
+    assert len(expected) > 10
+    assert roll_page.state()["selected"] == expected
+    assert f"{len(expected)} of 400 samples selected" in roll_page.words("#selection-count")
+    assert page.locator("#selection-list button").count() == min(100, len(expected))
+    assert "median" in roll_page.words("#selection-summary")
+    page.locator("#mode-move").click()
+    roll_page.drag([(x, y - 100), (x + 100, y + 100), (x - 100, y + 100)], shift=True)
+    triangle = expected_inside(
+        roll_page, 400, lambda a, b: (b < y + 100) & (b - y + 100 > 2 * abs(a - x))
+    )  # fmt: skip
+    assert roll_page.state()["selected"] == triangle
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(triangle) + 1
+    assert lines[0] == "sample,coordinate 1,coordinate 2,reconstruction error,kind,turn,skewed,class,row"
+    assert lines[1].startswith(f"tree-{triangle[0]},")
+    page.locator("#selection-list button").first.click()
+    assert roll_page.state()["pinned"] == triangle[0]
+    page.locator("#clear").click()
+    assert roll_page.state()["selected"] == []
+    roll_page.requests[:] = [url for url in roll_page.requests if not url.startswith("blob:")]
+
+
+def test_wheel_zooms_about_the_pointer_drag_moves_and_buttons_reset(roll_page):
+    page = roll_page.page
+    before = roll_page.pixel(40)
+    page.mouse.move(*before)
+    page.mouse.wheel(0, -300)
+    roll_page.until("hneReport.state().zoom > 1.5")
+    zoomed = roll_page.pixel(40)
+    np.testing.assert_allclose(zoomed, before, atol=1)  # wheels are at whole pixels
+    roll_page.drag([(500, 400), (560, 430)])
+    np.testing.assert_allclose(roll_page.pixel(40), [zoomed[0] + 60, zoomed[1] + 30], atol=1e-6)
+    zoom = roll_page.state()["zoom"]
+    page.locator("#zoom-in").click()
+    assert roll_page.state()["zoom"] == pytest.approx(1.5 * zoom)
+    page.locator("#zoom-reset").click()
+    assert roll_page.state()["zoom"] == 1
+    np.testing.assert_allclose(roll_page.pixel(40), before, atol=1e-6)
+
+
+def test_axes_to_one_scale_unless_they_are_columns(roll_page):
+    assert roll_page.state()["equal"]
+    roll_page.page.select_option("#y-axis", label="turn")
+    assert not roll_page.state()["equal"]
+    roll_page.page.mouse.move(*roll_page.pixel(3))
+    assert roll_page.state()["hovered"] == 3
+
+
+def test_samples_are_found_by_name_and_the_worst_lead_to_their_points(roll_page):
+    page = roll_page.page
+    page.locator("#find").fill("tree-39")
+    roll_page.until("document.querySelectorAll('#found button').length === 11")
+    page.locator("#found button").nth(0).click()
+    assert roll_page.state()["pinned"] == 39
+    worst = page.locator("button[data-worst]")
+    assert worst.count() == 20
+    worst.nth(3).click()
+    assert roll_page.state()["pinned"] == int(worst.nth(3).get_attribute("data-worst"))
+    assert page.evaluate("document.activeElement.id") == "plot"
+
+
+def test_all_of_it_by_keys_alone(roll_page):
+    page = roll_page.page
+    page.locator("#help-toggle").focus()
+    page.keyboard.press("Enter")
+    assert "Enter" in roll_page.words("#help")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "plot"
+    page.keyboard.press("n")
+    first = roll_page.state()["hovered"]
+    assert first >= 0
+    page.keyboard.press("n")
+    second = roll_page.state()["hovered"]
+    assert second not in {-1, first}
+    page.keyboard.press("p")
+    assert roll_page.state()["hovered"] == first
+    page.keyboard.press("Enter")
+    assert roll_page.state()["pinned"] == first
+    page.keyboard.press("+")
+    assert roll_page.state()["zoom"] > 1
+    center = roll_page.state()["center"]
+    page.keyboard.press("ArrowRight")
+    assert roll_page.state()["center"][0] > center[0]
+    page.keyboard.press("0")
+    assert roll_page.state()["zoom"] == 1
+    page.keyboard.press("Escape")
+    assert roll_page.state()["pinned"] == -1
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "color"
+
+
+def test_dark_and_light_by_choice_and_by_system(browser, roll_path):
+    background = "getComputedStyle(document.body).backgroundColor"
+    with Watched(browser, roll_path, color_scheme="dark") as watched:
+        assert watched.page.evaluate(background) == "rgb(23, 25, 28)"
+        watched.page.locator("#theme").click()
+        assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
+        watched.page.locator("#theme").click()
+        assert watched.page.evaluate(background) == "rgb(23, 25, 28)"
+        watched.page.emulate_media(media="print")
+        assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
+        assert not watched.page.locator("#zoom-in").is_visible()
+
+
+def test_a_small_screen_with_fingers_and_fine_pixels(browser, roll_path):
+    size = {"viewport": {"width": 420, "height": 800}, "has_touch": True, "device_scale_factor": 2}
+    with Watched(browser, roll_path, **size) as watched:
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 420
+        box = watched.page.locator("#plot").bounding_box()
+        assert watched.state()["size"][0] == pytest.approx(2 * (box["width"] - 2))
+        watched.page.touchscreen.tap(*watched.pixel(8))
+        assert watched.state()["pinned"] == 8
+        watched.page.set_viewport_size({"width": 700, "height": 800})
+        watched.until("hneReport.state().size[0] > 1000")
+        watched.page.mouse.move(*watched.pixel(9))
+        assert watched.state()["hovered"] == 9
+
+
+def test_no_text_is_too_pale_to_read(browser, roll_path):
+    """Contrast of all texts by WCAG 2, at least 4.5 to 1."""
+    script = """() => { const shade = (text) => text.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+        .map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+        .reduce((sum, v, k) => sum + v * [.2126, .7152, .0722][k], 0);
+      const under = (node) => { for (let at = node; at; at = at.parentElement) { const color =
+        getComputedStyle(at).backgroundColor; if (!/, 0\\)$/.test(color)) return color; } return "rgb(0, 0, 0)"; };
+      const pale = []; for (const node of document.querySelectorAll("main *, header *, footer *")) {
+        if (![...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim()) || !node.checkVisibility()) continue;
+        if (node.closest("svg, select, [aria-pressed=false].entry")) continue;
+        const [a, b] = [shade(getComputedStyle(node).color), shade(under(node))].sort();
+        const ratio = (b + .05) / (a + .05); if (ratio < 4.5) pale.push(`${node.textContent} ${ratio}`); }
+      return pale; }"""
+    for scheme in ("light", "dark"):
+        with Watched(browser, roll_path, color_scheme=scheme) as watched:
+            assert watched.page.evaluate(script) == []
+            ids = watched.page.evaluate(
+                "[...document.querySelectorAll('input, select')].filter((e) => !e.labels.length)"
+            )
+            assert ids == []
+            heads = watched.page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])")
+            assert heads[0] == 1
+            assert max(np.diff(heads)) <= 1
+
+
+def test_hostile_data_is_only_ever_text(browser, folder):
+    rows = 80
+    labels = np.array([HOSTILE, f"{HOSTILE}2", "x" * 10_000, "\u202eabc", None] * 16, dtype=object)
+    columns = {HOSTILE: labels, "__proto__": np.arange(80.0), "<b>": np.full(80, np.nan)}
+    details = Details(
+        title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(rows)], id_name=HOSTILE, columns=columns, color=HOSTILE,
+        warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1},
+    )  # fmt: skip
+    result = embed(np.random.default_rng(0).normal(size=(rows, 3)))
+    write_report(folder / "hostile.html", result, details)
+    with Watched(browser, folder / "hostile.html") as watched:
+        page = watched.page
+        assert "<script>window.hacked=1</script>" in page.title()
+        page.mouse.move(*watched.pixel(4))
+        assert f"4{HOSTILE}" in page.evaluate("document.getElementById('card').textContent")
+        page.mouse.click(*watched.pixel(4))
+        page.locator("#find").fill("img src")
+        watched.until("document.querySelectorAll('#found button').length > 5")
+        for label in ("__proto__", "<b>", "reconstruction error"):
+            page.select_option("#color", label=label)
+        page.select_option("#x-axis", label="<b>")
+        page.select_option("#x-axis", label="coordinate 1")
+        page.locator("#mode-box").click()
+        box = page.locator("#plot").bounding_box()
+        watched.drag([(box["x"] + 5, box["y"] + 5), (box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)])
+        assert len(watched.state()["selected"]) == rows
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+def test_images_have_thumbnails(browser, folder):
+    faces = make_faces(60, size=24)
+    images = faces.X.reshape(-1, 24, 24)
+    write_report(folder / "faces.html", embed(faces.X), Details(images=images, columns={"pan": faces.chart[:, 0]}))
+    with Watched(browser, folder / "faces.html") as watched:
+        watched.page.mouse.move(*watched.pixel(33))
+        watched.page.wait_for_timeout(100)
+        drawn = watched.page.evaluate(
+            "[...document.querySelector('#card canvas').getContext('2d').getImageData(0, 0, 24, 24).data]"
+        )
+        grey = np.array(drawn).reshape(24, 24, 4)[:, :, 0]
+        np.testing.assert_allclose(grey, 255 * images[33], atol=1)
+        assert watched.page.locator("button[data-worst] canvas").count() == 20
+
+
+@pytest.mark.parametrize("d", [1, 4])
+def test_lines_and_many_coordinates(browser, folder, d):
+    write_report(folder / "d.html", embed(np.random.default_rng(0).normal(size=(50, 5)), n_components=d))
+    with Watched(browser, folder / "d.html") as watched:
+        axis = watched.page.evaluate("document.querySelector('#y-axis').selectedOptions[0].textContent")
+        assert axis == ("row" if d == 1 else "coordinate 2")
+        watched.page.mouse.move(*watched.pixel(11))
+        assert watched.state()["hovered"] == 11
+        assert "sample 12" in watched.words("#card")
+
+
+def test_twenty_thousand_points(browser, folder):
+    write_report(folder / "many.html", *rolled(20_000))
+    with Watched(browser, folder / "many.html") as watched:
+        assert watched.state()["drawnAs"] == "discs"
+        assert watched.page.locator("#all").is_disabled()
+        watched.page.mouse.click(*watched.pixel(1234))
+        found = watched.state()["pinned"]
+        np.testing.assert_allclose(watched.pixel(found), watched.pixel(1234), atol=1)
+        assert watched.page.evaluate("hneReport.redrawTime(5)") < 2000
+
+
+def test_beyond_a_hundred_thousand_points_density_is_shaded_until_few_are_in_view(browser, folder):
+    rng = np.random.default_rng(0)
+    small = embed(rng.normal(size=(300, 3)))
+    write_report(folder / "crowd.html", crowd(small, 120_000, rng), Details(columns={"x": rng.random(120_000)}))
+    with Watched(browser, folder / "crowd.html") as watched:
+        assert watched.state()["drawnAs"] == "density"
+        assert watched.ink("points") > 10_000
+        assert "too many" in watched.words("#link-note")
+        for _ in range(6):
+            watched.page.locator("#zoom-in").click()
+        assert watched.state()["drawnAs"] == "discs"
+        assert watched.ink("points") > 1000
+
+
+def crowd(result, n, rng):
+    """The embedding with each sample standing for many, scattered about its place."""
+    from dataclasses import replace
+
+    from scipy.sparse import vstack
+
+    core, times = result.core, -(-n // len(result.Y))
+
+    def repeated(array):
+        return np.concatenate([array] * times)[:n]
+
+    joint = vstack([core.weights.J] * times).tocsr()[:n]
+    joint.resize((n, n))
+    Y = repeated(core.Y)
+    everyone = replace(
+        core,
+        X=repeated(core.X) + 0.1 * rng.normal(size=(n, 3)),
+        Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape),
+        graph=replace(core.graph, indices=repeated(core.graph.indices), distances=repeated(core.graph.distances)),
+        pieces=replace(core.pieces, labels=repeated(core.pieces.labels), sizes=np.array([n])),
+        weights=replace(core.weights, J=joint, W=joint),
+        reconstruction_errors=repeated(core.reconstruction_errors),
+    )
+    return replace(result, core=everyone, distinct=replace(result.distinct, first=np.arange(n), place=np.arange(n)))
