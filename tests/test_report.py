@@ -180,7 +180,7 @@ def test_sparse_samples_are_measured_as_long_as_they_are_few(cloud, monkeypatch)
 
 def test_four_samples_are_enough_for_a_page():
     page = read(embed(np.array([[0.0, 0], [1, 0], [0, 1], [1, 1.5]]), n_neighbors=2, n_components=1))
-    assert "4 samples of 2 numbers each, laid out along a line" in page.text
+    assert "4 samples of 2 numbers each, laid out along a line:" in page.text
     assert page.meta()["n"] == 4
 
 

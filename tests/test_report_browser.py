@@ -34,10 +34,11 @@ def folder(tmp_path_factory):
 class Watched:
     """A page with a report, and whatever it complained of or asked for."""
 
-    def __init__(self, browser, path, **context):
+    def __init__(self, browser, path, before="", **context):
         self.complaints, self.requests = [], []
         self.context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | context))
         self.page = self.context.new_page()
+        self.page.add_init_script(before)
         self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -219,6 +220,20 @@ def test_wheel_zooms_about_the_pointer_drag_moves_and_buttons_reset(roll_page):
     page.locator("#zoom-reset").click()
     assert roll_page.state()["zoom"] == 1
     np.testing.assert_allclose(roll_page.pixel(40), before, atol=1e-6)
+
+
+def test_commands_and_ids_are_copied(browser, roll_path):
+    with Watched(browser, roll_path, permissions=["clipboard-read", "clipboard-write"]) as watched:
+        watched.page.locator("#copy-command").click()
+        watched.until("document.getElementById('copy-command').textContent === 'Copied'")
+        assert watched.page.evaluate("navigator.clipboard.readText()") == "hne embed trees.csv"
+
+
+def test_a_browser_without_the_newest_functions_reads_the_same_numbers(browser, roll_path):
+    with Watched(browser, roll_path, before="delete Uint8Array.fromBase64") as watched:
+        older = watched.pixel(123)
+    with Watched(browser, roll_path) as watched:
+        assert watched.pixel(123) == older
 
 
 def test_axes_to_one_scale_unless_they_are_columns(roll_page):

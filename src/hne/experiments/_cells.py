@@ -26,7 +26,7 @@ from hne._progress import step
 PACKAGE = Path(__file__).resolve().parents[1]
 # What decides over no value of a cell: whoever talks or draws. Of the experiments, a cell's own module counts for it,
 # and those that all cells may call.
-NOT_MEASURING = {"cli", "experiments", "plots.py"}
+NOT_MEASURING = {"cli", "experiments", "plots.py", "report"}
 CALLED_BY_CELLS = ("_images.py", "_methods.py", "_rebuilding.py", "_studies.py")
 RESULTS = "results"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
