@@ -295,8 +295,11 @@ def test_dark_and_light_by_choice_and_by_system(browser, roll_path):
         assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
         watched.page.locator("#theme").click()
         assert watched.page.evaluate(background) == "rgb(23, 25, 28)"
+        watched.page.evaluate("delete document.documentElement.dataset.theme")
         watched.page.emulate_media(media="print")
-        assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
+        for selector in ("body", "#plot"):
+            shade = watched.page.evaluate(background.replace("document.body", f"document.querySelector('{selector}')"))
+            assert shade == "rgb(255, 255, 255)"
         assert not watched.page.locator("#zoom-in").is_visible()
 
 

@@ -25,7 +25,7 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
         ("?" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
         (
             str(result.pieces.count),
-            "piece: every sample is linked to all others"
+            "piece: links lead from every sample to every other"
             if result.pieces.count == 1
             else "pieces that no link between neighbors ties",
         ),
