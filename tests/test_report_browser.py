@@ -317,6 +317,18 @@ def test_a_small_screen_with_fingers_and_fine_pixels(browser, roll_path):
         assert watched.state()["hovered"] == 9
 
 
+def test_two_fingers_zoom(browser, roll_path):
+    with Watched(browser, roll_path, viewport={"width": 420, "height": 800}, has_touch=True) as watched:
+        box = watched.page.locator("#plot").bounding_box()
+        x, y = box["x"] + 150, box["y"] + 150
+        fingers = watched.context.new_cdp_session(watched.page)
+        for kind, apart in (("Start", 40), ("Move", 60), ("Move", 80), ("End", None)):
+            points = [] if apart is None else [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+            fingers.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        assert watched.state()["zoom"] == pytest.approx(2)
+        assert watched.state()["pinned"] == -1
+
+
 def test_no_text_is_too_pale_to_read(browser, roll_path):
     """Contrast of all texts by WCAG 2, at least 4.5 to 1."""
     script = """() => { const shade = (text) => text.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
