@@ -70,7 +70,17 @@ def test_every_module_says_what_it_is(path):
 
 @pytest.mark.parametrize(
     "module",
-    ["hne", "hne.datasets", "hne.metrics", "hne.rivals", "hne.plots", "hne.experiments", "hne.exceptions", "hne.cli"],
+    [
+        "hne",
+        "hne.datasets",
+        "hne.metrics",
+        "hne.rivals",
+        "hne.plots",
+        "hne.experiments",
+        "hne.exceptions",
+        "hne.cli",
+        "hne.report",
+    ],
 )
 def test_public_names_exist_are_sorted_and_documented(module):
     public = importlib.import_module(module)

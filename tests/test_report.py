@@ -180,7 +180,7 @@ def test_sparse_samples_are_measured_as_long_as_they_are_few(cloud, monkeypatch)
 
 def test_four_samples_are_enough_for_a_page():
     page = read(embed(np.array([[0.0, 0], [1, 0], [0, 1], [1, 1.5]]), n_neighbors=2, n_components=1))
-    assert "4 samples of 2 numbers each, laid out along a line" in page.text
+    assert "4 samples of 2 numbers each, laid out along a line:" in page.text
     assert page.meta()["n"] == 4
 
 
@@ -269,6 +269,10 @@ def test_columns_are_numbers_or_categories_by_frequency():
     missing = encoded("missing", np.array([np.nan, "", None, "x"], dtype=object))
     assert missing.values.tolist() == [1, 1, 1, 0]
     assert len(encoded("long", np.array(["x" * 10_000])).categories[0]) == 200
+    mixed = encoded("numbers", np.array([1, None, 2.5], dtype=object))
+    np.testing.assert_array_equal(mixed.values, np.array([1, np.nan, 2.5], dtype=np.float32))
+    pandas = pytest.importorskip("pandas")
+    assert encoded("pandas", pandas.array(["a", None], dtype="string").to_numpy()).values.tolist() == [0, 1]
     assert encoded("dates", np.array(["2020-01-02"], dtype="M8[D]")).categories == ("2020-01-02",)
 
 

@@ -34,10 +34,11 @@ def folder(tmp_path_factory):
 class Watched:
     """A page with a report, and whatever it complained of or asked for."""
 
-    def __init__(self, browser, path, **context):
+    def __init__(self, browser, path, before="", **context):
         self.complaints, self.requests = [], []
         self.context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | context))
         self.page = self.context.new_page()
+        self.page.add_init_script(before)
         self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -221,6 +222,20 @@ def test_wheel_zooms_about_the_pointer_drag_moves_and_buttons_reset(roll_page):
     np.testing.assert_allclose(roll_page.pixel(40), before, atol=1e-6)
 
 
+def test_commands_and_ids_are_copied(browser, roll_path):
+    with Watched(browser, roll_path, permissions=["clipboard-read", "clipboard-write"]) as watched:
+        watched.page.locator("#copy-command").click()
+        watched.until("document.getElementById('copy-command').textContent === 'Copied'")
+        assert watched.page.evaluate("navigator.clipboard.readText()") == "hne embed trees.csv"
+
+
+def test_a_browser_without_the_newest_functions_reads_the_same_numbers(browser, roll_path):
+    with Watched(browser, roll_path, before="delete Uint8Array.fromBase64") as watched:
+        older = watched.pixel(123)
+    with Watched(browser, roll_path) as watched:
+        assert watched.pixel(123) == older
+
+
 def test_axes_to_one_scale_unless_they_are_columns(roll_page):
     assert roll_page.state()["equal"]
     roll_page.page.select_option("#y-axis", label="turn")
@@ -280,8 +295,11 @@ def test_dark_and_light_by_choice_and_by_system(browser, roll_path):
         assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
         watched.page.locator("#theme").click()
         assert watched.page.evaluate(background) == "rgb(23, 25, 28)"
+        watched.page.evaluate("delete document.documentElement.dataset.theme")
         watched.page.emulate_media(media="print")
-        assert watched.page.evaluate(background) == "rgb(255, 255, 255)"
+        for selector in ("body", "#plot"):
+            shade = watched.page.evaluate(background.replace("document.body", f"document.querySelector('{selector}')"))
+            assert shade == "rgb(255, 255, 255)"
         assert not watched.page.locator("#zoom-in").is_visible()
 
 
@@ -297,6 +315,18 @@ def test_a_small_screen_with_fingers_and_fine_pixels(browser, roll_path):
         watched.until("hneReport.state().size[0] > 1000")
         watched.page.mouse.move(*watched.pixel(9))
         assert watched.state()["hovered"] == 9
+
+
+def test_two_fingers_zoom(browser, roll_path):
+    with Watched(browser, roll_path, viewport={"width": 420, "height": 800}, has_touch=True) as watched:
+        box = watched.page.locator("#plot").bounding_box()
+        x, y = box["x"] + 150, box["y"] + 150
+        fingers = watched.context.new_cdp_session(watched.page)
+        for kind, apart in (("Start", 40), ("Move", 60), ("Move", 80), ("End", None)):
+            points = [] if apart is None else [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+            fingers.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        assert watched.state()["zoom"] == pytest.approx(2)
+        assert watched.state()["pinned"] == -1
 
 
 def test_no_text_is_too_pale_to_read(browser, roll_path):

@@ -10,14 +10,12 @@ from hne import __version__
 from hne._files import whole_file
 from hne.experiments._methods import ALL
 from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Score, Section, Table
+from hne.report import static_text
 
 STYLE_SHEET = """
-:root { color-scheme: light dark; --ink: #1c1e21; --dim: #5f6368; --line: #dadce0; --paper: #fff; --panel: #f6f7f9;
-  --holds: #006b4f; --part: #8a5a00; --fails: #a3260b; --shown: #4d5258; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --dim: #a2a8af; --line: #3a3f45; --paper: #17191c;
-  --panel: #202327; --holds: #5fd0a8; --part: #f0b95a; --fails: #ff8f78; --shown: #b4bac1; } }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 68rem; padding: 1.5rem 1.25rem 4rem; }
+:root { --holds: #006b4f; --part: #8a5a00; --fails: #a3260b; --shown: #4d5258; }
+@media (prefers-color-scheme: dark) { :root { --holds: #5fd0a8; --part: #f0b95a; --fails: #ff8f78; --shown: #b4bac1; } }
+body { margin: 0 auto; max-width: 68rem; padding: 1.5rem 1.25rem 4rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0 .5rem; }
 h2 { font-size: 1.35rem; margin: 3.5rem 0 .4rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
@@ -67,7 +65,7 @@ def page(sections: Sequence[Section], command: str) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Hierarchic Neighbors Embedding, reproduced</title>
-<style>{STYLE_SHEET}</style>
+<style>{static_text("base.css")}{STYLE_SHEET}</style>
 </head>
 <body>
 <main>

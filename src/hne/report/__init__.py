@@ -3,6 +3,7 @@
 from hne.report._details import Details
 from hne.report._measures import Measure, measures
 from hne.report._notebook import notebook_html
+from hne.report._pack import static_text
 from hne.report._page import report_page, write_report
 
-__all__ = ["Details", "Measure", "measures", "notebook_html", "report_page", "write_report"]
+__all__ = ["Details", "Measure", "measures", "notebook_html", "report_page", "static_text", "write_report"]

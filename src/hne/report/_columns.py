@@ -60,6 +60,8 @@ def page_columns(result: Embedding, details: Details, rows: IndexArray) -> Point
         if column is None:
             left_out.append(f"Column {shortened(name, 40)!r}: more than {MAX_CATEGORIES} different texts.")
             continue
+        if any(len(text) == MAX_LABEL and text.endswith("…") for text in column.categories or ()):
+            left_out.append(f"Column {shortened(name, 40)!r}: what its texts say beyond {MAX_LABEL} characters.")
         if color is None or name == details.color:
             color = len(columns)
         columns.append(column)
@@ -87,6 +89,8 @@ def encoded(name: str, values: NDArray[Any]) -> Column | None:
     (('b', 'a'), [1, 0, 2, 0])
     """
     label = shortened(str(name), MAX_LABEL)
+    if values.dtype.kind == "O":
+        values = _as_numbers(values)
     if values.dtype.kind in "iuf":
         return Column(label, _numbers(values), "data")
     texts = [_text(value) for value in values.tolist()]
@@ -122,9 +126,22 @@ def shortened(text: str, length: int) -> str:
 
 def _text(value: Any) -> str | None:
     """None for what is missing: None, NaN, NaT, an empty text."""
-    if value is None or value != value or value == "":  # noqa: PLR0124, NaN is the one that differs from itself
-        return None
-    return value if isinstance(value, str) else str(value)
+    return None if _is_missing(value) or value == "" else str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124, NaN differs from itself
+    except (TypeError, ValueError):  # pandas' NA does not say whether it does
+        return True
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Python objects as numbers, NaN where one is missing, if that is what they are."""
+    present = [value for value in values.tolist() if not _is_missing(value)]
+    if not present or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        return values
+    return np.array([np.nan if _is_missing(value) else float(value) for value in values.tolist()])
 
 
 def _numbers(values: NDArray[Any]) -> NDArray[Any]:

@@ -38,7 +38,7 @@ def what_was_embedded(result: Embedding) -> str:
     k = result.settings.n_neighbors
     dimensions = "along a line" if d == 1 else f"in {d} dimensions"
     return (
-        f"{counted(n, 'sample')} {_known_by(result)}, laid out {dimensions} so that each one stays near the "
+        f"{counted(n, 'sample')} {_known_by(result)}, laid out {dimensions}: each one is meant to stay near the "
         f"{counted(k, 'sample')} most like it, and near the ones most like those."
     )
 

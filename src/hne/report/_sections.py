@@ -25,7 +25,9 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
         ("?" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
         (
             str(result.pieces.count),
-            "piece" if result.pieces.count == 1 else "pieces that no link between neighbors ties",
+            "piece: links lead from every sample to every other"
+            if result.pieces.count == 1
+            else "pieces that no link between neighbors ties",
         ),
     ]
     if rebuilt is not None:
