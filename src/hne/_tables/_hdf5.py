@@ -11,6 +11,7 @@ from hne._tables._anndata import is_anndata, outline_anndata, read_anndata
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File, extra
+from hne.exceptions import InputError
 
 # MATLAB marks each of its arrays with its class.
 MATLAB_CLASS = "MATLAB_class"
@@ -42,7 +43,9 @@ def _opened(file: File) -> Iterator[Any]:
     try:
         with h5py.File(file.path, "r") as root:
             yield root
-    except (OSError, RuntimeError, KeyError) as error:
+    except InputError:
+        raise
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
         msg = f"must be an HDF5 file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
         raise file.error(msg) from error
 
