@@ -138,6 +138,15 @@ def test_a_word_among_numbers_is_named(row):
     assert f"Column 'b' is text, not a feature, because of 'broken' in row {row}." in table.notices[0]
 
 
+def test_decimal_commas_that_show_late_are_named():
+    table = read("a;b\n" + "1;2\n" * 300 + "1;2,5\n" * 900)
+    assert table.labels["b"][-1] == "2,5"
+    (notice,) = table.notices
+    assert notice.startswith("Column 'b' is text, not a feature, because of '2,5' in row 301.")
+    assert notice.endswith("If numbers are written that way, add --decimal ,")
+    assert read("a;b\n" + "1;2\n" * 300 + "1;2,5\n" * 900, decimal=",").X[-1, 1] == 2.5
+
+
 def test_names_with_underscores_between_digits_are_no_numbers():
     assert read("a,b\n1_1,1\n1_2,2\n").labels["a"].tolist() == ["1_1", "1_2"]
 

@@ -59,7 +59,8 @@ def _entries(root: Any, *, is_matlab: bool) -> list[Entry]:
     entries = []
 
     def visit(name: str, item: Any) -> None:
-        hidden = name.startswith("#") or "MATLAB_empty" in getattr(item, "attrs", ())
+        attributes = getattr(item, "attrs", {})
+        hidden = name.startswith("#") or "MATLAB_empty" in attributes or attributes.get(MATLAB_CLASS) == b"char"
         if hasattr(item, "shape") and item.shape and item.dtype.names is None and not hidden:
             entries.append(_entry(name, item, is_matlab=is_matlab))
 
