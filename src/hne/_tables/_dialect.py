@@ -213,8 +213,17 @@ def _has_header(rows: list[list[str]], n_fields: int, decimal: str) -> bool:
 
 
 def _counts(first: Sequence[str], body: list[list[str]]) -> bool:
-    """Whether the first row counts 0, 1, 2, ... above numbers that are not whole: names that pandas gives columns."""
-    cells = first[1:] if not first[0].strip() else first
-    if [cell.strip() for cell in cells] != [str(i) for i in range(len(cells))] or len(cells) < 2:
+    """Whether the first row counts, as 0, 1, 2, ..., which pandas calls columns, or as years do beside another name.
+
+    Rows of data may count too: where no cell beside the numbers tells, those below must not be whole.
+    """
+    cells = [cell.strip() for cell in first if is_number(cell)]
+    if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
         return False
-    return not first[0].strip() or any("." in cell or "e" in cell for row in body for cell in row)
+    start = int(cells[0])
+    if cells != [str(start + i) for i in range(len(cells))]:
+        return False
+    if not first[0].strip():
+        return True
+    has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
+    return has_fractions and (start == 0 or len(cells) < len(first))
