@@ -57,7 +57,7 @@ def test_years_are_names_beside_another():
     assert table.feature_names == ("2019", "2020")
     assert "--no-header" in table.notices[0]
     assert read("1,2,3\n4.5,5,6\n").X.shape == (2, 3)
-    assert read("setosa,1,2\nversicolor,3,4\n").X.shape == (2, 2)
+    assert read("setosa,1,2\nversicolor,3.5,4\n").X.shape == (2, 2)
 
 
 @pytest.mark.parametrize("content", [

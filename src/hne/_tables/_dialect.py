@@ -15,6 +15,8 @@ from hne._tables._sources import File
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 BLANKS = " "
+# Whole numbers that are years if they count up in a first row.
+YEARS = (1000, 2999)
 # Fields of a row that its separator, its decimal mark and its header are judged by: those of a wide table are alike.
 JUDGED = 500
 WORDS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'", " ": "blanks"}
@@ -226,4 +228,5 @@ def _counts(first: Sequence[str], body: list[list[str]]) -> bool:
     if not first[0].strip():
         return True
     has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
-    return has_fractions and (start == 0 or len(cells) < len(first))
+    is_year = len(cells) < len(first) and YEARS[0] <= start <= YEARS[1]
+    return has_fractions and (start == 0 or is_year)
