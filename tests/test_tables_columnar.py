@@ -130,3 +130,13 @@ def test_damaged_files_are_told(tmp_path, name, kind):
             InputError, match=rf"must be {kind} file, got one that cannot be read \(.*\)\. Write or copy"
         ):
             read_table(path)
+
+
+def test_offsets_beyond_the_file_are_not_followed(tmp_path):
+    path = write(pa.table({"x": [1.0, 2, 3], "kind": ["a", "bc", "def"]}), tmp_path / "a.arrow")
+    offsets = np.array([0, 1, 3, 6], dtype=np.int32).tobytes()
+    content = path.read_bytes()
+    assert content.count(offsets) == 1
+    path.write_bytes(content.replace(offsets, np.array([0, 1, 10**9, 6], dtype=np.int32).tobytes()))
+    with pytest.raises(InputError, match=r"must be an Arrow file, got one that cannot be read \(.*offset"):
+        read_table(path)

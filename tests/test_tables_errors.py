@@ -221,3 +221,26 @@ def test_free_memory_without_a_limit_on_addresses_is_the_machines(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1000, 1000))
     assert unlimited > 0
     assert _memory.available_bytes() == 0
+
+
+BASE = """
+import io, sys
+import numpy as np
+from scipy.io import savemat
+import hne._tables as tables
+stream = io.StringIO()
+tables.write_coordinates(None, tables.Coordinates(Y=np.eye(3)), stream)
+contents = [stream.getvalue().encode()]
+for save in (np.save, lambda file, X: np.savez(file, X=X), lambda file, X: savemat(file, {"X": X})):
+    file = io.BytesIO()
+    save(file, np.eye(3))
+    contents.append(file.getvalue())
+for content in contents:
+    assert (tables.read_table("-", stream=io.BytesIO(content)).X == np.eye(3)).all()
+print(*sys.modules)
+"""
+
+
+def test_text_and_arrays_need_no_library_beyond_the_base():
+    run = subprocess.run([sys.executable, "-c", BASE], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()) & {"pyarrow", "h5py", "PIL", "pandas", "matplotlib", "sklearn", "numba"}

@@ -159,14 +159,16 @@ def test_matlab_7_3_is_turned_back(tmp_path):
     with h5py.File(path, "w", userblock_size=512) as file:
         file["Y"] = images.T  # as HDF5 sees it
         file["pose"] = np.arange(18.0).reshape(9, 2)
-        for name in ("Y", "pose"):
-            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+        file["note"] = np.arange(9, dtype=np.uint16)  # text, as MATLAB keeps it
+        for name, kind in (("Y", "double"), ("pose", "double"), ("note", "char")):
+            file[name].attrs["MATLAB_class"] = np.bytes_(kind)
     with path.open("r+b") as stream:
         stream.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
     table = read_table(path, Choices(image_size=(4, 5)))
     assert table.source == "MAT 7.3, Y"
     assert table.notices[0].startswith("Y (20 x 9): samples are its columns, because pose has an entry for each")
     np.testing.assert_array_equal(table.X[2].reshape(5, 4), images[:, 2].reshape(5, 4, order="F"))
+    assert list(table.labels) == ["pose_1", "pose_2"]
     assert table.labels["pose_2"].tolist() == list(np.arange(1.0, 18, 2))
     assert outline(path).n_samples == 9
 
@@ -187,4 +189,15 @@ def test_a_truncated_file_is_told(tmp_path):
         file["data"] = RNG.random((100, 30))
     path.write_bytes(path.read_bytes()[:9000])
     with pytest.raises(InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*truncated"):
+        read_table(path)
+
+
+def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    cells(csr_matrix(COUNTS)).write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        file["X/indices"][0] = 10**8
+    with pytest.raises(
+        InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*\)\. Write or copy it a"
+    ):
         read_table(path)

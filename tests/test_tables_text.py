@@ -52,6 +52,14 @@ def test_pandas_names_columns_by_numbers_where_nobody_else_does():
         assert "taken for names, some of them numbers; --no-header" in table.notices[0]
 
 
+def test_years_are_names_beside_another():
+    table = read("name,2019,2020\nPeru,1.5,2.5\nChile,2.5,3.5\n")
+    assert table.feature_names == ("2019", "2020")
+    assert "--no-header" in table.notices[0]
+    assert read("1,2,3\n4.5,5,6\n").X.shape == (2, 3)
+    assert read("setosa,1,2\nversicolor,3.5,4\n").X.shape == (2, 2)
+
+
 @pytest.mark.parametrize("content", [
     '"","a","b","kind"\n"1",1.5,1,"x"\n"2",-2.25,2,"y, z"\n"3",NA,3,NA\n',  # write.csv
     '"";"a";"b";"kind"\n"1";1,5;1;"x"\n"2";-2,25;2;"y, z"\n"3";NA;3;NA\n',  # write.csv2
@@ -136,6 +144,15 @@ def test_a_word_among_numbers_is_named(row):
     assert table.feature_names == ("a",)
     assert table.labels["b"].tolist() == cells
     assert f"Column 'b' is text, not a feature, because of 'broken' in row {row}." in table.notices[0]
+
+
+def test_decimal_commas_that_show_late_are_named():
+    table = read("a;b\n" + "1;2\n" * 300 + "1;2,5\n" * 900)
+    assert table.labels["b"][-1] == "2,5"
+    (notice,) = table.notices
+    assert notice.startswith("Column 'b' is text, not a feature, because of '2,5' in row 301.")
+    assert notice.endswith("If numbers are written that way, add --decimal ,")
+    assert read("a;b\n" + "1;2\n" * 300 + "1;2,5\n" * 900, decimal=",").X[-1, 1] == 2.5
 
 
 def test_names_with_underscores_between_digits_are_no_numbers():

@@ -95,7 +95,10 @@ def _matrix(item: Any) -> Any:
     form = item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "csr"))
     form = form.decode() if isinstance(form, bytes) else form
     maker = csc_array if form.startswith("csc") else csr_array
-    return csr_array(maker((item["data"][()], item["indices"][()], item["indptr"][()]), shape=_shape(item)))
+    matrix = maker((item["data"][()], item["indices"][()], item["indptr"][()]), shape=_shape(item))
+    # Indices beyond the matrix would be followed to wherever they lead.
+    matrix.check_format(full_check=True)
+    return csr_array(matrix)
 
 
 def _frame(root: Any, name: str) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:

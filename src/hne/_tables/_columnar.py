@@ -16,6 +16,7 @@ from hne._tables._finish import as_ids, shaped
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File, extra
+from hne.exceptions import InputError
 
 UNNAMED_INDEX = "__index_level_"
 
@@ -83,7 +84,9 @@ def _opened(file: File) -> Iterator[_Columns]:
                 is_parquet = stream.read(4) == b"PAR1"
             wants_parquet = file.path.suffix.lower() in (".parquet", ".pq")
             yield (_parquet if is_parquet or wants_parquet else _ipc)(file, arrow, stack)
-    except (arrow.ArrowException, OSError) as error:
+    except InputError:
+        raise
+    except (arrow.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
         kind = "a Parquet" if wants_parquet else "an Arrow"
         msg = f"must be {kind} file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
         raise file.error(msg) from error
@@ -115,6 +118,9 @@ def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Columns:
     else:
         reader = ipc.open_stream(mapped)
         held, schema = list(reader), reader.schema
+    for batch in held:
+        # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
+        batch.validate(full=True)
     return _Columns(
         arrow=arrow,
         source="Arrow",

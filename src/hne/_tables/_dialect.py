@@ -15,6 +15,8 @@ from hne._tables._sources import File
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 BLANKS = " "
+# Whole numbers that are years if they count up in a first row.
+YEARS = (1000, 2999)
 # Fields of a row that its separator, its decimal mark and its header are judged by: those of a wide table are alike.
 JUDGED = 500
 WORDS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'", " ": "blanks"}
@@ -213,8 +215,18 @@ def _has_header(rows: list[list[str]], n_fields: int, decimal: str) -> bool:
 
 
 def _counts(first: Sequence[str], body: list[list[str]]) -> bool:
-    """Whether the first row counts 0, 1, 2, ... above numbers that are not whole: names that pandas gives columns."""
-    cells = first[1:] if not first[0].strip() else first
-    if [cell.strip() for cell in cells] != [str(i) for i in range(len(cells))] or len(cells) < 2:
+    """Whether the first row counts, as 0, 1, 2, ..., which pandas calls columns, or as years do beside another name.
+
+    Rows of data may count too: where no cell beside the numbers tells, those below must not be whole.
+    """
+    cells = [cell.strip() for cell in first if is_number(cell)]
+    if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
         return False
-    return not first[0].strip() or any("." in cell or "e" in cell for row in body for cell in row)
+    start = int(cells[0])
+    if cells != [str(start + i) for i in range(len(cells))]:
+        return False
+    if not first[0].strip():
+        return True
+    has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
+    is_year = len(cells) < len(first) and YEARS[0] <= start <= YEARS[1]
+    return has_fractions and (start == 0 or is_year)

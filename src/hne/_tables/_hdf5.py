@@ -11,6 +11,7 @@ from hne._tables._anndata import is_anndata, outline_anndata, read_anndata
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File, extra
+from hne.exceptions import InputError
 
 # MATLAB marks each of its arrays with its class.
 MATLAB_CLASS = "MATLAB_class"
@@ -42,7 +43,9 @@ def _opened(file: File) -> Iterator[Any]:
     try:
         with h5py.File(file.path, "r") as root:
             yield root
-    except (OSError, RuntimeError, KeyError) as error:
+    except InputError:
+        raise
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
         msg = f"must be an HDF5 file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
         raise file.error(msg) from error
 
@@ -56,7 +59,8 @@ def _entries(root: Any, *, is_matlab: bool) -> list[Entry]:
     entries = []
 
     def visit(name: str, item: Any) -> None:
-        hidden = name.startswith("#") or "MATLAB_empty" in getattr(item, "attrs", ())
+        attributes = getattr(item, "attrs", {})
+        hidden = name.startswith("#") or "MATLAB_empty" in attributes or attributes.get(MATLAB_CLASS) == b"char"
         if hasattr(item, "shape") and item.shape and item.dtype.names is None and not hidden:
             entries.append(_entry(name, item, is_matlab=is_matlab))
 

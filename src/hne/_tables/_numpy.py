@@ -1,5 +1,6 @@
 """NPY and NPZ files -> Table."""
 
+import tokenize
 import zipfile
 import zlib
 from typing import Any, BinaryIO
@@ -18,7 +19,7 @@ from hne._tables._sources import File
 SPARSE = {"data", "indices", "indptr", "format", "shape"}
 DAMAGED = (
     ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, NotImplementedError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
+    zipfile.BadZipFile, zlib.error, tokenize.TokenError,
 )  # fmt: skip
 
 
@@ -94,6 +95,7 @@ def read_npz(file: File, choices: Choices) -> Table:
     if {entry.name for entry in entries} >= SPARSE:
         try:
             matrix = load_npz(file.path)
+            csr_array(matrix).check_format(full_check=True)
         except DAMAGED as error:
             raise _damaged(file, "an NPZ file", reason_of(error)) from error
         matrix = csr_array(matrix.T if choices.transpose else matrix, dtype=np.float64)

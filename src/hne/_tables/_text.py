@@ -183,13 +183,17 @@ def _mixed(dialect: Dialect, gathered: Gathered, i: int, text: tuple[int, str] |
     if gathered.is_number_beside(i):
         return []
     cells = [cell for cell in gathered.columns[i][:JUDGED] if not is_missing(cell)]
-    if 2 * sum(is_number(cell, dialect.decimal) for cell in cells) <= len(cells):
+    if 2 * sum(is_number(cell, ".") or is_number(cell, ",") for cell in cells) <= len(cells):
         return []
     found = text or first_text(gathered.columns[i], dialect.decimal)
     if found is None:
         return []
-    msg = f"Column {dialect.names[i]!r} is text, not a feature, because of {_shown(found[1])} in row {found[0]}."
-    return [f"{msg} If that stands for a missing value, leave the cell empty."]
+    other = "," if dialect.decimal == "." else "."
+    remedy = "If that stands for a missing value, leave the cell empty."
+    if is_number(found[1], other):
+        remedy = f"If numbers are written that way, add --decimal {other}"
+    notice = f"Column {dialect.names[i]!r} is text, not a feature, because of {_shown(found[1])} in row {found[0]}."
+    return [f"{notice} {remedy}"]
 
 
 def _shown(text: str) -> str:
