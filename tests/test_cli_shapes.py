@@ -6,10 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from hne.cli import main
 from hne.datasets import make_faces, make_swiss_roll
 from tests.conftest import shared_file
+from tests.h5ad import write_h5ad
 
 ROLL = make_swiss_roll(200, random_state=0)
 GROUPS = np.where(ROLL.chart[:, 0] > np.median(ROLL.chart[:, 0]), "außen", "innen")
@@ -60,14 +62,11 @@ def test_a_parquet_file_with_strings_and_nulls(tmp_path, capsys):
 
 
 def test_an_h5ad_file_of_cells_with_their_types(tmp_path, capsys):
-    anndata = pytest.importorskip("anndata")
-    pd = pytest.importorskip("pandas")
-    counts = np.random.default_rng(0).poisson(1.0, size=(200, 30)).astype(np.float32)
-    obs = pd.DataFrame({"cell_type": pd.Categorical(GROUPS)}, index=[f"cell{row}" for row in range(200)])
-    data = anndata.AnnData(counts, obs=obs, var=pd.DataFrame(index=[f"gene{column}" for column in range(30)]))
-    data.obsm["X_pca"] = ROLL.X
+    counts = csr_array(np.random.default_rng(0).poisson(1.0, size=(200, 30)).astype(np.float32))
     path = tmp_path / "cells.h5ad"
-    data.write_h5ad(path)
+    obs = {"cell_type": (["außen", "innen"], (GROUPS == "innen").tolist())}
+    ids, genes = [f"cell{row}" for row in range(200)], [f"gene{column}" for column in range(30)]
+    write_h5ad(path, counts, obs, ids, genes, obsm={"X_pca": ROLL.X})
     rows, page = embedded(tmp_path, str(path), "--array", "obsm/X_pca", "--color", "cell_type")
     assert [row["cell_type"] for row in rows] == GROUPS.tolist()
     assert next(iter(rows[0].values())) == "cell0"

@@ -1,6 +1,5 @@
 """HDF5 files: AnnData of all times, MATLAB 7.3, and matrices in groups."""
 
-import anndata
 import h5py
 import numpy as np
 import pandas as pd
@@ -9,13 +8,30 @@ from scipy.sparse import csc_matrix, csr_matrix, issparse
 
 from hne._tables import Choices, outline, read_table
 from hne.exceptions import InputError
+from tests.h5ad import write_h5ad
 
 RNG = np.random.default_rng(0)
 COUNTS = np.array([[0, 1, 2, 0], [3, 0, 0, 0], [0, 0, 4, 5]], dtype=np.float32)
 
 
-def cells(X):
-    """An AnnData object with a column of each kind."""
+def write_cells(path, X):
+    """A file with a column of each kind."""
+    obs = {
+        "kind": (["B", "T"], [1, -1, 0]),
+        "cluster": ([1, 2], [1, 0, 1]),
+        "depth": [1.5, 2.5, float("nan")],
+        "note": ["a", "b", "c"],
+        "count": [1, None, 3],
+        "alive": [True, None, False],
+        "kept": [True, False, True],
+    }
+    obsm, layers = {"X_pca": np.array([[1.0, 2], [3, 4], [5, 6]])}, {"counts": csr_matrix(COUNTS * 2)}
+    write_h5ad(path, X, obs, ["AAC", "AAG", "AAT"], ["CD4", "CD8", "GAPDH", "ACTB"], obsm, layers)
+
+
+def write_cells_by_anndata(path, X):
+    """The same by anndata, where it is installed."""
+    anndata = pytest.importorskip("anndata")
     obs = pd.DataFrame(
         {
             "kind": pd.Categorical(["T", None, "B"]),
@@ -31,13 +47,14 @@ def cells(X):
     made = anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=["CD4", "CD8", "GAPDH", "ACTB"]))
     made.obsm["X_pca"] = np.array([[1.0, 2], [3, 4], [5, 6]])
     made.layers["counts"] = csr_matrix(COUNTS * 2)
-    return made
+    made.write_h5ad(path)
 
 
+@pytest.mark.parametrize("write", [write_cells, write_cells_by_anndata], ids=["by h5py", "by anndata"])
 @pytest.mark.parametrize("make", [np.array, csr_matrix, csc_matrix])
-def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make):
+def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make, write):
     path = tmp_path / "cells.h5ad"
-    cells(make(COUNTS)).write_h5ad(path)
+    write(path, make(COUNTS))
     table = read_table(path)
     assert issparse(table.X) == (make is not np.array)
     np.testing.assert_array_equal(table.X.toarray() if issparse(table.X) else table.X, COUNTS)
@@ -64,7 +81,7 @@ def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make
 
 def test_other_matrices_of_anndata_are_chosen_by_their_path(tmp_path):
     path = tmp_path / "cells.h5ad"
-    cells(csr_matrix(COUNTS)).write_h5ad(path)
+    write_cells(path, csr_matrix(COUNTS))
     table = read_table(path, Choices(array="obsm/X_pca", color="kind", drop=("note",)))
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
     assert table.feature_names == ("X_pca_1", "X_pca_2")
@@ -194,7 +211,7 @@ def test_a_truncated_file_is_told(tmp_path):
 
 def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
     path = tmp_path / "cells.h5ad"
-    cells(csr_matrix(COUNTS)).write_h5ad(path)
+    write_cells(path, csr_matrix(COUNTS))
     with h5py.File(path, "r+") as file:
         file["X/indices"][0] = 10**8
     with pytest.raises(
