@@ -46,7 +46,7 @@ def test_a_semicolon_table_with_decimal_commas_and_a_label_as_excel_writes_it(tm
 
 def test_a_parquet_file_with_strings_and_nulls(tmp_path, capsys):
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(ROLL.X, columns=["x", "y", "z"])
+    frame = pd.DataFrame(ROLL.X.copy(), columns=["x", "y", "z"])
     frame["kind"] = [None if row % 17 == 0 else group for row, group in enumerate(GROUPS)]
     frame["when"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(200), unit="D")
     frame.loc[[3, 70], "y"] = None

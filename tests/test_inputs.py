@@ -89,7 +89,7 @@ def test_tables_come_out_where_they_are_asked_for(roll, kind):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_columns_of_text_and_missing_values_are_named(roll, kind):
-    frame = pd.DataFrame(roll.X, columns=NAMES)
+    frame = pd.DataFrame(roll.X.copy(), columns=NAMES)
     frame.loc[7, "b"] = None
     convert = {"pandas": lambda f: f, "polars": polars.from_pandas, "pyarrow": pyarrow.Table.from_pandas}[kind]
     with pytest.raises(InputError, match=r"X must be finite, got nan in row 7, column 'b' \(1 NaN and 0 inf in all\)"):

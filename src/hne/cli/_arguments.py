@@ -88,7 +88,7 @@ def _add_file(file: Any) -> None:
     file.add_argument(
         "--image-size", type=image_size, metavar="WxH", help="size that images are made, or that rows of numbers have"
     )
-    file.add_argument("--images", choices=("grey", "rgb"), help="read images as grey or in color")
+    file.add_argument("--image-mode", choices=("grey", "rgb"), help="read images as grey or in color")
 
 
 def add_missing(parser: argparse.ArgumentParser) -> None:

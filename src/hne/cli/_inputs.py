@@ -29,7 +29,7 @@ def choices_of(options: argparse.Namespace) -> "Choices":
         encoding=options.encoding,
         header=options.header,
         image_size=options.image_size,
-        image_mode=options.images,
+        image_mode=options.image_mode,
     )
 
 
