@@ -142,8 +142,8 @@ def test_a_matrix_among_others_is_found_by_being_alone_or_by_its_name(npz):
     X, y, angles = RNG.random((6, 4)), np.arange(6), RNG.random((6, 2))
     table = read_table(npz(whatever=X, y=y, names=np.array(list("abcdef"))))
     np.testing.assert_array_equal(table.X, X)
-    assert table.ids is None
-    assert list(table.labels) == ["y", "names"]
+    assert table.ids == tuple("abcdef")
+    assert list(table.labels) == ["y"]
     table = read_table(npz(big=RNG.random((6, 40)), angles=angles))
     assert list(table.labels) == ["angles_1", "angles_2"]
     table = read_table(npz(X=X, other=RNG.random((9, 8))))

@@ -127,7 +127,7 @@ def npy_bytes():
     ("a.csv", npy_bytes(), r"must be text, got an NPY file\. Rename it to 'a\.npy'\."),
     ("a.tsv", b"PAR1xxxx", r"must be text, got a Parquet file\. Rename it to 'a\.parquet'\."),
     ("a.csv.gz", gzip.compress(npy_bytes(), mtime=0), r"must be packed text, got an NPY file in it\. Unpack it first"),
-    ("a.csv.gz", gzip.compress(b"1,2\n" * 99, mtime=0)[:20], r"must be a whole gzip file, got a damaged one \(.*\)\. Cop"),
+    ("a.csv.gz", gzip.compress(b"1,2\n" * 99, mtime=0)[:20], r"must be a whole gzip file, got a damaged one"),
     ("a.xlsx", b"PK\x03\x04", r"must be a table of a known kind .* got the ending '\.xlsx'\. In the spreadsheet, save"),
     ("a.pkl", b"\x80\x04", r"got the ending '\.pkl'\. Loading a pickle runs what is in it: save"),
     ("a.rds", b"\x1f\x8b", r"got the ending '\.rds'\. In R, write the table with write\.csv\."),
