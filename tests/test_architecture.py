@@ -14,7 +14,7 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_samples", "_files", "_progress", "_threads", "_memory", "_matlab"},
+    {"_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
     {"_validation", "_units", "_distinct", "_principal"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
@@ -113,6 +113,13 @@ def test_a_small_fit_never_waits_for_a_compiler():
     loaded = modules_after(fit)
     assert "sklearn" in loaded
     assert not loaded & {"numba", "llvmlite", "matplotlib"}
+
+
+def test_a_small_file_is_embedded_and_reported_without_what_takes_long_to_load(tmp_path):
+    (tmp_path / "points.csv").write_text("".join(f"{t % 7},{t % 11},{t % 13}\n" for t in range(300)))
+    words = ["embed", f"{tmp_path}/points.csv", "-o", f"{tmp_path}/map.csv", "--report", f"{tmp_path}/map.html", "-q"]
+    loaded = modules_after(f"from hne.cli import main; assert main({words}) == 0")
+    assert not loaded & {"sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib", "numba", "PIL"}
 
 
 def test_the_library_never_prints(cloud, capfd):

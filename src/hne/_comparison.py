@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from hne._embed import walk
 from hne._progress import stage
+from hne._random import random_generator
 from hne._types import VARIANTS, FloatArray, Settings
 from hne._validation import check_matrix, check_samples, check_settings
 from hne.exceptions import HNEError, InputError
@@ -114,7 +114,7 @@ def comparison(
     settings = check_settings({**given, "random_state": random_state})
     samples: FloatArray = check_samples(check_matrix(X), settings)
     # A generator would go on from method to method: one number of it serves all.
-    seed = random_state if isinstance(random_state, int) else int(check_random_state(random_state).randint(2**31 - 1))
+    seed = random_state if isinstance(random_state, int) else int(random_generator(random_state).randint(2**31 - 1))
     settings = replace(settings, random_state=seed)
     chosen = COMPARED_METHODS if methods is None else _check_methods(methods)
     is_named = methods is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
-from hne._samples import Distances
+from hne._samples import Distances, width
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
 from hne._validation import check_new_samples, check_points, check_samples, check_settings, is_table, output_kind
@@ -229,6 +230,35 @@ class HierarchicNeighborsEmbedding(
             self._set_fitted(result)
             self.timings_, self.preparation_ = watch.seconds, None
         return self
+
+    @classmethod
+    def from_embedding(cls, embedding: Embedding) -> Self:
+        """Make a fitted model of what :func:`hne.embed` made, to place others, to save or to report.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            The record; its samples may not have been a data frame, whose names of features it does not keep.
+
+        Returns
+        -------
+        estimator
+            The model that `fit` would have made of the same samples and parameters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hne import HNE, embed
+        >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
+        >>> record = embed(line, n_neighbors=2, n_components=1)
+        >>> bool((HNE.from_embedding(record).transform(line) == record.Y).all())
+        True
+        """
+        model = cls(**{field.name: getattr(embedding.settings, field.name) for field in fields(Settings)})
+        model.n_features_in_ = width(embedding.core.X)
+        model._set_fitted(embedding)
+        model.timings_ = {}
+        return model
 
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.extmath import randomized_svd
 
 from hne._samples import Distances, Samples
 from hne._types import FloatArray, IndexArray, Pieces, SparseMatrix
@@ -43,6 +42,8 @@ def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
     means = share @ X
     if not issparse(means):
         return _fitted_to(_leading(means), count)
+    from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
+
     left, lengths, _ = randomized_svd(means, min(count + 1, *means.shape), random_state=0)
     return _fitted_to(_leading(left * lengths), count)
 

@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from sklearn.utils import check_random_state
 
 from hne._assembly import upper_triangle
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
@@ -25,6 +24,7 @@ from hne._eigen._factor import factorized
 from hne._eigen._pardiso import NotPositiveDefiniteError
 from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
+from hne._random import random_generator
 from hne._types import Alignment, FloatArray, IndexArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
@@ -50,7 +50,7 @@ def direct_eigenvectors(
     """
     order = reverse_cuthill_mckee(alignment.A)
     local = Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
-    start = check_random_state(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
+    start = random_generator(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
     with shift_inverted(local, n_threads) as solve:
         found = block_krylov(solve, local, count, tol, start)
     basis = np.empty_like(found)

@@ -15,12 +15,12 @@ no faster on Gaussians).
 import logging
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne._eigen._preconditioner import Precondition
 from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
+from hne._random import random_generator
 from hne._types import Alignment, FloatArray
 
 logger = logging.getLogger("hne")
@@ -40,7 +40,7 @@ def iterative_eigenvectors(
     The first `count` have converged to `tol`, the others are on their way.
     """
     n, width = alignment.n_samples, count + SPARE_VECTORS["iterative"]
-    start = check_random_state(random_state).uniform(-1.0, 1.0, (n, width))
+    start = random_generator(random_state).uniform(-1.0, 1.0, (n, width))
     space, plane = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0))
     space.add(start)
     digits = np.finfo(float).eps * alignment.diagonal().max()

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix, eye_array, triu
 from scipy.sparse.linalg import splu
-from sklearn.utils.extmath import randomized_svd
 
 from hne._assembly import upper_triangle
 from hne._costs import MULTIGRID_MAX_ROW, Sizes, precondition_kind
@@ -95,6 +94,8 @@ def _near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
     if samples is None:
         return constant
     count = min(NEAR_NULL_COORDINATES, *samples.shape)
+    from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
+
     axes, lengths, _ = randomized_svd(centered(samples), count, random_state=0)
     # Flat samples have fewer coordinates than features.
     leading = axes[:, lengths > FLAT * lengths[0]]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from hne._neighbors._exact import nearest, rank, rows_at_once
 from hne._progress import counted
+from hne._random import random_generator
 from hne._threads import map_blocks
 from hne._types import INT32_MAX, FloatArray, IndexArray
 
@@ -61,7 +61,7 @@ def is_worth_an_index(n_samples: int, n_neighbors: int) -> bool:
 
 def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, random_state: object) -> FoundNeighbors:
     """Find most of the `n_neighbors` nearest samples of every sample of X, itself left out."""
-    random = check_random_state(random_state)
+    random = random_generator(random_state)
     index = InvertedFile(X, int(random.randint(INT32_MAX)), n_threads)
     sample = np.sort(random.choice(len(X), min(RECALL_ROWS, len(X)), replace=False))
     farthest_true = nearest(X, X[sample], n_neighbors, sample, n_threads)[1][:, -1:]

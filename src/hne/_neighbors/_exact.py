@@ -14,7 +14,6 @@ import numpy as np
 from joblib import parallel_config
 from scipy.sparse import issparse
 from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
 
 from hne._progress import counted
 from hne._samples import Samples, lengths_between, row_lengths, width
@@ -143,6 +142,8 @@ def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
     # most of their values there.
     center = None if issparse(X) else X.mean(axis=0)
     centered = X if center is None else X - center
+    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415, a second to load, and trees need none of it
+
     finder = NearestNeighbors(algorithm="brute", n_jobs=n_threads).fit(centered)
     farthest = row_lengths(centered).max()
     rounding = 4 * (X.shape[1] + 8) * np.finfo(float).eps

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
-from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from hne._neighbors._exact import nearest
 from hne._progress import counted
@@ -127,6 +125,10 @@ def links_measured(metric: Any, params: Any, X: Samples, rows: IndexArray, other
 
 def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples, IndexArray | None], FloatArray]:
     """The function that gives the distances (t, n) of targets to the samples."""
+    # A second to load, and Euclidean distances need none of it.
+    from sklearn.metrics import pairwise_distances  # noqa: PLC0415
+    from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS  # noqa: PLC0415
+
     given = {} if params is None else dict(params)
     name = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS and not issparse(X):

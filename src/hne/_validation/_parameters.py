@@ -7,9 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import VALID_METRICS
-from sklearn.utils import check_random_state
 
+from hne._random import random_generator
 from hne._types import EIGEN_SOLVERS, NEIGHBOR_SEARCHES, PIECE_POLICIES, PRECOMPUTED, VARIANTS, NeighborGraph, Settings
 from hne._validation._graphs import check_graph
 from hne.exceptions import InputError, InputTypeError, MissingExtraError
@@ -106,6 +105,11 @@ def _check_metric(value: Any) -> Any:
     if not isinstance(value, str):
         msg = f"metric must be a name or a function of two samples, got {value!r}. Try metric='euclidean'."
         raise InputTypeError(msg)
+    if value in {"euclidean", PRECOMPUTED}:
+        return value
+    # scikit-learn takes a second to load, and most embeddings need none of it.
+    from sklearn.neighbors import VALID_METRICS  # noqa: PLC0415
+
     # NaN is refused, so that what skips it has nothing to do.
     known = sorted({*VALID_METRICS["brute"], PRECOMPUTED} - {"nan_euclidean"})
     if value not in known:
@@ -155,7 +159,7 @@ def _check_n_jobs(value: object) -> int | None:
 
 def _check_random_state(value: Any) -> Any:
     try:
-        check_random_state(value)
+        random_generator(value)
     except ValueError as error:
         msg = f"random_state must be an integer, None or a RandomState, got {value!r}. Try random_state=0."
         raise InputError(msg) from error

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array
 
 from hne._types import INT32_MAX, FloatArray, SparseMatrix
 from hne.exceptions import InputError, InputTypeError
@@ -100,6 +99,10 @@ def _not_finite(name: str, values: FloatArray, value: float, row: int, column: s
 
 def _as_float(X: ArrayLike, name: str) -> FloatArray:
     """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
+    if type(X) is np.ndarray and X.dtype == np.float64:
+        return X
+    from sklearn.utils import check_array  # noqa: PLC0415, a second to load, and nothing of above needs it
+
     _check_kind(X, name)
     try:
         matrix: FloatArray = check_array(

@@ -21,8 +21,8 @@ from hne.cli._talk import heard_warnings, print_json, say
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
-    from hne import HNE
     from hne._tables import Ready
+    from hne._types import Embedding
 
 # Names of features that a summary lists.
 LISTED_FEATURES = 100
@@ -81,15 +81,15 @@ def run(options: argparse.Namespace) -> None:
 
     watch = Stopwatch()
     with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
-        ready, model = _fitted(options)
-        summary = _summary(options, ready, model, heard)
+        ready, result = _embedded(options)
+        summary = _summary(options, ready, result, heard)
         say(_sentence(summary), options)
-        _write(options, outputs, ready, model, watch.seconds)
+        _write(options, outputs, ready, result, watch.seconds)
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:
         written = {option[2:]: str(path) for option, path in outputs.items()}
-        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": model.embedding_}
+        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": result.Y}
         print_json(summary | {"timings": watch.seconds, "outputs": written} | found)
 
 
@@ -109,16 +109,14 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     return check_outputs(asked, options.input, force=options.force)
 
 
-def _fitted(options: argparse.Namespace) -> tuple["Ready", "HNE"]:
-    """The samples and the model of them."""
-    from hne import HNE
+def _embedded(options: argparse.Namespace) -> tuple["Ready", "Embedding"]:
+    """The samples and their embedding. By `embed`, because the estimator's scikit-learn takes a second to load."""
+    from hne import embed
     from hne._tables import prepared
 
     ready = prepared(read_input(options), options.missing, options.scale, are_distances=_are_distances(options))
     say_notices(ready.table.notices, options)
-    model = HNE(**parameters_of(options)).fit(ready.X)
-    model.preparation_ = ready.preparation
-    return ready, model
+    return ready, embed(ready.X, **parameters_of(options))
 
 
 def _are_distances(options: argparse.Namespace) -> bool:
@@ -126,46 +124,58 @@ def _are_distances(options: argparse.Namespace) -> bool:
 
 
 def _write(
-    options: argparse.Namespace, outputs: dict[str, Path], ready: "Ready", model: "HNE", seconds: dict[str, float]
+    options: argparse.Namespace,
+    outputs: dict[str, Path],
+    ready: "Ready",
+    result: "Embedding",
+    seconds: dict[str, float],
 ) -> None:
     """Write every output, each whole or not at all."""
     from hne._progress import stage
     from hne._tables import Coordinates, write_coordinates
 
     if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        coordinates = Coordinates.of(ready.table, model.embedding_)
-        stage("writing", write_coordinates, outputs.get("--output"), coordinates)
+        stage("writing", write_coordinates, outputs.get("--output"), Coordinates.of(ready.table, result.Y))
     if "--save" in outputs:
-        stage("saving", model.save, outputs["--save"])
+        stage("saving", _save, outputs["--save"], ready, result)
     if "--plot" in outputs:
-        stage("drawing", _draw, outputs["--plot"], options, ready, model)
+        stage("drawing", _draw, outputs["--plot"], options, ready, result)
     if "--report" in outputs:
-        stage("report", _report, outputs["--report"], options, ready, model, seconds)
+        stage("report", _report, outputs["--report"], options, ready, result, seconds)
 
 
-def _draw(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE") -> None:
+def _save(path: Path, ready: "Ready", result: "Embedding") -> None:
+    """Write the model."""
+    from hne import HNE
+
+    model = HNE.from_embedding(result)
+    model.preparation_ = ready.preparation
+    model.save(path)
+
+
+def _draw(path: Path, options: argparse.Namespace, ready: "Ready", result: "Embedding") -> None:
     """Write the picture: points by color, or images where the samples are some."""
     from hne import plots
     from hne._files import whole_file
 
-    plt = plots.pyplot()
-    color = color_of(ready.table, options.color)
-    title = title_of(options)
-    if ready.table.image_shape is not None and model.embedding_.shape[1] > 1:
-        axes = plots.scatter_images(model, images_of(ready.table), color, title=title)
+    color, title = color_of(ready.table, options.color), title_of(options)
+    if ready.table.image_shape is not None and result.Y.shape[1] > 1:
+        axes = plots.scatter_images(result, images_of(ready.table), color, title=title)
     else:
-        axes = plots.scatter(model, color, title=title)
+        axes = plots.scatter(result, color, title=title)
     with whole_file(path) as temporary:
         axes.figure.savefig(temporary, dpi=150)
-    plt.close(axes.figure)
+    plots.pyplot().close(axes.figure)
 
 
-def _report(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE", seconds: dict[str, float]) -> None:
+def _report(
+    path: Path, options: argparse.Namespace, ready: "Ready", result: "Embedding", seconds: dict[str, float]
+) -> None:
     """Write the report."""
     from hne._scree import scree
     from hne.report import Details, write_report
 
-    table, result = ready.table, model._fitted  # noqa: SLF001, the record of the walk
+    table = ready.table
     details = Details(
         title=title_of(options),
         ids=table.ids,
@@ -183,11 +193,10 @@ def _report(path: Path, options: argparse.Namespace, ready: "Ready", model: "HNE
     write_report(path, result, details)
 
 
-def _summary(options: argparse.Namespace, ready: "Ready", model: "HNE", heard: list[str]) -> dict[str, Any]:
+def _summary(options: argparse.Namespace, ready: "Ready", result: "Embedding", heard: list[str]) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
-    import numpy as np
-
     n_samples, n_features = ready.X.shape
+    pairs = result.eigenpairs
     return {
         "hne": __version__,
         "input": options.input,
@@ -199,13 +208,13 @@ def _summary(options: argparse.Namespace, ready: "Ready", model: "HNE", heard: l
         "missing": options.missing,
         "scale": options.scale,
         "parameters": parameters_of(options),
-        "n_distinct": model.n_distinct_,
-        "piece_sizes": np.bincount(model.piece_labels_),
-        "neighbor_method": model.neighbor_method_,
-        "neighbor_recall": model.neighbor_recall_,
-        "eigen_solver": model.eigen_solver_,
-        "eigenvalues": model.eigenvalues_,
-        "reconstruction_error": model.reconstruction_error_,
+        "n_distinct": result.distinct.n_places,
+        "piece_sizes": result.pieces.sizes,
+        "neighbor_method": result.graph.method,
+        "neighbor_recall": result.graph.recall,
+        "eigen_solver": None if pairs is None else pairs.solver,
+        "eigenvalues": [] if pairs is None else pairs.values,
+        "reconstruction_error": result.reconstruction_error,
         "notices": list(ready.table.notices),
         "warnings": heard,
     }

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from hne._progress import counted
+from hne._random import random_generator
 from hne._threads import checkpoint, library_threads, load_unbroken, map_blocks, thread_count
 from hne._types import FloatArray, IndexArray
 from hne._units import units_of
@@ -173,7 +173,7 @@ def check_ranking(
     count = (n if n <= EXACT_MAX_SAMPLES else DEFAULT_SAMPLED) if n_sampled is None else int(n_sampled)
     rows = np.arange(n)
     if count < n:
-        rows = np.sort(check_random_state(settings.random_state).permutation(n)[:count])
+        rows = np.sort(random_generator(settings.random_state).permutation(n)[:count])
     # Squares of what lies near the ends of float64 would overflow or vanish; ranks do not depend on units.
     ours, others = units_of(samples).of(samples), units_of(embedding).of(embedding)
     return Ranking(ours, others, rows, thread_count(settings.n_jobs))

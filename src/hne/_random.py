@@ -1,0 +1,16 @@
+"""What a random_state stands for."""
+
+from typing import Any
+
+import numpy as np
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """NumPy's generator for it, the one that scikit-learn would make."""
+    if isinstance(random_state, int | np.integer):
+        return np.random.RandomState(random_state)
+    # scikit-learn takes a second to load, and what goes by a number needs none of it.
+    from sklearn.utils import check_random_state  # noqa: PLC0415
+
+    generator: np.random.RandomState = check_random_state(random_state)
+    return generator
