@@ -62,7 +62,7 @@ def test_a_column_of_gaps_alone_cannot_be_filled(gappy):
     gappy.X[:, 0] = np.nan
     with pytest.raises(InputError, match=r"needs a value in each column, got none in 'f0'\. Add --drop"):
         prepared(gappy, "impute")
-    with pytest.raises(InputError, match=r"must have rows without missing values, got none\. Choose --missing impute"):
+    with pytest.raises(InputError, match=r"must leave some rows, got missing values in all\. Choose --missing impute"):
         prepared(gappy, "drop")
 
 

@@ -94,7 +94,7 @@ def _noticed(table: Table, notice: str) -> Table:
 def rows_kept(table: Table, keep: IndexArray) -> Table:
     """The table of these rows; their numbers in the file go with them."""
     if not len(keep):
-        msg = f"{table.source} must have rows without missing values, got none. Choose --missing impute, or --columns."
+        msg = "--missing drop must leave some rows, got missing values in all. Choose --missing impute, or --columns."
         raise InputError(msg)
     numbers = np.arange(1, table.X.shape[0] + 1) if table.rows is None else table.rows
     return replace(
@@ -110,15 +110,18 @@ def scale_hint(table: Table) -> str:
     """A sentence where columns are of such different scales that some count for nothing, else empty."""
     if issparse(table.X) or table.image_shape is not None or table.X.shape[1] < 2:
         return ""
+    known = ~np.isnan(table.X).all(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.nanstd(table.X, axis=0)
-    moving = np.flatnonzero(np.isfinite(spread) & (spread > 0))
+        spread = np.nanstd(table.X[:, known], axis=0)
+        # The deviation of a constant column need not round to zero; its largest value minus its smallest does.
+        varies = np.nanmax(table.X[:, known], axis=0) > np.nanmin(table.X[:, known], axis=0)
+    moving = np.flatnonzero(np.isfinite(spread) & varies)
     if not len(moving):
         return ""
     narrow, wide = moving[np.argmin(spread[moving])], moving[np.argmax(spread[moving])]
     if spread[wide] < SCALE_RATIO * spread[narrow]:
         return ""
-    names = table.feature_names
+    names = np.array(table.feature_names, dtype=object)[known]
     return (
         f"columns differ in scale: '{names[wide]}' spreads by {spread[wide]:.3g}, '{names[narrow]}' by "
         f"{spread[narrow]:.3g}, so that the wide ones alone decide who is near. Add --scale standard or --scale robust "
@@ -143,7 +146,7 @@ def _missing_message(table: Table, gaps: IndexArray, remedy: str) -> str:
     names = ", ".join(f"'{table.feature_names[column]}'" for column in columns[:3])
     more = ", ..." if len(columns) > 3 else ""
     return (
-        f"{table.source} must be without missing values, got {_counted(gaps)} with some ({_listed(table, gaps)}; in "
+        f"rows must be without missing values, got {_counted(gaps)} with some ({_listed(table, gaps)}; in "
         f"{names}{more}). {remedy}"
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hne._memory import available_bytes, gigabytes
+from hne._tables._apart import set_apart
 from hne._tables._columnar import outline_columnar, read_columnar
 from hne._tables._hdf5 import outline_hdf5, read_hdf5
 from hne._tables._images import outline_images, read_images
@@ -57,7 +58,7 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
     with found(source, stream) as file:
         outlined, read = READERS[kind_of(file, is_text=wanted.encoding is not None)]
         _check_fits(file, outlined(file, wanted))
-        return read(file, wanted)
+        return set_apart(read(file, wanted), wanted)
 
 
 def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Outline:

@@ -10,6 +10,15 @@ from hne._preparation import Preparation
 from hne._types import FloatArray, IndexArray, SparseMatrix
 
 
+def shape_in_words(n_samples: int, n_features: int) -> str:
+    """Samples and features as people say them.
+
+    >>> shape_in_words(1, 20)
+    '1 sample of 20 features'
+    """
+    return f"{n_samples} sample{'s' * (n_samples != 1)} of {n_features} feature{'s' * (n_features != 1)}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choices:
     """What a user says about a file; None and empty leave it to be found out."""
@@ -44,8 +53,7 @@ class Table:
     notices: tuple[str, ...] = ()  # what was decided for the user, a sentence each
 
     def __str__(self) -> str:
-        n_samples, n_features = self.X.shape
-        return f"{n_samples} samples of {n_features} features, {self.source}"
+        return f"{shape_in_words(*self.X.shape)}, {self.source}"
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         _draw(outputs["--plot"], options, ready, compared)
     for path in outputs.values():
         say(f"wrote {path}", options)
-    say("measures judge whitened coordinates against the data: they show what went wrong, not who is right", options)
+    say("measures take 10 neighbors, and whitened coordinates: they show what went wrong, not who is right", options)
     if "--plot" not in outputs:
         say("add --plot compare.png to see them side by side", options)
 

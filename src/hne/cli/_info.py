@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     print("extras")
     for name, (extra, purpose) in EXTRAS.items():
         number = facts["extras"][name]
-        state = number or f"missing: pip install 'hne[{extra}]'"
-        print(f"  {name:<11}{state:<32} {purpose}")
+        state = number or f"missing, in the extra {extra}"
+        print(f"  {name:<11}{state:<27}{purpose}")
 
 
 def _facts() -> dict[str, Any]:
