@@ -2,13 +2,16 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hne._tables import _write
 from hne.cli import main
 from hne.datasets import make_swiss_roll
 
@@ -99,6 +102,8 @@ CASES = {
         r"exists already\. Add --force",
     ),
     "the input as output": (text("good.csv", GOOD), ["-o", "{folder}/good.csv", "--force"], r"must not be the input"),
+    "a user who is not there": (lambda folder: "~nosuchuser/x.csv", [], r"whose user is unknown\. Write it out"),
+    "a name that is too long": (text("good.csv", GOOD), ["-o", "{folder}/" + "a" * 300 + ".csv"], r"name too long"),
     "one file for two outputs": (
         text("good.csv", GOOD),
         ["--save", "{folder}/a.html", "--report", "{folder}/a.html"],
@@ -174,8 +179,8 @@ def test_force_overwrites_and_a_failure_leaves_what_was_there(tmp_path, capsys):
     assert out.read_text().startswith("hne1,hne2\n")
 
 
-def test_an_interrupt_leaves_no_half_written_file(tmp_path):
-    """A process that is told to end while it embeds cleans up."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
+def test_an_end_from_outside_leaves_no_half_written_file(tmp_path, number):
     path = tmp_path / "roll.npy"
     np.save(path, make_swiss_roll(60_000, random_state=0).X)
     words = ["embed", str(path), "-o", str(tmp_path / "out.csv"), "--report", str(tmp_path / "out.html")]
@@ -183,7 +188,54 @@ def test_an_interrupt_leaves_no_half_written_file(tmp_path):
         while "neighbors" not in process.stderr.readline():
             assert process.poll() is None
         time.sleep(0.2)
-        process.terminate()
+        process.send_signal(number)
         assert "interrupted" in process.stderr.read()
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert [one.name for one in tmp_path.iterdir()] == ["roll.npy"]
+
+
+def test_outputs_in_a_folder_of_images_are_refused(tmp_path, capsys):
+    image = pytest.importorskip("PIL.Image")
+    for number in range(12):
+        image.fromarray(np.full((4, 4), 20 * number, dtype=np.uint8)).save(tmp_path / f"{number}.png")
+    assert main(["embed", str(tmp_path), "--plot", str(tmp_path / "map.png")]) == 2
+    assert "--plot must not lie in the folder that is read" in capsys.readouterr().err
+
+
+def test_a_link_to_nothing_counts_as_a_file(tmp_path, capsys):
+    source, link = text("good.csv", GOOD)(tmp_path), tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "nowhere.csv")
+    assert main(["embed", str(source), "-o", str(link), "-q"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert link.is_symlink()
+
+
+def test_a_file_that_appears_while_it_is_written_is_kept(tmp_path, capsys, monkeypatch):
+    source, out = text("good.csv", GOOD)(tmp_path), tmp_path / "out.csv"
+    write = _write._write_rows
+    monkeypatch.setattr(_write, "_write_rows", lambda *given: (write(*given), out.write_text("mine")))
+    assert main(["embed", str(source), "-o", str(out), "-q"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"good.csv", "out.csv"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["rows", "an object"])
+def test_a_full_disk_behind_standard_output_is_one_line(tmp_path, words):
+    source = text("good.csv", GOOD)(tmp_path)
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "hne", "embed", str(source), "-q", *words]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr == "hne: the system refuses: No space left on device. Check space and permissions.\n"
+
+
+def test_letters_that_standard_output_does_not_take_are_told(tmp_path):
+    source = text("good.csv", GOOD.replace("x,y,z", "x,y,grüße").replace(",3\n", ",ß\n"))(tmp_path)
+    command = [sys.executable, "-m", "hne", "embed", str(source), "-q"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert run.returncode == 2
+    assert "standard output takes ascii alone" in run.stderr
+    assert run.stderr.count("\n") == 1

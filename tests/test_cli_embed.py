@@ -152,6 +152,8 @@ def test_warnings_are_said_in_the_words_of_the_command_line(tmp_path, capsys):
     assert main(["embed", str(path), "-o", str(tmp_path / "out.csv"), "--report", str(tmp_path / "r.html")]) == 0
     said = capsys.readouterr().err
     assert "hne: warning: the neighbor graph has 2 pieces" in said
+    assert "piece_labels_" not in said
+    assert (tmp_path / "out.csv").read_text().startswith("piece,hne1,hne2\n1,")
     assert "raise --n-neighbors" in said
     assert "--pieces join" in said
 
@@ -216,6 +218,17 @@ def test_new_samples_without_a_column_of_the_fit_are_refused(points, tmp_path, c
     new.write_text("x,y\n1,2\n3,4\n")
     assert main(["transform", str(model), str(new)]) == 2
     assert "'z'" in capsys.readouterr().err
+
+
+def test_new_samples_go_to_json_with_their_coordinates(points, tmp_path, capsys):
+    model = tmp_path / "model.hne"
+    assert main(["embed", str(points), "--save", str(model), "-q"]) == 0
+    assert main(["transform", str(model), str(points), "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ids"][:2] == ["p0", "p1"]
+    assert (np.array(told["coordinates"]) == HNE().fit_transform(ROLL.X)).all()
+    assert main(["transform", str(model), str(points), "--json", "-o", "-"]) == 2
+    assert "Choose one." in capsys.readouterr().err
 
 
 def test_transform_of_what_is_no_model_is_refused(points, capsys):
@@ -285,12 +298,16 @@ def test_bash_accepts_its_script(capsys, tmp_path):
         ("[1]", "--metric-params", "must be a JSON object"),
         ("{", "--metric-params", "must be a JSON object"),
         ("sideways", "--pieces", "invalid choice: 'sideways'"),
+        ("bhn", "--variant", "Did you mean bhne?"),
+        ("8", "--n-neighbours", "unrecognized arguments: --n-neighbours 8. Did you mean --n-neighbors?"),
     ],
 )
 def test_usage_errors_say_what_is_expected(points, capsys, text, option, says):
     with pytest.raises(SystemExit, match="2"):
         main(["embed", str(points), option, text])
-    assert says in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
 
 
 def test_names_of_columns_are_split_at_commas_and_doubled_commas_stay():
@@ -300,6 +317,9 @@ def test_names_of_columns_are_split_at_commas_and_doubled_commas_stay():
 def test_messages_are_translated_where_they_name_a_parameter_and_only_there():
     assert in_flags("outer_reg=None means reg. eigen_solver='direct'") == (
         "--outer-reg None means reg. --eigen-solver direct"
+    )
+    assert in_flags("reg must be positive. See piece_labels_. Raise reg (see is_embedded_).") == (
+        "--reg must be positive. Raise reg."
     )
     assert in_flags("the neighbors of a metric") == "the neighbors of a metric"
 

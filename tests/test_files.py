@@ -2,7 +2,7 @@
 
 import pytest
 
-from hne._files import make_folder, whole_file
+from hne._files import existing_files_kept, make_folder, whole_file
 from hne.exceptions import InputError
 
 
@@ -46,3 +46,41 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         whole_file(tmp_path / "missing" / "x.csv") as temporary,
     ):
         temporary.write_text("anything")
+
+
+def test_a_link_stays_a_link_and_what_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    with whole_file(tmp_path / "link.csv") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+
+
+def test_a_file_that_is_replaced_hands_its_permissions_on(tmp_path):
+    (tmp_path / "secret.csv").write_text("old")
+    (tmp_path / "secret.csv").chmod(0o600)
+    with whole_file(tmp_path / "secret.csv") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "secret.csv").stat().st_mode & 0o777 == 0o600
+
+
+def test_existing_files_are_kept_where_that_is_asked_for(tmp_path):
+    (tmp_path / "out.csv").write_text("old")
+    with (
+        existing_files_kept(True),
+        pytest.raises(InputError, match=r"'.*out\.csv': it exists already\. Add --force"),
+        whole_file(tmp_path / "out.csv") as temporary,
+    ):
+        temporary.write_text("new")
+    with existing_files_kept(True), whole_file(tmp_path / "fresh.csv") as temporary:
+        temporary.write_text("new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"out.csv": "old", "fresh.csv": "new"}
+
+
+def test_two_writers_of_one_file_do_not_share_a_temporary_name(tmp_path):
+    with whole_file(tmp_path / "out.csv") as first, whole_file(tmp_path / "out.csv") as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert (tmp_path / "out.csv").read_text() == "first"

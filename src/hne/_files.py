@@ -1,26 +1,77 @@
 """Paths with the home folder in place of ~, and files that are there whole or not at all."""
 
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from hne.exceptions import InputError
 
+_KEEPS_EXISTING: ContextVar[bool] = ContextVar("hne_keeps_existing", default=False)
+
+
+@contextmanager
+def existing_files_kept(kept: bool) -> Iterator[None]:
+    """Let files that are there when one is finished be an error for a while, rather than be replaced."""
+    before = _KEEPS_EXISTING.set(kept)
+    try:
+        yield
+    finally:
+        _KEEPS_EXISTING.reset(before)
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path`; it is renamed to `path` if the block succeeds, else removed."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    """Give a temporary name beside the file; it takes the file's place if the block succeeds, else it is removed.
+
+    A link stays one, and what it leads to is replaced; a file that is replaced hands its permissions on.
+    """
     try:
-        yield temporary
-        temporary.replace(path)
+        target = path.resolve()
+        temporary = target.with_name(f".hne-{secrets.token_hex(6)}.part{target.suffix}")
+        try:
+            yield temporary
+            _take_place(temporary, target)
+        finally:
+            # A place that could not be written to cannot be cleaned either, and the first error is the one to tell.
+            with suppress(OSError):
+                temporary.unlink()
+    except FileExistsError as error:
+        raise already_there(path) from error
     except OSError as error:
         raise _cannot_write(path, error) from error
-    finally:
-        # A place that could not be written to cannot be cleaned either, and the first error is the one to tell.
-        with suppress(OSError):
-            temporary.unlink()
+
+
+def _take_place(temporary: Path, target: Path) -> None:
+    """Give a finished file its name: in place of what has it, or only if nothing has."""
+    if _KEEPS_EXISTING.get():
+        _link(temporary, target)
+        return
+    if target.exists():
+        shutil.copymode(target, temporary)
+    temporary.replace(target)
+
+
+def _link(temporary: Path, target: Path) -> None:
+    """Give a second name to a file unless it is taken: a question and its answer in one, unlike a look beforehand."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems have no links.
+        if target.exists():
+            raise FileExistsError from None
+        temporary.replace(target)
+
+
+def already_there(path: Path) -> InputError:
+    """The error about a file that nobody allowed to overwrite."""
+    msg = f"cannot write '{path}': it exists already. Add --force to overwrite it, or choose another name."
+    return InputError(msg)
 
 
 def make_folder(path: Path) -> None:

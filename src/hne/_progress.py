@@ -183,6 +183,8 @@ class Lines:
 
     def _write(self, text: str, end: str) -> None:
         """Write over what the terminal shows; `end` is empty for what will be written over itself."""
+        # Names from a file may hold what a terminal would obey.
+        text = "".join(letter if letter.isprintable() else " " for letter in text)
         back = "\r" if self._is_terminal else ""
         self._stream.write(f"{back}{text.ljust(self._overwritten)}{end}")
         self._stream.flush()

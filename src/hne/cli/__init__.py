@@ -1,7 +1,7 @@
 """The command line. Data goes to files and standard output, talk to standard error.
 
 Nothing heavy is imported before a command runs, so that `hne --help` answers at once. Exit status: 0 done, 1 for work
-that failed, 2 for input and usage that a message explains, 130 for Ctrl-C.
+that failed, 2 for input and usage that a message explains, 130 for Ctrl-C, 128 and its number for another signal.
 """
 
 import argparse
@@ -14,12 +14,15 @@ from typing import Any, NoReturn
 
 from hne import __version__
 from hne.cli import _compare, _completion, _demo, _embed, _info, _reproduce, _transform
+from hne.cli._parsing import Parser
 from hne.cli._talk import in_flags, say
 from hne.exceptions import EigenSolverError, HNEError, RivalError
 
 __all__ = ["main"]
 
-FAILED, REFUSED, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+FAILED, REFUSED = 1, 2
+# A shell's status for a program that a signal ended is this and the signal's number.
+BY_SIGNAL = 128
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,43 +43,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _status_of(error: BaseException) -> int:
     """Say in one line what went wrong, and return the exit status."""
+    if isinstance(error, OSError) and not isinstance(error, HNEError):
+        # Standard output may be what failed: nothing more goes there, not even when Python closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return BY_SIGNAL + signal.SIGPIPE
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
-        return INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        # Whoever read standard output has left: nothing more to say, not even when Python closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
+    say(_sentence(error))
+    is_refused = isinstance(error, HNEError | UnicodeEncodeError) and not isinstance(
+        error, EigenSolverError | RivalError
+    )
+    return REFUSED if is_refused else FAILED
+
+
+def _sentence(error: BaseException) -> str:
+    """What went wrong, and what to do about it."""
     if isinstance(error, HNEError):
-        say(in_flags(str(error)))
-        return FAILED if isinstance(error, EigenSolverError | RivalError) else REFUSED
+        return in_flags(str(error))
+    if isinstance(error, UnicodeEncodeError):
+        return f"standard output takes {error.encoding} alone, got {error.object[error.start]!r}. Choose -o FILE."
+    if isinstance(error, OSError):
+        name = f" '{error.filename}'" if error.filename else ""
+        return f"the system refuses{name}: {error.strerror or error}. Check space and permissions."
     if isinstance(error, MemoryError):
-        say("out of memory. Look at --dry-run, pass fewer rows or columns, or lower --n-neighbors.")
-        return FAILED
-    say(f"unexpected {type(error).__name__}: {error}. This is a bug: set HNE_DEBUG=1 to see where, and report it.")
-    return FAILED
+        return "out of memory. Look at --dry-run, pass fewer rows or columns, or lower --n-neighbors."
+    return f"unexpected {type(error).__name__}: {error}. This is a bug: set HNE_DEBUG=1 to see where, and report it."
 
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Let a termination end the work as Ctrl-C does, so that no half-written file stays behind."""
+    """Let other ends of the work be as Ctrl-C is, so that no half-written file stays behind."""
 
-    def stop(*_: Any) -> NoReturn:
-        raise KeyboardInterrupt
+    def stop(number: int, _: Any) -> NoReturn:
+        raise KeyboardInterrupt(number)
 
+    names = ("SIGTERM", "SIGHUP")
     try:
-        before = signal.signal(signal.SIGTERM, stop)
+        before = {name: signal.signal(getattr(signal, name), stop) for name in names if hasattr(signal, name)}
     except ValueError:  # not the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hne",
         description="Hierarchic Neighbors Embedding: manifold learning for sparse and weakly connected data.",
     )

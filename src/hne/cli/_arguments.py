@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hne._files import expanded
+from hne.exceptions import InputError
+
 # Choices of the estimator's parameters, written out because the modules that own them load NumPy; a test compares.
 VARIANTS = ("bhne", "ihne", "rhne")
 NEIGHBORS = ("auto", "exact", "approximate")
@@ -155,4 +158,7 @@ def add_force(parser: Any) -> None:
 
 def output_path(text: str) -> Path:
     """A path to write to; ~ is the home folder."""
-    return Path(text).expanduser()
+    try:
+        return expanded(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

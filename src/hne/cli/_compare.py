@@ -58,10 +58,12 @@ def run(options: argparse.Namespace) -> None:
     check_picture(options.plot)
     outputs = check_outputs({"--output": options.output, "--plot": options.plot}, options.input, force=options.force)
     from hne._comparison import comparison, comparison_records, comparison_table
+    from hne._files import existing_files_kept
     from hne._progress import shown
     from hne._tables import prepared
 
-    with shown(0 if options.quiet else options.verbose), heard_warnings(options):
+    loud = 0 if options.quiet else options.verbose
+    with shown(loud), heard_warnings(options):
         ready = prepared(read_input(options), options.missing, options.scale)
         say_notices(ready.table.notices, options)
         compared = comparison(_dense(ready), options.methods, *_settings(options))
@@ -71,10 +73,11 @@ def run(options: argparse.Namespace) -> None:
     else:
         header, lines = comparison_table(compared)
         print("\n".join([header, *(in_flags(line) for line in lines)]))
-    if "--output" in outputs:
-        _write_table(outputs["--output"], records)
-    if "--plot" in outputs:
-        _draw(outputs["--plot"], options, ready, compared)
+    with existing_files_kept(not options.force):
+        if "--output" in outputs:
+            _write_table(outputs["--output"], records)
+        if "--plot" in outputs:
+            _draw(outputs["--plot"], options, ready, compared)
     for path in outputs.values():
         say(f"wrote {path}", options)
     say("measures take 10 neighbors, and whitened coordinates: they show what went wrong, not who is right", options)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne.cli._inputs import choices_of, parameters_of, source_of, title_of
-from hne.cli._talk import print_json
+from hne.cli._talk import one_line, print_json
 
 if TYPE_CHECKING:
     from hne._forecast import Forecast
@@ -31,7 +31,7 @@ def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
         print_json(_facts(options, found, expected, outputs))
         return
     for line in _lines(options, found, expected, outputs):
-        print(line)
+        print(one_line(line))
 
 
 def _facts(
@@ -76,6 +76,6 @@ def _lines(options: argparse.Namespace, found: "Outline", expected: "Forecast", 
         f"input    {title_of(options)}: {found.source}, {shape}",
         f"method   {method}, {expected.solver} solver",
         f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
-        f"time     roughly {total} on 2 cores ({seconds}); {caveat}",
+        f"time     roughly {total} for the embedding on 2 cores ({seconds}); {caveat}",
         f"outputs  {written}; nothing is written by a dry run",
     ]

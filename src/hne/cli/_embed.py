@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,11 @@ from hne.cli._inputs import (
     say_notices,
     title_of,
 )
-from hne.cli._outputs import check_outputs, check_page, check_picture
+from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed
 from hne.cli._talk import heard_warnings, print_json, say
-from hne.exceptions import InputError
 
 if TYPE_CHECKING:
-    from hne._tables import Ready
+    from hne._tables import Ready, Table
     from hne._types import Embedding
 
 # Names of features that a summary lists.
@@ -77,10 +77,13 @@ def run(options: argparse.Namespace) -> None:
 
         tell(options, outputs)
         return
+    from hne._files import existing_files_kept
     from hne._progress import Stopwatch, listening, shown
 
     watch = Stopwatch()
-    with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
+    loud = 0 if options.quiet else options.verbose
+    kept = existing_files_kept(not options.force)
+    with shown(loud), listening(watch), heard_warnings(options) as heard, kept:
         ready, result = _embedded(options)
         summary = _summary(options, ready, result, heard)
         say(_sentence(summary), options)
@@ -99,9 +102,7 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
 
     if options.output is not None and str(options.output) != "-":
         check_output_ending(options.output)
-    if options.json and str(options.output) == "-":
-        msg = "--json and -o - must not both print to standard output, got both. Choose one."
-        raise InputError(msg)
+    check_printed(options)
     check_picture(options.plot)
     check_page(options.report)
     asked = {"--output": options.output, "--report": options.report, "--plot": options.plot, "--save": options.save}
@@ -135,13 +136,23 @@ def _write(
     from hne._tables import Coordinates, write_coordinates
 
     if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        stage("writing", write_coordinates, outputs.get("--output"), Coordinates.of(ready.table, result.Y))
+        stage(
+            "writing", write_coordinates, outputs.get("--output"), Coordinates.of(_with_pieces(ready, result), result.Y)
+        )
     if "--save" in outputs:
         stage("saving", _save, outputs["--save"], ready, result)
     if "--plot" in outputs:
         stage("drawing", _draw, outputs["--plot"], options, ready, result)
     if "--report" in outputs:
         stage("report", _report, outputs["--report"], options, ready, result, seconds)
+
+
+def _with_pieces(ready: "Ready", result: "Embedding") -> "Table":
+    """The table, with the piece of each sample beside its labels where there are several."""
+    table = ready.table
+    if result.pieces.count == 1 or "piece" in table.labels:
+        return table
+    return replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
 
 
 def _save(path: Path, ready: "Ready", result: "Embedding") -> None:
@@ -187,7 +198,8 @@ def _report(
         timings=seconds,
         warnings=table.notices,
         source=table.source,
-        command=shlex.join(["hne", *options.words]),
+        # Outputs will be there already when somebody makes it again.
+        command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
         scree=scree(result).values.tolist(),
     )
     write_report(path, result, details)

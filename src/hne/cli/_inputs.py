@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hne._files import expanded
 from hne.cli._talk import PARAMETERS, say
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def choices_of(options: argparse.Namespace) -> "Choices":
 
 def source_of(options: argparse.Namespace) -> Any:
     """The path to read, or "-"."""
-    return "-" if options.input == "-" else Path(options.input).expanduser()
+    return "-" if options.input == "-" else expanded(options.input)
 
 
 def read_input(options: argparse.Namespace, choices: "Choices | None" = None) -> "Table":

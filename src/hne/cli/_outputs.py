@@ -1,10 +1,13 @@
 """Files that a command will write, checked before anything is computed."""
 
+import argparse
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from hne._files import already_there, expanded
 from hne.exceptions import InputError, MissingExtraError
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
@@ -15,36 +18,46 @@ def check_outputs(outputs: Mapping[str, Path | None], source: str, *, force: boo
     """The outputs that were asked for, by option; an error for one that could not or should not be written."""
     asked = {option: path for option, path in outputs.items() if path is not None}
     seen: dict[Path, str] = {}
+    read = None if source == "-" else expanded(source).resolve()
     for option, path in asked.items():
         _check_place(path)
         whole = path.resolve()
         if whole in seen:
             msg = f"{option} and {seen[whole]} must be different files, got '{path}' twice. Rename one."
             raise InputError(msg)
-        if source != "-" and whole == Path(source).expanduser().resolve():
+        if whole == read:
             msg = f"{option} must not be the input, got '{path}'. Choose another name."
             raise InputError(msg)
-        if path.exists() and not force:
-            msg = f"cannot write '{path}': it exists already. Add --force to overwrite it, or choose another name."
+        if read is not None and read.is_dir() and whole.is_relative_to(read):
+            msg = f"{option} must not lie in the folder that is read, got '{path}'. Choose another place."
             raise InputError(msg)
+        if os.path.lexists(path) and not force:
+            raise already_there(path)
         seen[whole] = option
     return asked
 
 
 def _check_place(path: Path) -> None:
     """Raise where no file of that name can be made."""
-    reason = remedy = ""
-    if path.is_dir():
-        reason, remedy = "it is a folder", "Add a file name"
-    elif not path.parent.exists():
-        reason, remedy = f"there is no folder '{path.parent}'", "Make it, or choose another place"
-    elif not path.parent.is_dir():
-        reason, remedy = f"'{path.parent}' is not a folder", "Choose another place"
-    else:
-        reason, remedy = _refusal(path.parent), "Choose another place"
+    try:
+        reason, remedy = _obstacle(path)
+    except OSError as error:
+        reason, remedy = (error.strerror or str(error)).lower(), "Choose another name"
     if reason:
         msg = f"cannot write '{path}': {reason}. {remedy}."
         raise InputError(msg)
+
+
+def _obstacle(path: Path) -> tuple[str, str]:
+    """What stands in the way of a file of that name, and what to do about it; empty where nothing does."""
+    if path.is_dir():
+        return "it is a folder", "Add a file name"
+    path.exists()  # raises where the name is too long
+    if not path.parent.exists():
+        return f"there is no folder '{path.parent}'", "Make it, or choose another place"
+    if not path.parent.is_dir():
+        return f"'{path.parent}' is not a folder", "Choose another place"
+    return _refusal(path.parent), "Choose another place"
 
 
 def _refusal(folder: Path) -> str:
@@ -54,6 +67,13 @@ def _refusal(folder: Path) -> str:
             return ""
     except OSError as error:
         return (error.strerror or str(error)).lower()
+
+
+def check_printed(options: argparse.Namespace) -> None:
+    """Raise where two things would be printed in one stream."""
+    if options.json and str(options.output) == "-":
+        msg = "--json and -o - must not both print to standard output, got both. Choose one."
+        raise InputError(msg)
 
 
 def check_picture(path: Path | None) -> None:

@@ -30,7 +30,11 @@ PARAMETERS = (
     "random_state",
 )
 _WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})='?([\w.+-]*\w)'?")
-_ALONE = re.compile(rf"\b({'|'.join(name for name in PARAMETERS if '_' in name)})\b(?!=)")
+# Words of one syllable are words of their own, but for what a message is about.
+_SUBJECT = re.compile(rf"^({'|'.join(PARAMETERS)})\b(?= (must|needs|takes))")
+_ALONE = re.compile(rf"(?<!--)\b({'|'.join(name for name in PARAMETERS if '_' in name)})\b(?!=)")
+# Attributes of a model, of which a file has none.
+_PYTHON_ONLY = re.compile(r"( See \w+_\.)|( \(see \w+_\))")
 
 
 def in_flags(message: str) -> str:
@@ -39,8 +43,10 @@ def in_flags(message: str) -> str:
     >>> in_flags("n_neighbors=900 needs more. Lower n_neighbors, or pass pieces='join'.")
     '--n-neighbors 900 needs more. Lower --n-neighbors, or pass --pieces join.'
     """
-    text = _WITH_VALUE.sub(lambda found: f"{_flag(found[1])} {found[2]}", message)
-    return re.sub(r"(?<!--)" + _ALONE.pattern, lambda found: _flag(found[1]), text)
+    text = _PYTHON_ONLY.sub("", message)
+    text = _WITH_VALUE.sub(lambda found: f"{_flag(found[1])} {found[2]}", text)
+    text = _SUBJECT.sub(lambda found: _flag(found[1]), text)
+    return _ALONE.sub(lambda found: _flag(found[1]), text)
 
 
 def _flag(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hne.cli._arguments import add_force, add_input, add_missing, add_talk, output_path
 from hne.cli._inputs import choices_of, read_input, say_notices
-from hne.cli._outputs import check_outputs
+from hne.cli._outputs import check_outputs, check_printed
 from hne.cli._talk import heard_warnings, print_json, say
 from hne.exceptions import PreparedModelWarning
 
@@ -39,15 +39,19 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
+    from hne._files import existing_files_kept
     from hne._progress import Stopwatch, listening, shown, stage
     from hne._tables import Coordinates, check_output_ending, treated, write_coordinates
 
+    check_printed(options)
     output = None if str(options.output) == "-" else options.output
     if output is not None:
         check_output_ending(output)
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
     watch = Stopwatch()
-    with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard:
+    loud = 0 if options.quiet else options.verbose
+    kept = existing_files_kept(not options.force)
+    with shown(loud), listening(watch), heard_warnings(options) as heard, kept:
         model, preparation = _loaded(options.model)
         ready = treated(read_input(options, _choices(options, preparation)), preparation, options.missing)
         say_notices(ready.table.notices, options)
@@ -57,7 +61,9 @@ def run(options: argparse.Namespace) -> None:
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:
-        print_json({"n_samples": len(Y), "warnings": heard, "timings": watch.seconds, "output": output})
+        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": Y}
+        told = {"n_samples": len(Y), "notices": ready.table.notices, "warnings": heard, "timings": watch.seconds}
+        print_json(told | {"output": output} | found)
 
 
 def _loaded(path: Path) -> tuple["HNE", "Preparation"]:

@@ -1,0 +1,38 @@
+"""An argument parser whose complaints are one line that says what to type instead."""
+
+import argparse
+import difflib
+import re
+import sys
+from typing import NoReturn
+
+_UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without its block of usage: `hne: <what is wrong>. <what to do>.`, status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it in one line."""
+        print(f"hne: {message.rstrip('.')}. {self._remedy(message)}", file=sys.stderr)
+        sys.exit(2)
+
+    def _remedy(self, message: str) -> str:
+        if found := _UNKNOWN.search(message):
+            near = difflib.get_close_matches(found[1].partition("=")[0], _options(self), n=1)
+        elif found := _CHOICE.search(message):
+            near = difflib.get_close_matches(found[1], re.findall(r"[\w.,-]+", found[2]), n=1)
+        else:
+            near = []
+        return f"Did you mean {near[0]}?" if near else f"See {self.prog} --help."
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """Options of a parser and of its commands."""
+    options: list[str] = []
+    for action in parser._actions:  # noqa: SLF001, argparse has no other door
+        options += action.option_strings
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            options += [option for command in action.choices.values() for option in _options(command)]
+    return options
