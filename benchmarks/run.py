@@ -28,6 +28,7 @@ SECTIONS = (
     "weights",
     "metrics",
     "cold_start",
+    "files",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks
