@@ -31,12 +31,12 @@ def measure() -> str:
         [
             f"## {TITLE}",
             "",
-            "`hne embed roll.csv -o map.csv`: a Swiss roll of three columns with nine digits, default parameters, seconds",
+            "`hne embed roll.csv -o map.csv`: a Swiss roll of three columns of nine digits, default parameters, seconds",
             "by stage; peak memory of the whole process, beside what `--dry-run` foresees.",
             "",
             table(HEADER, rows),
             "",
-            "`hne embed roll.csv -o map.csv --report map.html` on 500 samples, whole process with an empty numba cache:",
+            "`hne embed roll.csv -o map.csv --report map.html` on 500 samples, whole process, empty numba cache:",
             f"{first}.",
         ]
     )
