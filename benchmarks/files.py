@@ -31,7 +31,7 @@ def measure() -> str:
         [
             f"## {TITLE}",
             "",
-            "`hne embed roll.csv -o map.csv`: a Swiss roll of three columns of nine digits, default parameters, seconds",
+            "`hne embed roll.csv -o map.csv`: a Swiss roll of three columns of nine digits, defaults, seconds",
             "by stage; peak memory of the whole process, beside what `--dry-run` foresees.",
             "",
             table(HEADER, rows),

@@ -1,5 +1,6 @@
 """What a user gives as color -> Paint: an RGB color a sample, and what a color bar or a legend has to say of it."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,11 +118,14 @@ def _of_values(values: FloatArray, name: str) -> Paint:
 
 
 def _of_groups(given: NDArray[Any], name: str) -> Paint:
-    """The most frequent group has the first color, equals go by name; those beyond the tenth share one."""
+    """The ten most frequent groups have colors of their own, in the order of their names; others share one.
+
+    By name, a group keeps its color when a few samples are left out.
+    """
     words, is_gone = np.array([str(value) for value in given]), _is_missing(given)
     found, counts = np.unique(words[~is_gone], return_counts=True)
     by_count = found[np.argsort(-counts, kind="stable")]
-    own, shared = by_count[: len(PALETTE)], by_count[len(PALETTE) :]
+    own, shared = sorted(by_count[: len(PALETTE)], key=_in_order), by_count[len(PALETTE) :]
     groups = [*zip(own, PALETTE, strict=False)]
     codes = np.full(len(words), len(own), dtype=np.intp)
     for number, word in enumerate(own):
@@ -134,6 +138,12 @@ def _of_groups(given: NDArray[Any], name: str) -> Paint:
     palette = np.array([_rgb(color) for _, color in groups])
     labeled = tuple((str(word), color) for word, color in groups)
     return Paint(palette[codes], name, groups=labeled, codes=codes, is_muted=codes >= len(own))
+
+
+def _in_order(word: str) -> list[tuple[int, float, str]]:
+    """A key by which names sort as people count: 2 before 10."""
+    parts = re.split(r"(\d+)", word)
+    return [(0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts if part]
 
 
 def _rgb(color: str) -> FloatArray:
