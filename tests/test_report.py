@@ -276,6 +276,15 @@ def test_columns_are_numbers_or_categories_by_frequency():
     assert encoded("dates", np.array(["2020-01-02"], dtype="M8[D]")).categories == ("2020-01-02",)
 
 
+def test_whole_numbers_are_kept_to_the_last_digit_whatever_they_came_as():
+    days = [20240101, 20240102, np.nan]
+    for values in (np.array(days), np.array(days, dtype=object), np.array(days[:2])):
+        found = encoded("day", values).values
+        assert found.dtype == np.float64
+        assert found[:2].tolist() == days[:2]
+    assert encoded("small", np.array([2.0**24, 0.5])).values.dtype == np.float32
+
+
 def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
     columns = {f"c{number}": np.arange(60.0) for number in range(120)}
     points = page_columns(result, Details(columns=columns, color="c119"), np.arange(60))

@@ -204,6 +204,35 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
     roll_page.requests[:] = [url for url in roll_page.requests if not url.startswith("blob:")]
 
 
+def downloaded(watched):
+    """All samples selected and downloaded: lines of a table, cell by cell."""
+    page = watched.page
+    page.locator("#mode-box").click()
+    box = page.locator("#plot").bounding_box()
+    right, bottom = box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
+    watched.drag([(box["x"] + 4, box["y"] + 4), (right, bottom)])
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("blob:")]
+    return [line.split(",") for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return embed(np.random.default_rng(7).normal(size=(60, 3)))
+
+
+def test_numbers_are_downloaded_as_they_were_read(browser, folder, small):
+    columns = {"weight": np.full(60, 8.9648), "key": np.full(60, 12345678.0), "day": np.full(60, 20240101.0)}
+    write_report(folder / "digits.html", small, Details(columns=columns))
+    with Watched(browser, folder / "digits.html") as watched:
+        watched.page.mouse.move(*watched.pixel(0))
+        assert "20240101" in watched.words("#card")
+        lines = downloaded(watched)
+        assert len(lines) == 61
+        assert lines[1][4:7] == ["8.9648", "12345678", "20240101"]
+
+
 def test_wheel_zooms_about_the_pointer_drag_moves_and_buttons_reset(roll_page):
     page = roll_page.page
     before = roll_page.pixel(40)

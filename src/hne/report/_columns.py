@@ -15,8 +15,8 @@ MAX_VALUES, MAX_COLUMNS, FEWEST_COLUMNS = 4_000_000, 100, 3
 MAX_COORDINATES = 20
 # Texts are cut at these lengths; a column of more different texts than the last number names samples, and colors none.
 MAX_LABEL, MAX_ID, MAX_CATEGORIES = 200, 500, 50_000
-# Integers that float32 holds exactly, and the range of its ordinary numbers.
-EXACT_INTEGERS, LARGEST, SMALLEST = 2**24, 3e38, 1e-37
+# Integers up to here are exact in float32, whatever they came as; and the smallest of its ordinary numbers.
+EXACT_INTEGERS, SMALLEST = 2**24, 1e-37
 
 
 @dataclass(frozen=True)
@@ -145,14 +145,12 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Single precision, unless whole or extreme numbers would be lost in it."""
+    """Single precision, unless numbers would be lost in it that are large, and so perhaps dates or keys, or extreme."""
     if values.dtype == np.float32 or not values.size:
         return values.astype(np.float32, copy=False)
     sizes = np.abs(values.astype(np.float64))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    largest, smallest = (float(sizes.max()), float(sizes.min())) if sizes.size else (1.0, 1.0)
-    is_exact = values.dtype.kind == "f" or largest <= EXACT_INTEGERS
-    fits = is_exact and largest < LARGEST and smallest > SMALLEST
+    fits = not sizes.size or (sizes.max() <= EXACT_INTEGERS and sizes.min() > SMALLEST)
     return values.astype(np.float32 if fits else np.float64)
 
 

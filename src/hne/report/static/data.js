@@ -49,6 +49,11 @@ function numberText(value) {
   return size >= 1e-3 && size < 1e6 ? String(Number(value.toPrecision(5))) : value.toExponential(2);
 }
 
+// All digits that were in the data: of single precision, those beyond the seventh are of its own making.
+function exactText(value, isSingle) {
+  return String(isSingle && !Number.isInteger(value) ? Number(value.toPrecision(7)) : value);
+}
+
 function countText(count) {
   return String(count).replace(/\B(?=(\d{3})+(?!\d))/g, "\u00a0");
 }

@@ -206,8 +206,7 @@ function csvOf(samples) {
   const cell = (column, i) => {
     if (isMissing(column, i)) return "";
     if (column.categories) return column.categories[column.values[i]];
-    // Nine digits tell any two numbers of single precision apart.
-    return String(column.kind === "f4" ? Number(column.values[i].toPrecision(9)) : column.values[i]);
+    return exactText(column.values[i], column.kind === "f4");
   };
   const lines = [[meta.idName, ...columns.map((column) => column.name)]];
   for (const i of samples) lines.push([idOf(i), ...columns.map((column) => cell(column, i))]);
