@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import re
 import sys
@@ -16,7 +17,7 @@ from scipy.spatial.distance import cdist
 from hne import embed
 from hne._notices import notices
 from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
-from hne.report import Details, measures, notebook_html, report_page, write_report
+from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
 from hne.report._columns import encoded, page_columns, thinned
 from hne.report._scree import gap_in_words, scree_svg
 from hne.report._sections import measures_section
@@ -302,7 +303,7 @@ def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
 def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch):
     monkeypatch.setattr("hne.report._page.MAX_POINTS", 30)
     page = read(result, ids=[f"s{i}" for i in range(60)])
-    rows = page.array("rows", "i4")
+    rows = page.array("rows", "f8").astype(int) - 1
     assert len(rows) == page.meta()["n"] <= 30
     assert page.meta()["ids"] == [f"s{row}" for row in rows]
     worst = np.argsort(-result.reconstruction_errors)[:20]
@@ -310,6 +311,50 @@ def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch)
     np.testing.assert_array_equal(rows[points], worst)
     assert "of 60 samples, drawn at random" in page.text
     np.testing.assert_array_equal(thinned(5, 5, []), np.arange(5))
+
+
+def test_samples_are_numbered_as_in_the_file_after_rows_were_left_out(result):
+    numbers = np.arange(60) * 3 + 5
+    page = read(result, rows=numbers)
+    np.testing.assert_array_equal(page.array("rows", "f8"), numbers)
+    worst = np.argsort(-result.reconstruction_errors)[0]
+    assert f"few samples. {numbers[worst]} {result.reconstruction_errors[worst]:.3g}" in page.text
+    assert "rows" not in read(result).blocks
+
+
+def test_warnings_are_in_the_words_of_whoever_made_the_page(in_pieces):
+    assert "See piece_labels_" in read(in_pieces).text
+    page = read(in_pieces, notices=["two pieces: pass --pieces join"], warnings=["A notice."])
+    assert "Two pieces: pass --pieces join A notice." in page.text
+    assert "piece_labels_" not in page.text
+    assert "worth knowing" not in read(in_pieces, notices=[]).text
+
+
+def test_long_ids_and_many_coordinates_are_cut_and_said(result):
+    many = embed(np.random.default_rng(0).normal(size=(80, 30)), n_components=25, n_neighbors=30)
+    assert "Coordinates 21 to 25: a page shows the first 20." in read(many).text
+    assert "What 1 id says beyond 500 characters." in read(result, ids=["x" * 501] + ["a"] * 59).text
+    assert "beyond 500" not in read(result, ids=["x" * 500] * 60).text
+
+
+def test_gathered_columns_are_labels_then_features_then_a_note(result):
+    X = np.arange(180.0).reshape(60, 3)
+    found = details_of(result, X=X, features=X, feature_names=["a", "b", "b"], labels={"a": ["u"] * 60}, ids=range(60))
+    assert list(found.columns) == ["a", "a 2", "b", "b 2"]
+    assert found.columns["b 2"].tolist() == X[:, 2].tolist()
+    assert (found.color, found.ids[3], found.X is X, len(found.scree) > 2) == (None, "3", True, True)
+    wide = np.zeros((60, 100))
+    wide[:, 98] = np.arange(60)
+    assert len(details_of(result, features=wide).columns) == 100
+    for features, why in ((np.hstack([wide, wide]), "a page has at most 100"), (csr_array(wide), "they are sparse")):
+        found = details_of(result, features=features, color="x99", left_out=["More."])
+        assert found.columns["x99"].tolist() == list(range(60))
+        assert list(found.left_out) == ["More.", f"The {features.shape[1]} features as columns: {why}."]
+        assert f"features as columns: {why}." in Reader(report_page(result, found)).text
+    pixels = details_of(result, features=np.zeros((60, 16)), images=np.zeros((60, 4, 4)))
+    assert (list(pixels.columns), "pixels of the images" in pixels.left_out[0]) == ([], True)
+    with pytest.raises(InputError, match=r"got 'age'. There are: 'x1', 'x2', 'x3'."):
+        details_of(result, features=X, color="age")
 
 
 def test_thumbnails_are_on_one_sheet():
@@ -320,6 +365,27 @@ def test_thumbnails_are_on_one_sheet():
     assert thumbnail_size(10, 8, 8) == (8, 8)
     colored = thumbnail_sheet((255 * np.ones((200, 50, 50, 3))).astype(np.uint8), np.arange(200))
     assert colored.kind == "image/jpeg"
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(1, 0), (16, 0), (255.0, 0), (0.5, -0.25)], ids=["unit", "digits", "bytes", "negative"]
+)
+def test_images_are_shown_in_their_own_range_where_it_goes_beyond_one(scale, shift):
+    images = scale * (np.arange(32.0).reshape(2, 4, 4) / 31) + shift
+    low = min(0, shift)
+    expected = 255 * (images - low) / (1 if scale == 1 else images.max() - low)
+    np.testing.assert_allclose(pixels_of(thumbnail_sheet(images, np.arange(2))), np.hstack(expected), atol=0.51)
+
+
+def test_bytes_and_empty_images_are_shown_as_they_are():
+    images = np.full((2, 4, 4), 16, dtype=np.uint8)
+    np.testing.assert_array_equal(pixels_of(thumbnail_sheet(images, np.arange(2))), 16)
+    np.testing.assert_array_equal(pixels_of(thumbnail_sheet(np.full((2, 4, 4), np.nan), np.arange(2))), 0)
+
+
+def pixels_of(sheet):
+    image = pytest.importorskip("PIL.Image")
+    return np.asarray(image.open(io.BytesIO(sheet.content)))
 
 
 def test_thumbnails_need_pillow(monkeypatch):
@@ -335,6 +401,11 @@ def test_thumbnails_need_pillow(monkeypatch):
     [
         ({"ids": ["a"]}, "ids must have one value for each of 60 samples, got 1. Pass matching rows."),
         ({"columns": {"a": np.zeros(3)}}, r"columns\['a'\] must have one value for each of 60 samples, got 3."),
+        ({"rows": np.arange(3)}, "rows must have one value for each of 60 samples, got 3."),
+        (
+            {"columns": {"a": np.zeros((60, 3))}},
+            r"columns\['a'\] must be one-dimensional, got the shape \(60, 3\). Pass one value for each sample.",
+        ),
         ({"images": np.zeros((60, 4))}, r"images must be \(n, height, width\) or .*, got \(60, 4\). Reshape them."),
         ({"X": np.zeros((3, 3))}, "X must have a row for each of 60 samples, got 3. Pass what was embedded."),
         (

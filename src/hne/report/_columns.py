@@ -41,7 +41,7 @@ class Points:
 
 def page_columns(result: Embedding, details: Details, rows: IndexArray) -> Points:
     """Columns of the page for these rows of the embedding."""
-    columns, left_out = list(_own_columns(result, rows)), []
+    columns, left_out = list(_own_columns(result, rows)), [*details.left_out, *_cut(result, details, rows)]
     names = list(details.columns)
     if details.color is not None:
         names.sort(key=lambda name: name != details.color)
@@ -81,6 +81,16 @@ def _own_columns(result: Embedding, rows: IndexArray) -> Iterator[Column]:
     yield Column("reconstruction error", _numbers(result.reconstruction_errors[rows]), "embedding")
 
 
+def _cut(result: Embedding, details: Details, rows: IndexArray) -> Iterator[str]:
+    """What is said of coordinates that are too many and ids that are too long."""
+    d = result.Y.shape[1]
+    if d > MAX_COORDINATES:
+        yield f"Coordinates {MAX_COORDINATES + 1} to {d}: a page shows the first {MAX_COORDINATES}."
+    n_long = 0 if details.ids is None else sum(len(str(details.ids[row])) > MAX_ID for row in rows.tolist())
+    if n_long:
+        yield f"What {n_long} {'id says' if n_long == 1 else 'ids say'} beyond {MAX_ID} characters."
+
+
 def encoded(name: str, values: NDArray[Any]) -> Column | None:
     """A column of data as numbers, or as categories, the most frequent first; None for too many of them.
 
@@ -113,6 +123,11 @@ def point_ids(details: Details, rows: IndexArray) -> list[str] | None:
     if details.ids is None:
         return None
     return [shortened(str(details.ids[row]), MAX_ID) for row in rows.tolist()]
+
+
+def row_numbers(details: Details, rows: IndexArray) -> IndexArray:
+    """Numbers, from 1, that these rows of the embedding have in what was read."""
+    return rows + 1 if details.rows is None else np.asarray(details.rows)[rows].astype(np.intp)
 
 
 def shortened(text: str, length: int) -> str:

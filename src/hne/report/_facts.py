@@ -102,8 +102,9 @@ def _parameter(name: str, value: Any, default: Any) -> Parameter:
 
 
 def warnings_of(result: Embedding, details: Details) -> list[str]:
-    """Warnings of the embedding, and notices about the data."""
-    return [f"{message[:1].upper()}{message[1:]}" for _, message in notices(result)] + list(details.warnings)
+    """Warnings of the embedding, in the caller's words where there are some, and notices about the data."""
+    own = [message for _, message in notices(result)] if details.notices is None else details.notices
+    return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
 
 
 def versions() -> list[tuple[str, str]]:

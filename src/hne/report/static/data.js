@@ -21,16 +21,17 @@ function arrayOf(id, kind) {
 }
 
 const columns = meta.columns.map((column) => ({ ...column, values: arrayOf(column.block, column.kind) }));
-const rows = meta.rows ? arrayOf("rows", "i4") : null;
+const rows = meta.rows ? arrayOf("rows", "f8") : null;
 const neighbors = meta.neighbors ? arrayOf("neighbors", "i4") : null;
-columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i) + 1) });
+columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i)) });
 
+// The number of a sample's row in what was read, from 1.
 function rowOf(i) {
-  return rows ? rows[i] : i;
+  return rows ? rows[i] : i + 1;
 }
 
 function idOf(i) {
-  return meta.ids ? meta.ids[i] : String(rowOf(i) + 1);
+  return meta.ids ? meta.ids[i] : String(rowOf(i));
 }
 
 function isMissing(column, i) {
