@@ -18,7 +18,8 @@ from hne import embed
 from hne._notices import notices
 from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
 from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
-from hne.report._columns import encoded, page_columns, thinned
+from hne.report._columns import page_columns, thinned
+from hne.report._encoded import color_rank, encoded, most_frequent, natural_order
 from hne.report._scree import gap_in_words, scree_svg
 from hne.report._sections import measures_section
 from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
@@ -258,13 +259,13 @@ def test_the_scree_shows_what_is_used_and_the_gap(result):
     assert page.count("scree-next") >= 3
 
 
-def test_columns_are_numbers_or_categories_by_frequency():
+def test_columns_are_numbers_or_categories_in_natural_order():
     large = encoded("big", np.array([2**40, 2**40 + 1]))
     assert large.values.dtype == np.float64
     assert encoded("tiny", np.array([1e-300, 1.0])).values.dtype == np.float64
     assert encoded("small", np.array([1, 2])).values.dtype == np.float32
     flags = encoded("flag", np.array([True, False, True]))
-    assert (flags.categories, flags.values.tolist()) == (("True", "False"), [0, 1, 0])
+    assert (flags.categories, flags.values.tolist()) == (("False", "True"), [1, 0, 1])
     many = encoded("many", np.array([str(i) for i in range(300)]))
     assert many.values.dtype == np.uint16
     missing = encoded("missing", np.array([np.nan, "", None, "x"], dtype=object))
@@ -274,7 +275,54 @@ def test_columns_are_numbers_or_categories_by_frequency():
     np.testing.assert_array_equal(mixed.values, np.array([1, np.nan, 2.5], dtype=np.float32))
     pandas = pytest.importorskip("pandas")
     assert encoded("pandas", pandas.array(["a", None], dtype="string").to_numpy()).values.tolist() == [0, 1]
-    assert encoded("dates", np.array(["2020-01-02"], dtype="M8[D]")).categories == ("2020-01-02",)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "U", object])
+def test_dates_are_days_on_a_scale(kind):
+    column = encoded("day", np.array(["1970-01-11", "1969-12-31"], dtype=kind))
+    assert (column.is_time, column.categories, column.values.tolist()) == (True, None, [10.0, -1.0])
+
+
+def test_what_only_looks_like_dates_stays_text():
+    assert encoded("d", np.array(["2024-02-30", "2024-01-01"])).categories == ("2024-01-01", "2024-02-30")
+    assert encoded("d", np.array(["2024-01-01T10:00+02:00"])).categories == ("2024-01-01T10:00+02:00",)
+    some = encoded("d", np.array(["1970-01-02", None, ""], dtype=object))
+    np.testing.assert_array_equal(some.values, [1, np.nan, np.nan])
+    assert np.isnan(encoded("d", np.array(["NaT", "1970-01-02"], dtype="M8[s]")).values[0])
+
+
+def test_a_class_keeps_its_place_when_rows_are_dropped():
+    values = np.array(["2", "10", "1", "10", "10", "2"])
+    assert encoded("class", values).categories == encoded("class", values[:3]).categories == ("1", "2", "10")
+    assert natural_order(["b", "B", "a1x", "a"]) == ["a", "a1x", "B", "b"]
+    assert natural_order(["1" * 5000, "1" * 4999, "x"])[-1] == "x"
+    letters = encoded("letter", np.array(list("abcdefghijkl" + "lkcdefghij")))
+    assert [letters.categories[code] for code in most_frequent(letters, 10)] == list("cdefghijkl")
+
+
+def test_the_first_color_is_never_a_name_of_each_sample(result):
+    names, many = np.array([f"n{i}" for i in range(60)]), np.array([f"m{i % 30}" for i in range(60)])
+    few, number = np.array(["a", "b"] * 30), np.arange(60.0)
+    constant, empty = np.ones(60), np.full(60, np.nan)
+
+    def first(**columns):
+        page = read(result, columns=columns).meta()
+        return page["columns"][page["color"]]["name"]
+
+    assert first(names=names, constant=constant, many=many, few=few) == "few"
+    assert first(names=names, many=many, number=number, few=few) == "number"
+    assert first(names=names, empty=empty, many=many) == "many"
+    assert first(names=names, constant=constant) == "reconstruction error"
+    assert color_rank(encoded("names", names[:40])) is None
+    fragment = notebook_html(result, Details(columns={"names": names, "few": few}))
+    assert "colored by few" in fragment
+
+
+def test_the_top_tells_trust_in_plain_words(result):
+    top = read(result).text.split("In numbers")[1].split("How far it can be trusted")[0]
+    assert "of what is drawn close together, how much is close in the data (chance gives 50%)" in top
+    assert "rebuil" not in top
+    assert f"{measures(result)[0].value:.0%}" in top
 
 
 def test_whole_numbers_are_kept_to_the_last_digit_whatever_they_came_as():

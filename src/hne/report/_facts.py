@@ -13,8 +13,8 @@ from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._types import Embedding, IndexArray, NeighborGraph, Settings
-from hne.report._columns import shortened
 from hne.report._details import Details
+from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 VARIANT_NAMES = {"ihne": "IHNE", "rhne": "RHNE", "bhne": "BHNE"}

@@ -142,6 +142,7 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
                 "block": f"column-{number}",
             }
             | ({"categories": column.categories} if column.categories is not None else {})
+            | ({"time": True} if column.is_time else {})
             for number, column in enumerate(points.columns)
         ],
         "color": -1 if points.color is None else points.color,
