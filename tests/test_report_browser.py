@@ -273,6 +273,15 @@ def test_axes_to_one_scale_unless_they_are_columns(roll_page):
     assert roll_page.state()["hovered"] == 3
 
 
+def test_names_of_axes_have_paper_behind_them(roll_page):
+    script = """() => { const { width, height } = document.getElementById("over");
+      const context = document.getElementById("over").getContext("2d");
+      const { data } = context.getImageData(width - 90, height - 40, 84, 18);
+      return data.filter((value, at) => at % 4 === 3 && value > 200).length / (data.length / 4); }"""
+    roll_page.state()
+    assert roll_page.page.evaluate(script) > 0.8
+
+
 def test_samples_are_found_by_name_and_the_worst_lead_to_their_points(roll_page):
     page = roll_page.page
     page.locator("#find").fill("tree-39")

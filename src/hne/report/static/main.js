@@ -157,6 +157,7 @@ function resize() {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   if (width === view.width && height === view.height && ratio === view.ratio) return;
   Object.assign(view, { width, height, ratio });
+  hideCard(); // its place is another now
   raster.resize(Math.round(width * ratio), Math.round(height * ratio));
   if (view.xs && view.equal) fitPlot();
   else changeAxes();

@@ -81,6 +81,7 @@ function showFound() {
   const counted = found.length === FOUND ? `The first ${FOUND}:` : `${found.length} found`;
   byId("found-count").textContent = text.trim() ? counted : "";
   listFound(byId("found"), found, on);
+  if (found.length) reveal(byId("find-panel"));
   return found;
 }
 
