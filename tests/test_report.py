@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import re
 import sys
@@ -16,8 +17,9 @@ from scipy.spatial.distance import cdist
 from hne import embed
 from hne._notices import notices
 from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
-from hne.report import Details, measures, notebook_html, report_page, write_report
-from hne.report._columns import encoded, page_columns, thinned
+from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
+from hne.report._columns import page_columns, thinned
+from hne.report._encoded import color_rank, encoded, most_frequent, natural_order
 from hne.report._scree import gap_in_words, scree_svg
 from hne.report._sections import measures_section
 from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
@@ -257,13 +259,13 @@ def test_the_scree_shows_what_is_used_and_the_gap(result):
     assert page.count("scree-next") >= 3
 
 
-def test_columns_are_numbers_or_categories_by_frequency():
+def test_columns_are_numbers_or_categories_in_natural_order():
     large = encoded("big", np.array([2**40, 2**40 + 1]))
     assert large.values.dtype == np.float64
     assert encoded("tiny", np.array([1e-300, 1.0])).values.dtype == np.float64
     assert encoded("small", np.array([1, 2])).values.dtype == np.float32
     flags = encoded("flag", np.array([True, False, True]))
-    assert (flags.categories, flags.values.tolist()) == (("True", "False"), [0, 1, 0])
+    assert (flags.categories, flags.values.tolist()) == (("False", "True"), [1, 0, 1])
     many = encoded("many", np.array([str(i) for i in range(300)]))
     assert many.values.dtype == np.uint16
     missing = encoded("missing", np.array([np.nan, "", None, "x"], dtype=object))
@@ -273,7 +275,63 @@ def test_columns_are_numbers_or_categories_by_frequency():
     np.testing.assert_array_equal(mixed.values, np.array([1, np.nan, 2.5], dtype=np.float32))
     pandas = pytest.importorskip("pandas")
     assert encoded("pandas", pandas.array(["a", None], dtype="string").to_numpy()).values.tolist() == [0, 1]
-    assert encoded("dates", np.array(["2020-01-02"], dtype="M8[D]")).categories == ("2020-01-02",)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "U", object])
+def test_dates_are_days_on_a_scale(kind):
+    column = encoded("day", np.array(["1970-01-11", "1969-12-31"], dtype=kind))
+    assert (column.is_time, column.categories, column.values.tolist()) == (True, None, [10.0, -1.0])
+
+
+def test_what_only_looks_like_dates_stays_text():
+    assert encoded("d", np.array(["2024-02-30", "2024-01-01"])).categories == ("2024-01-01", "2024-02-30")
+    assert encoded("d", np.array(["2024-01-01T10:00+02:00"])).categories == ("2024-01-01T10:00+02:00",)
+    some = encoded("d", np.array(["1970-01-02", None, ""], dtype=object))
+    np.testing.assert_array_equal(some.values, [1, np.nan, np.nan])
+    assert np.isnan(encoded("d", np.array(["NaT", "1970-01-02"], dtype="M8[s]")).values[0])
+
+
+def test_a_class_keeps_its_place_when_rows_are_dropped():
+    values = np.array(["2", "10", "1", "10", "10", "2"])
+    assert encoded("class", values).categories == encoded("class", values[:3]).categories == ("1", "2", "10")
+    assert natural_order(["b", "B", "a1x", "a"]) == ["a", "a1x", "B", "b"]
+    assert natural_order(["1" * 5000, "1" * 4999, "x"])[-1] == "x"
+    letters = encoded("letter", np.array(list("abcdefghijkl" + "lkcdefghij")))
+    assert [letters.categories[code] for code in most_frequent(letters, 10)] == list("cdefghijkl")
+
+
+def test_the_first_color_is_never_a_name_of_each_sample(result):
+    names, many = np.array([f"n{i}" for i in range(60)]), np.array([f"m{i % 30}" for i in range(60)])
+    few, number = np.array(["a", "b"] * 30), np.arange(60.0)
+    constant, empty = np.ones(60), np.full(60, np.nan)
+
+    def first(**columns):
+        page = read(result, columns=columns).meta()
+        return page["columns"][page["color"]]["name"]
+
+    assert first(names=names, constant=constant, many=many, few=few) == "few"
+    assert first(names=names, many=many, number=number, few=few) == "number"
+    assert first(names=names, empty=empty, many=many) == "many"
+    assert first(names=names, constant=constant) == "reconstruction error"
+    assert color_rank(encoded("names", names[:40])) is None
+    fragment = notebook_html(result, Details(columns={"names": names, "few": few}))
+    assert "colored by few" in fragment
+
+
+def test_the_top_tells_trust_in_plain_words(result):
+    top = read(result).text.split("In numbers")[1].split("How far it can be trusted")[0]
+    assert "of what is drawn close together, how much is close in the data (chance gives 50%)" in top
+    assert "rebuil" not in top
+    assert f"{measures(result)[0].value:.0%}" in top
+
+
+def test_whole_numbers_are_kept_to_the_last_digit_whatever_they_came_as():
+    days = [20240101, 20240102, np.nan]
+    for values in (np.array(days), np.array(days, dtype=object), np.array(days[:2])):
+        found = encoded("day", values).values
+        assert found.dtype == np.float64
+        assert found[:2].tolist() == days[:2]
+    assert encoded("small", np.array([2.0**24, 0.5])).values.dtype == np.float32
 
 
 def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
@@ -293,7 +351,7 @@ def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
 def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch):
     monkeypatch.setattr("hne.report._page.MAX_POINTS", 30)
     page = read(result, ids=[f"s{i}" for i in range(60)])
-    rows = page.array("rows", "i4")
+    rows = page.array("rows", "f8").astype(int) - 1
     assert len(rows) == page.meta()["n"] <= 30
     assert page.meta()["ids"] == [f"s{row}" for row in rows]
     worst = np.argsort(-result.reconstruction_errors)[:20]
@@ -301,6 +359,50 @@ def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch)
     np.testing.assert_array_equal(rows[points], worst)
     assert "of 60 samples, drawn at random" in page.text
     np.testing.assert_array_equal(thinned(5, 5, []), np.arange(5))
+
+
+def test_samples_are_numbered_as_in_the_file_after_rows_were_left_out(result):
+    numbers = np.arange(60) * 3 + 5
+    page = read(result, rows=numbers)
+    np.testing.assert_array_equal(page.array("rows", "f8"), numbers)
+    worst = np.argsort(-result.reconstruction_errors)[0]
+    assert f"few samples. {numbers[worst]} {result.reconstruction_errors[worst]:.3g}" in page.text
+    assert "rows" not in read(result).blocks
+
+
+def test_warnings_are_in_the_words_of_whoever_made_the_page(in_pieces):
+    assert "See piece_labels_" in read(in_pieces).text
+    page = read(in_pieces, notices=["two pieces: pass --pieces join"], warnings=["A notice."])
+    assert "Two pieces: pass --pieces join A notice." in page.text
+    assert "piece_labels_" not in page.text
+    assert "worth knowing" not in read(in_pieces, notices=[]).text
+
+
+def test_long_ids_and_many_coordinates_are_cut_and_said(result):
+    many = embed(np.random.default_rng(0).normal(size=(80, 30)), n_components=25, n_neighbors=30)
+    assert "Coordinates 21 to 25: a page shows the first 20." in read(many).text
+    assert "What 1 id says beyond 500 characters." in read(result, ids=["x" * 501] + ["a"] * 59).text
+    assert "beyond 500" not in read(result, ids=["x" * 500] * 60).text
+
+
+def test_gathered_columns_are_labels_then_features_then_a_note(result):
+    X = np.arange(180.0).reshape(60, 3)
+    found = details_of(result, X=X, features=X, feature_names=["a", "b", "b"], labels={"a": ["u"] * 60}, ids=range(60))
+    assert list(found.columns) == ["a", "a 2", "b", "b 2"]
+    assert found.columns["b 2"].tolist() == X[:, 2].tolist()
+    assert (found.color, found.ids[3], found.X is X, len(found.scree) > 2) == (None, "3", True, True)
+    wide = np.zeros((60, 100))
+    wide[:, 98] = np.arange(60)
+    assert len(details_of(result, features=wide).columns) == 100
+    for features, why in ((np.hstack([wide, wide]), "a page has at most 100"), (csr_array(wide), "they are sparse")):
+        found = details_of(result, features=features, color="x99", left_out=["More."])
+        assert found.columns["x99"].tolist() == list(range(60))
+        assert list(found.left_out) == ["More.", f"The {features.shape[1]} features as columns: {why}."]
+        assert f"features as columns: {why}." in Reader(report_page(result, found)).text
+    pixels = details_of(result, features=np.zeros((60, 16)), images=np.zeros((60, 4, 4)))
+    assert (list(pixels.columns), "pixels of the images" in pixels.left_out[0]) == ([], True)
+    with pytest.raises(InputError, match=r"got 'age'. There are: 'x1', 'x2', 'x3'."):
+        details_of(result, features=X, color="age")
 
 
 def test_thumbnails_are_on_one_sheet():
@@ -311,6 +413,27 @@ def test_thumbnails_are_on_one_sheet():
     assert thumbnail_size(10, 8, 8) == (8, 8)
     colored = thumbnail_sheet((255 * np.ones((200, 50, 50, 3))).astype(np.uint8), np.arange(200))
     assert colored.kind == "image/jpeg"
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(1, 0), (16, 0), (255.0, 0), (0.5, -0.25)], ids=["unit", "digits", "bytes", "negative"]
+)
+def test_images_are_shown_in_their_own_range_where_it_goes_beyond_one(scale, shift):
+    images = scale * (np.arange(32.0).reshape(2, 4, 4) / 31) + shift
+    low = min(0, shift)
+    expected = 255 * (images - low) / (1 if scale == 1 else images.max() - low)
+    np.testing.assert_allclose(pixels_of(thumbnail_sheet(images, np.arange(2))), np.hstack(expected), atol=0.51)
+
+
+def test_bytes_and_empty_images_are_shown_as_they_are():
+    images = np.full((2, 4, 4), 16, dtype=np.uint8)
+    np.testing.assert_array_equal(pixels_of(thumbnail_sheet(images, np.arange(2))), 16)
+    np.testing.assert_array_equal(pixels_of(thumbnail_sheet(np.full((2, 4, 4), np.nan), np.arange(2))), 0)
+
+
+def pixels_of(sheet):
+    image = pytest.importorskip("PIL.Image")
+    return np.asarray(image.open(io.BytesIO(sheet.content)))
 
 
 def test_thumbnails_need_pillow(monkeypatch):
@@ -326,6 +449,11 @@ def test_thumbnails_need_pillow(monkeypatch):
     [
         ({"ids": ["a"]}, "ids must have one value for each of 60 samples, got 1. Pass matching rows."),
         ({"columns": {"a": np.zeros(3)}}, r"columns\['a'\] must have one value for each of 60 samples, got 3."),
+        ({"rows": np.arange(3)}, "rows must have one value for each of 60 samples, got 3."),
+        (
+            {"columns": {"a": np.zeros((60, 3))}},
+            r"columns\['a'\] must be one-dimensional, got the shape \(60, 3\). Pass one value for each sample.",
+        ),
         ({"images": np.zeros((60, 4))}, r"images must be \(n, height, width\) or .*, got \(60, 4\). Reshape them."),
         ({"X": np.zeros((3, 3))}, "X must have a row for each of 60 samples, got 3. Pass what was embedded."),
         (

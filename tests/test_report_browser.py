@@ -204,6 +204,35 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
     roll_page.requests[:] = [url for url in roll_page.requests if not url.startswith("blob:")]
 
 
+def downloaded(watched):
+    """All samples selected and downloaded: lines of a table, cell by cell."""
+    page = watched.page
+    page.locator("#mode-box").click()
+    box = page.locator("#plot").bounding_box()
+    right, bottom = box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
+    watched.drag([(box["x"] + 4, box["y"] + 4), (right, bottom)])
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("blob:")]
+    return [line.split(",") for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return embed(np.random.default_rng(7).normal(size=(60, 3)))
+
+
+def test_numbers_are_downloaded_as_they_were_read(browser, folder, small):
+    columns = {"weight": np.full(60, 8.9648), "key": np.full(60, 12345678.0), "day": np.full(60, 20240101.0)}
+    write_report(folder / "digits.html", small, Details(columns=columns))
+    with Watched(browser, folder / "digits.html") as watched:
+        watched.page.mouse.move(*watched.pixel(0))
+        assert "20240101" in watched.words("#card")
+        lines = downloaded(watched)
+        assert len(lines) == 61
+        assert lines[1][4:7] == ["8.9648", "12345678", "20240101"]
+
+
 def test_wheel_zooms_about_the_pointer_drag_moves_and_buttons_reset(roll_page):
     page = roll_page.page
     before = roll_page.pixel(40)
@@ -244,6 +273,15 @@ def test_axes_to_one_scale_unless_they_are_columns(roll_page):
     assert roll_page.state()["hovered"] == 3
 
 
+def test_names_of_axes_have_paper_behind_them(roll_page):
+    script = """() => { const { width, height } = document.getElementById("over");
+      const context = document.getElementById("over").getContext("2d");
+      const { data } = context.getImageData(width - 90, height - 40, 84, 18);
+      return data.filter((value, at) => at % 4 === 3 && value > 200).length / (data.length / 4); }"""
+    roll_page.state()
+    assert roll_page.page.evaluate(script) > 0.8
+
+
 def test_samples_are_found_by_name_and_the_worst_lead_to_their_points(roll_page):
     page = roll_page.page
     page.locator("#find").fill("tree-39")
@@ -255,6 +293,118 @@ def test_samples_are_found_by_name_and_the_worst_lead_to_their_points(roll_page)
     worst.nth(3).click()
     assert roll_page.state()["pinned"] == int(worst.nth(3).get_attribute("data-worst"))
     assert page.evaluate("document.activeElement.id") == "plot"
+
+
+def test_samples_are_found_by_what_columns_say_and_enter_pins_the_first(browser, folder, small):
+    names = np.array([f"tea {i}" if i % 2 else None for i in range(60)], dtype=object)
+    days = np.array([f"2024-01-{1 + i % 28:02}" for i in range(60)])
+    details = Details(columns={"brand": names, "day": days}, ids=[f"s{i}" for i in range(60)])
+    write_report(folder / "tea.html", small, details)
+    with Watched(browser, folder / "tea.html") as watched:
+        find = watched.page.locator("#find")
+        find.fill("Tea 17")
+        find.press("Enter")
+        assert watched.state()["pinned"] == 17
+        assert watched.page.locator("#found button").all_inner_texts() == ["s17 brand: tea 17"]
+        find.fill("2024-01-28")
+        find.press("Enter")
+        assert watched.state()["pinned"] == 27
+        assert watched.page.locator("#found button").all_inner_texts() == ["s27 day: 2024-01-28", "s55 day: 2024-01-28"]
+        find.fill("s5")
+        find.press("Enter")
+        assert watched.state()["pinned"] == 5
+        find.fill("nothing")
+        find.press("Enter")
+        assert watched.state()["pinned"] == 5
+        assert watched.words("#found-count") == "0 found"
+
+
+def test_rows_have_the_numbers_of_the_file_everywhere(browser, folder, small):
+    numbers = np.arange(60) + 101
+    write_report(folder / "rows.html", small, Details(rows=numbers))
+    with Watched(browser, folder / "rows.html") as watched:
+        watched.page.mouse.move(*watched.pixel(7))
+        assert "sample 108" in watched.words("#card")
+        watched.page.locator("#find").fill("160")
+        watched.page.locator("#find").press("Enter")
+        assert watched.state()["pinned"] == 59
+        lines = downloaded(watched)
+        assert [line[0] for line in lines] == ["sample", *map(str, numbers)]
+        assert [line[-1] for line in lines] == ["row", *map(str, numbers)]
+
+
+def test_legends_are_in_natural_order_and_the_rarest_are_others(browser, folder, small):
+    numbers = np.array([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1] + [1, 12, 3, 4, 5, 6, 7, 8, 9, 10] * 4 + [12] * 8)
+    columns = {"text": numbers.astype(str), "number": numbers % 5, "all": numbers}
+    write_report(folder / "legend.html", small, Details(columns=columns, color="text"))
+    with Watched(browser, folder / "legend.html") as watched:
+
+        def names():
+            return [text.split("\n")[0] for text in watched.page.locator("#legend .entry").all_inner_texts()]
+
+        assert names() == ["1", "3", "4", "5", "6", "7", "8", "9", "10", "12", "other (2 more)"]
+        watched.page.locator("#legend .entry", has_text="other").dblclick()
+        assert watched.state()["shown"] == 2
+        watched.page.select_option("#color", label="number")
+        assert names() == ["0", "1", "2", "3", "4"]
+
+
+def test_dates_are_colored_on_a_scale_and_downloaded_as_dates(browser, folder, small):
+    days = np.array(["2024-03-24"] * 20 + ["2024-03-25 06:30"] * 20 + ["2024-12-31"] * 20)
+    write_report(folder / "days.html", small, Details(columns={"day": days}))
+    with Watched(browser, folder / "days.html") as watched:
+        assert watched.words("#legend .ends").split("\n") == ["2024-03-24", "2024-12-31"]
+        watched.page.select_option("#y-axis", label="day")
+        watched.page.mouse.move(*watched.pixel(25))
+        assert "2024-03-25 06:30" in watched.words("#card")
+        assert {line[4] for line in downloaded(watched)[1:]} == set(days)
+
+
+def test_a_tap_shows_the_card_at_the_point_until_it_is_closed(browser, folder, small):
+    rng = np.random.default_rng(0)
+    details = Details(images=rng.random((60, 8, 8)), columns={f"c{i}": rng.random(60) for i in range(12)})
+    write_report(folder / "tap.html", small, details)
+    size = {"viewport": {"width": 420, "height": 800}, "has_touch": True, "is_mobile": True}
+    with Watched(browser, folder / "tap.html", **size) as watched:
+        page, plot = watched.page, watched.page.locator("#plot").bounding_box()
+        page.touchscreen.tap(*watched.pixel(8))
+        assert watched.state()["pinned"] == 8
+        card = page.locator("#card").bounding_box()
+        assert plot["x"] <= card["x"] <= card["x"] + card["width"] <= plot["x"] + plot["width"]
+        assert plot["y"] <= card["y"] <= card["y"] + card["height"] <= plot["y"] + plot["height"]
+        assert page.locator("#card canvas").count() == 1
+        assert "sample 9" in watched.words("#card")
+        page.touchscreen.tap(card["x"] + 20, card["y"] + card["height"] - 12)
+        assert watched.state()["pinned"] == 8
+        page.locator("#card-close").tap()
+        assert watched.state()["pinned"] == -1
+        assert not page.locator("#card").is_visible()
+        page.touchscreen.tap(*watched.pixel(8))
+        page.locator("#zoom-in").tap()
+        assert not page.locator("#card").is_visible()
+        page.locator("button[data-worst]").nth(2).tap()
+        worst = int(page.locator("button[data-worst]").nth(2).get_attribute("data-worst"))
+        assert f"sample {worst + 1}" in watched.words("#card")
+
+
+def test_pinned_details_come_into_view_beside_the_controls(browser, folder, small):
+    columns = {"kind": np.array([f"kind {i % 11}" for i in range(60)])}
+    columns |= {f"c{i}": np.arange(60.0) + i for i in range(12)}
+    write_report(folder / "panels.html", small, Details(columns=columns))
+    inside = """(id) => { const box = document.getElementById(id).getBoundingClientRect();
+      const seen = document.elementFromPoint(box.left + box.width / 2, box.bottom - 4);
+      return box.top >= 0 && box.bottom <= innerHeight && document.getElementById(id).contains(seen); }"""
+    with Watched(browser, folder / "panels.html") as watched:
+        page = watched.page
+        panels = "document.getElementById('panels')"
+        assert page.evaluate(f"{panels}.scrollHeight > {panels}.clientHeight")
+        assert page.evaluate(f"{panels}.offsetWidth - {panels}.clientWidth") >= 8  # the bar is seen
+        page.locator("button[data-worst]").first.click()
+        for seen in ("pinned", "color", "x-axis", "plot"):
+            assert page.evaluate(inside, seen), seen
+        downloaded(watched)
+        for seen in ("selection-count", "color"):
+            assert page.evaluate(inside, seen), seen
 
 
 def test_all_of_it_by_keys_alone(roll_page):

@@ -1,5 +1,7 @@
 """Models that show themselves: `report` from Python, and the cell of a notebook."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,6 +46,26 @@ def test_colors_are_values_or_the_name_of_a_column(model, roll, page):
         model.report(page, color="age")
     with pytest.raises(InputError, match=r"columns\['color'\] must have one value for each of 400 samples, got 3"):
         model.report(page, color=[1, 2, 3])
+
+
+def test_given_colors_win_over_a_column_of_that_name(model, page):
+    model.report(page, columns={"color": ["red"] * 400}, color=np.arange(400))
+    assert shown(page)["columns"][shown(page)["color"]]["name"] == "color 2"
+    assert [column["name"] for column in shown(page)["columns"]][3:] == ["color 2", "color"]
+    with pytest.raises(InputError, match=r"columns\['color'\] must be one-dimensional, got the shape \(400, 3\)"):
+        model.report(page, color=np.zeros((400, 3)))
+
+
+def shown(page):
+    text = page.read_text(encoding="utf-8")
+    return json.loads(text.split('id="meta">')[1].split("</script>")[0])
+
+
+def test_a_path_may_start_at_home(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    model.report("~/x.html")
+    assert (tmp_path / "x.html").exists()
 
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,6 @@ from hne._types import Embedding, FloatArray
 from hne.exceptions import InputTypeError
 
 __all__ = ["ReportedMixin"]
-
-# Features that a report shows where nobody says which.
-SHOWN_FEATURES = 50
 
 
 class ReportedMixin:
@@ -44,15 +40,16 @@ class ReportedMixin:
         Parameters
         ----------
         path : str or path
-            Where to, best with the ending .html; what was there before is replaced.
+            Where to, best with the ending .html; what was there before is replaced, and `~` is the home folder.
         color : str or array-like of shape (n_samples,), default=None
             What to color by at first: the name of a column, or values of its own, numbers or text.
         ids : sequence of shape (n_samples,), default=None
             Names of the samples; None counts rows from 1.
         columns : mapping or data frame, default=None
-            Columns of numbers or text to color by and to read off samples, by name. None takes the features, up to 50.
+            Columns of numbers or text to color by and to read off samples, by name. None takes the features, where
+            they are dense and up to 100.
         images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-            Pictures of the samples, from 0 (black) to 1.
+            Pictures of the samples: from 0 (black) to 1, to 255 where they are uint8, else to the brightest pixel.
         title : str, default=None
             The headline.
 
@@ -67,24 +64,23 @@ class ReportedMixin:
         >>> "<title>A roll" in page.read_text(encoding="utf-8")
         True
         """
-        from hne._scree import scree  # noqa: PLC0415, nobody who only fits needs them
-        from hne.report import Details, write_report  # noqa: PLC0415
+        from hne.report import details_of, write_report  # noqa: PLC0415, nobody who only fits needs them
 
         check_is_fitted(self)
-        shown = self._feature_columns() if columns is None else _named(columns)
-        if color is not None and not isinstance(color, str):
-            shown, color = {"color": np.asarray(color), **shown}, "color"
-        details = Details(
-            title=title or type(self).__name__,
-            ids=None if ids is None else [str(one) for one in ids],
-            columns=shown,
+        X = self._samples()
+        details = details_of(
+            self._fitted,
+            X=X,
+            features=X if columns is None else None,
+            feature_names=getattr(self, "feature_names_in_", None),
+            labels=None if columns is None else _named(columns),
+            ids=ids,
             color=color,
-            images=None if images is None else np.asarray(images),
-            X=self._samples(),
+            images=images,
+            title=title or type(self).__name__,
             timings=getattr(self, "timings_", {}),
-            scree=scree(self._fitted).values.tolist(),
         )
-        write_report(Path(path), self._fitted, details)
+        write_report(path, self._fitted, details)
 
     def _samples(self) -> FloatArray | None:
         """The samples of the fit in their own units, None where they are not dense coordinates."""
@@ -93,14 +89,6 @@ class ReportedMixin:
             return None
         samples: FloatArray = self._fitted.units.undo(core.X)[place]
         return samples
-
-    def _feature_columns(self) -> dict[str, NDArray[Any]]:
-        """The features by name, as many as a reader can choose from."""
-        X = self._samples()
-        if X is None or X.shape[1] > SHOWN_FEATURES:
-            return {}
-        names = getattr(self, "feature_names_in_", [f"x{number}" for number in range(1, X.shape[1] + 1)])
-        return {str(name): X[:, column] for column, name in enumerate(names)}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """What a notebook shows: scikit-learn's box of parameters, and of a fitted model the embedding below it."""

@@ -13,8 +13,8 @@ from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._types import Embedding, IndexArray, NeighborGraph, Settings
-from hne.report._columns import shortened
 from hne.report._details import Details
+from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 VARIANT_NAMES = {"ihne": "IHNE", "rhne": "RHNE", "bhne": "BHNE"}
@@ -102,8 +102,9 @@ def _parameter(name: str, value: Any, default: Any) -> Parameter:
 
 
 def warnings_of(result: Embedding, details: Details) -> list[str]:
-    """Warnings of the embedding, and notices about the data."""
-    return [f"{message[:1].upper()}{message[1:]}" for _, message in notices(result)] + list(details.warnings)
+    """Warnings of the embedding, in the caller's words where there are some, and notices about the data."""
+    own = [message for _, message in notices(result)] if details.notices is None else details.notices
+    return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
 
 
 def versions() -> list[tuple[str, str]]:

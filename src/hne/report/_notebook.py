@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hne._types import Embedding, FloatArray, IndexArray
-from hne.report._columns import Column, encoded, shortened, thinned
+from hne.report._columns import thinned
 from hne.report._details import Details, check_details
+from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
 from hne.report._facts import parameters, spaced, warnings_of, what_was_embedded
 
 SIDE, MARGIN, MOST_POINTS = 300, 10, 2_000
@@ -103,7 +106,7 @@ def _colors(details: Details, rows: IndexArray) -> tuple[str, Sequence[str]]:
     if column is None:
         return "", [TEN[0]] * len(rows)
     if column.categories is not None:
-        return column.name, [(*TEN, GREY)[min(code, len(TEN))] for code in _codes(column)]
+        return column.name, _category_colors(column)
     values = column.values.astype(np.float64)
     known = values[np.isfinite(values)]
     low, high = np.percentile(known, [1, 99]) if known.size else (0.0, 1.0)
@@ -114,13 +117,21 @@ def _colors(details: Details, rows: IndexArray) -> tuple[str, Sequence[str]]:
 
 
 def _color_name(details: Details) -> str | None:
-    return details.color if details.color is not None else next(iter(details.columns), None)
+    """The chosen column, or the first that tells samples apart by color."""
+    if details.color is not None:
+        return details.color
+    return next((name for name, values in details.columns.items() if _is_colorful(name, values)), None)
 
 
-def _codes(column: Column) -> list[int]:
-    """Codes of categories, missing ones beyond all colors."""
-    missing = len(column.categories or ())
-    return [len(TEN) if code == missing else code for code in column.values.tolist()]
+def _is_colorful(name: str, values: NDArray[Any]) -> bool:
+    column = encoded(name, np.asarray(values))
+    return column is not None and color_rank(column) is not None
+
+
+def _category_colors(column: Column) -> list[str]:
+    """Colors of the most frequent categories in their order; all others are grey, missing ones too."""
+    colors = dict(zip(most_frequent(column, len(TEN)), TEN, strict=False))
+    return [colors.get(code, GREY) for code in column.values.tolist()]
 
 
 def _dots(places: FloatArray, colors: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Embedding, Details -> one HTML file that needs nothing else and asks nobody."""
 
+import os
 from html import escape
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 from hne import __version__
 from hne._files import whole_file
 from hne._types import Embedding, IndexArray
-from hne.report._columns import Points, page_columns, point_ids, thinned
+from hne.report._columns import Points, page_columns, point_ids, row_numbers, thinned
 from hne.report._details import Details, check_details
 from hne.report._facts import counted, warnings_of, what_was_embedded, worst_rebuilt
 from hne.report._measures import measures
@@ -36,10 +37,10 @@ MAX_POINTS, MAX_LINKED, MAX_LINKS = 1_000_000, 100_000, 4_000_000
 WORST = 20
 
 
-def write_report(path: str | Path, result: Embedding, details: Details | None = None) -> None:
-    """Write the report of an embedding; the file is there whole or not at all."""
+def write_report(path: str | os.PathLike[str], result: Embedding, details: Details | None = None) -> None:
+    """Write the report of an embedding, `~` in its path being the home; the file is there whole or not at all."""
     page = report_page(result, details)
-    with whole_file(Path(path)) as temporary:
+    with whole_file(Path(path).expanduser()) as temporary:
         # What no encoding has, half a pair of surrogates, becomes a reference, which browsers show as a replacement.
         temporary.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -119,8 +120,9 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
         blocks.append(array_block("neighbors", result.graph.indices.astype(np.int32)))
     else:
         left_out.append(f"Links between neighbors: {counted(n * k, 'link')} would make the file too large.")
-    if is_thinned:
-        blocks.append(array_block("rows", rows.astype(np.int32)))
+    has_rows = is_thinned or details.rows is not None
+    if has_rows:
+        blocks.append(array_block("rows", row_numbers(details, rows).astype(np.float64)))
     sheet = None
     if details.images is not None:
         sheet = thumbnail_sheet(details.images, rows)
@@ -140,10 +142,11 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
                 "block": f"column-{number}",
             }
             | ({"categories": column.categories} if column.categories is not None else {})
+            | ({"time": True} if column.is_time else {})
             for number, column in enumerate(points.columns)
         ],
         "color": -1 if points.color is None else points.color,
-        "rows": is_thinned,
+        "rows": has_rows,
         "neighbors": k if has_links else 0,
         "sheet": _sheet_facts(sheet),
     }
@@ -161,7 +164,7 @@ def _worst_section(result: Embedding, details: Details, rows: IndexArray, worst:
     if not len(worst):
         return ""
     items = []
-    names = point_ids(details, worst) or [str(row + 1) for row in worst]
+    names = point_ids(details, worst) or [str(number) for number in row_numbers(details, worst)]
     for name, row, point in zip(names, worst, np.searchsorted(rows, worst), strict=True):
         error = f"{result.reconstruction_errors[row]:.3g}"
         items.append(

@@ -11,18 +11,19 @@ from hne.report._measures import Measure
 from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
 
 # Measures that the top of the page shows in plain words.
-KEPT, REBUILT = "preservation", "relative reconstruction error"
+KEPT, TRUST = "preservation", "trustworthiness"
 
 
 def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     """A few numbers in plain words, without a verdict."""
     by_name = {measure.name: measure for measure in found}
-    kept, rebuilt = by_name[KEPT].value, by_name[REBUILT].value
+    kept, trust = by_name[KEPT].value, by_name[TRUST].value
     d = result.Y.shape[1]
     tiles = [
         (spaced(len(result.Y)), "samples" if len(result.Y) != 1 else "sample"),
         (str(d), "coordinate drawn for each" if d == 1 else "coordinates drawn for each"),
-        ("?" if kept is None else f"{kept:.0%}", "of a sample's nearest neighbors are nearest in the picture too"),
+        (_percent(trust), "of what is drawn close together, how much is close in the data (chance gives 50%)"),
+        (_percent(kept), "of a sample's nearest neighbors are nearest in the picture too"),
         (
             str(result.pieces.count),
             "piece: links lead from every sample to every other"
@@ -30,14 +31,12 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
             else "pieces that no link between neighbors ties",
         ),
     ]
-    if rebuilt is not None:
-        tiles.append((_percent(rebuilt), "of a neighbor's distance: how far samples are from how others rebuild them"))
     body = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
     return f'<dl class="tiles">{body}</dl>'
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 1e-3 else "under 0.1%"
+def _percent(share: float | None) -> str:
+    return "?" if share is None else f"{share:.0%}"
 
 
 def warnings_section(result: Embedding, details: Details) -> str:

@@ -55,8 +55,9 @@ def thumbnail_sheet(images: NDArray[Any], rows: IndexArray) -> Sheet | None:
     per_row = min(len(rows), SHEET // width)
     n_rows = -(-len(rows) // per_row)
     sheet = np.zeros((n_rows * height, per_row * width, *images.shape[3:]), dtype=np.uint8)
+    low, high = _brightness(images)
     for position, row in enumerate(rows.tolist()):
-        small = Image.fromarray(_bytes_of(images[row])).resize((width, height), Image.Resampling.BOX)
+        small = Image.fromarray(_bytes_of(images[row], low, high)).resize((width, height), Image.Resampling.BOX)
         top, left = position // per_row * height, position % per_row * width
         sheet[top : top + height, left : left + width] = np.asarray(small)
     written, is_lossless = io.BytesIO(), sheet.size <= LOSSLESS
@@ -65,7 +66,17 @@ def thumbnail_sheet(images: NDArray[Any], rows: IndexArray) -> Sheet | None:
     return Sheet(written.getvalue(), "image/png" if is_lossless else "image/jpeg", width, height, per_row)
 
 
-def _bytes_of(image: NDArray[Any]) -> NDArray[np.uint8]:
+def _brightness(images: NDArray[Any]) -> tuple[float, float]:
+    """What is black and what is white: 0 and 1, unless the images go beyond, as `hne.plots.scatter_images` has it."""
+    if images.dtype == np.uint8:
+        return 0.0, 255.0
+    known = images[np.isfinite(images)]
+    low, high = (min(0.0, float(known.min())), float(known.max())) if known.size else (0.0, 1.0)
+    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
+
+
+def _bytes_of(image: NDArray[Any], low: float, high: float) -> NDArray[np.uint8]:
     if image.dtype == np.uint8:
         return np.ascontiguousarray(image)
-    return np.rint(255 * np.clip(np.nan_to_num(image.astype(np.float64)), 0, 1)).astype(np.uint8)
+    share = (np.nan_to_num(image.astype(np.float64), nan=low) - low) / (high - low)
+    return np.rint(255 * np.clip(share, 0, 1)).astype(np.uint8)

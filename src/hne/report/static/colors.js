@@ -63,23 +63,25 @@ function byCategory(column, colors, greys, theme) {
   const names = column.categories;
   const counts = new Uint32Array(names.length + 1);
   for (const code of column.values) counts[code]++;
-  const color = (code) => packed(theme === "dark" ? LIFTED[TEN[code]] || TEN[code] : TEN[code]);
-  const colored = Math.min(names.length, MOST_COLORED);
-  const entries = [];
-  for (let code = 0; code < colored; code++) {
-    entries.push({ name: names[code], color: color(code), count: counts[code] });
-  }
-  const rest = counts.subarray(colored, names.length).reduce((sum, count) => sum + count, 0);
-  if (names.length > colored) {
-    entries.push({ name: `other (${names.length - colored} more)`, color: packed(greys.other), count: rest, own: true });
+  const color = (place) => packed(theme === "dark" ? LIFTED[TEN[place]] || TEN[place] : TEN[place]);
+  // The most frequent get colors, in the order of the categories: who comes before them decides, not who is more.
+  const byCount = [...names.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
+  const colored = byCount.slice(0, MOST_COLORED).sort((a, b) => a - b);
+  const entries = colored.map((code, place) => ({ name: names[code], color: color(place), count: counts[code] }));
+  const rest = byCount.slice(MOST_COLORED);
+  if (rest.length) {
+    const count = rest.reduce((sum, code) => sum + counts[code], 0);
+    entries.push({ name: `other (${rest.length} more)`, color: packed(greys.other), count, own: true });
   }
   if (counts[names.length]) {
     entries.push({ name: "missing", color: packed(greys.missing), count: counts[names.length], own: true });
   }
-  const entryOf = (code) => (code === names.length ? entries.length - 1 : Math.min(code, MOST_COLORED));
+  const entryOf = new Uint8Array(names.length + 1).fill(colored.length);
+  colored.forEach((code, place) => (entryOf[code] = place));
+  entryOf[names.length] = entries.length - 1;
   const entry = new Uint8Array(n);
   for (let i = 0; i < n; i++) {
-    entry[i] = entryOf(column.values[i]);
+    entry[i] = entryOf[column.values[i]];
     colors[i] = entries[entry[i]].color;
   }
   return { column, colors, entries, entry };

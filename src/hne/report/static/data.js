@@ -21,16 +21,17 @@ function arrayOf(id, kind) {
 }
 
 const columns = meta.columns.map((column) => ({ ...column, values: arrayOf(column.block, column.kind) }));
-const rows = meta.rows ? arrayOf("rows", "i4") : null;
+const rows = meta.rows ? arrayOf("rows", "f8") : null;
 const neighbors = meta.neighbors ? arrayOf("neighbors", "i4") : null;
-columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i) + 1) });
+columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i)) });
 
+// The number of a sample's row in what was read, from 1.
 function rowOf(i) {
-  return rows ? rows[i] : i;
+  return rows ? rows[i] : i + 1;
 }
 
 function idOf(i) {
-  return meta.ids ? meta.ids[i] : String(rowOf(i) + 1);
+  return meta.ids ? meta.ids[i] : String(rowOf(i));
 }
 
 function isMissing(column, i) {
@@ -39,7 +40,19 @@ function isMissing(column, i) {
 
 function textOf(column, i) {
   if (isMissing(column, i)) return "missing";
-  return column.categories ? column.categories[column.values[i]] : numberText(column.values[i]);
+  return column.categories ? column.categories[column.values[i]] : valueText(column, column.values[i]);
+}
+
+function valueText(column, value) {
+  return column.time ? timeText(value) : numberText(value);
+}
+
+// Days since 1970 as a date, with the time of day where it is not midnight.
+function timeText(days) {
+  const moment = new Date(Math.round(days * 86400000));
+  if (Number.isNaN(moment.getTime())) return "";
+  const [date, time] = moment.toISOString().split("T");
+  return time === "00:00:00.000Z" ? date : `${date} ${time.replace(/(:00)?\.000Z$|Z$/, "")}`;
 }
 
 // Five digits are what a reader can use; whole numbers are written whole.
@@ -47,6 +60,11 @@ function numberText(value) {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return String(value);
   return size >= 1e-3 && size < 1e6 ? String(Number(value.toPrecision(5))) : value.toExponential(2);
+}
+
+// All digits that were in the data: of single precision, those beyond the seventh are of its own making.
+function exactText(value, isSingle) {
+  return String(isSingle && !Number.isInteger(value) ? Number(value.toPrecision(7)) : value);
 }
 
 function countText(count) {
@@ -65,7 +83,7 @@ function spreadOf(column, wanted = null) {
   for (const value of sorted) sum += value / count;
   const [low, high, p1, p99] = [sorted[0], sorted[count - 1], at(0.01), at(0.99)];
   // Positive numbers over more than two and a half powers of ten are told apart by their logarithms.
-  const isLog = low > 0 && p99 / p1 > 300;
+  const isLog = !column.time && low > 0 && p99 / p1 > 300;
   const size = isLog ? Math.log : (value) => value;
   const clipped = p99 > p1 && size(high) - size(low) > 1.5 * (size(p99) - size(p1));
   const [from, to] = clipped ? [p1, p99] : [low, high];
@@ -74,18 +92,18 @@ function spreadOf(column, wanted = null) {
   return spread;
 }
 
-// The few whole numbers of a column as categories, most frequent first; null where they are many or not whole.
+// The few whole numbers of a column as categories, by size; null where they are many or not whole.
 function categoriesOf(column) {
   if (column.categories) return column;
   if (column.asCategories !== undefined) return column.asCategories;
-  const counts = new Map();
+  const found = new Set();
   for (const value of column.values) {
     if (!Number.isFinite(value)) continue;
-    if (!Number.isInteger(value) || (counts.size >= 20 && !counts.has(value))) return (column.asCategories = null);
-    counts.set(value, (counts.get(value) || 0) + 1);
+    if (!Number.isInteger(value) || (found.size >= 20 && !found.has(value))) return (column.asCategories = null);
+    found.add(value);
   }
-  const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const names = [...found].sort((a, b) => a - b);
   const codes = new Map(names.map((value, code) => [value, code]));
   const values = Uint8Array.from(column.values, (value) => codes.get(value) ?? names.length);
-  return (column.asCategories = { ...column, values, categories: names.map(String), asCategories: undefined });
+  return (column.asCategories = { ...column, values, categories: names.map((value) => valueText(column, value)), asCategories: undefined });
 }

@@ -3,6 +3,7 @@
 const MOST_DISCS = 100000; // beyond, density; unless so few are in view:
 const DISCS_IN_VIEW = 30000;
 const MOST_RIMMED = 6000; // points up to which discs are set off from each other
+const STACKED = "(max-width: 60rem)"; // panels are below the picture, as the style has it
 const plot = byId("plot");
 const raster = new Raster(byId("points"));
 const state = {
@@ -12,6 +13,7 @@ const state = {
   emphasis: -1,
   selected: [],
   hovered: -1,
+  held: false, // the card of the pinned sample stays
   pinned: -1,
   inner: true,
   outer: false,
@@ -155,6 +157,7 @@ function resize() {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   if (width === view.width && height === view.height && ratio === view.ratio) return;
   Object.assign(view, { width, height, ratio });
+  hideCard(); // its place is another now
   raster.resize(Math.round(width * ratio), Math.round(height * ratio));
   if (view.xs && view.equal) fitPlot();
   else changeAxes();
@@ -170,6 +173,15 @@ function changeAxes() {
 function hideCard() {
   byId("card").hidden = true;
   state.hovered = -1;
+  state.held = false;
+}
+
+// Scroll the panels beside the picture so far that one of them is seen; controls above them and the page stay.
+function reveal(panel) {
+  const panels = byId("panels");
+  const [inner, outer] = [panel.getBoundingClientRect(), panels.getBoundingClientRect()];
+  if (inner.bottom > outer.bottom) panels.scrollTop += Math.min(inner.bottom - outer.bottom, inner.top - outer.top);
+  else if (inner.top < outer.top) panels.scrollTop += inner.top - outer.top;
 }
 
 let speaking = 0;
@@ -188,6 +200,7 @@ const on = {
   hover: (i) => {
     if (i === state.hovered) return;
     state.hovered = i;
+    state.held = false;
     plot.classList.toggle("over-point", i >= 0);
     if (i >= 0) {
       placeCard(byId("card"), i, plot);
@@ -199,21 +212,37 @@ const on = {
     state.pinned = i;
     byId("pinned-panel").hidden = i < 0;
     byId("pinned").replaceChildren(...(i < 0 ? [] : cardOf(i, 140)));
-    if (i >= 0) say(`Pinned: ${sentenceOf(i)}`);
+    if (i < 0 && state.held) hideCard();
+    if (i >= 0) {
+      say(`Pinned: ${sentenceOf(i)}`);
+      reveal(byId("pinned-panel"));
+    }
     redraw(overlay);
+  },
+  // Pin a sample with a card that stays: where no pointer hovers, or the panels are far from the picture.
+  hold: (i) => {
+    on.pin(i);
+    state.hovered = -1;
+    placeCard(byId("card"), i, plot, () => {
+      on.pin(-1);
+      plot.focus({ preventScroll: true });
+    });
+    state.held = true;
   },
   // Pin a sample from a list, and bring it into the picture.
   show: (i) => {
     if (Number.isFinite(view.xs[i] + view.ys[i])) bringIntoView(i);
     else say(`${idOf(i)} has no place in this picture`);
     on.moved();
-    on.pin(i);
+    if (matchMedia(STACKED).matches && Number.isFinite(view.xs[i] + view.ys[i])) on.hold(i);
+    else on.pin(i);
     plot.scrollIntoView({ block: "nearest" });
   },
   select: (samples, added) => {
     state.selected = added ? [...new Set([...state.selected, ...samples])].sort((a, b) => a - b) : samples;
     setLevels();
     drawSelection(state, paint, on);
+    if (samples.length) reveal(byId("selection-panel"));
     redraw();
   },
   escape: () => {

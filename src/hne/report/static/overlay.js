@@ -94,22 +94,35 @@ function drawAxes(context, style) {
   for (const value of across.filter((tick) => pixelX(tick) < width - 24)) {
     context.moveTo(pixelX(value), height - 5);
     context.lineTo(pixelX(value), height);
-    context.fillText(numberText(value), pixelX(value), height - 7);
+    label(context, valueText(view.columns[0], value), pixelX(value), height - 7, style);
   }
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const value of up.filter((tick) => pixelY(tick) > 34)) {
     context.moveTo(0, pixelY(value));
     context.lineTo(5, pixelY(value));
-    context.fillText(numberText(value), 8, pixelY(value));
+    label(context, valueText(view.columns[1], value), 8, pixelY(value), style);
   }
   context.stroke();
   const shorter = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
   context.textBaseline = "top";
-  context.fillText(`↑ ${shorter(view.columns[1].name)}`, 8, 8);
+  label(context, `↑ ${shorter(view.columns[1].name)}`, 8, 8, style);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  context.fillText(`${shorter(view.columns[0].name)} →`, width - 8, height - 24);
+  label(context, `${shorter(view.columns[0].name)} →`, width - 8, height - 24, style);
+}
+
+// Text on a patch of paper, so that it can be read over points.
+function label(context, text, x, y, style) {
+  const size = context.measureText(text);
+  const [left, up] = [size.actualBoundingBoxLeft + 3, size.actualBoundingBoxAscent + 3];
+  const [right, down] = [size.actualBoundingBoxRight + 3, size.actualBoundingBoxDescent + 3];
+  context.save();
+  context.globalAlpha = 0.85;
+  context.fillStyle = style.paper;
+  context.fillRect(x - left, y - up, left + right, up + down);
+  context.restore();
+  context.fillText(text, x, y);
 }
 
 function pixelX(value) {

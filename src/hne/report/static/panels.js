@@ -58,14 +58,21 @@ function cardOf(i, size) {
   return sheet ? [thumbnail(i, size), head, list] : [head, list];
 }
 
-// The hovered sample's card beside its point, on the side where there is room.
-function placeCard(card, i, plot) {
-  card.replaceChildren(...cardOf(i, 96));
+// A sample's card beside its point, on the side where there is room, else above or below. With `close` it stays.
+function placeCard(card, i, plot, close = null) {
+  const button = element("button", { type: "button", id: "card-close", "aria-label": "Close", onclick: close }, "×");
+  card.replaceChildren(...(close ? [button] : []), ...cardOf(i, 96));
   card.hidden = false;
+  card.scrollTop = 0;
+  card.classList.toggle("held", Boolean(close));
+  card.setAttribute("aria-hidden", String(!close));
   const [x, y] = toPixel(i);
   const { offsetWidth: width, offsetHeight: height } = card;
-  const left = x + 16 + width < plot.clientWidth ? x + 16 : x - 16 - width;
-  const top = Math.min(Math.max(4, y - height / 2), plot.clientHeight - height - 4);
+  const isBeside = Math.max(x, plot.clientWidth - x) > width + 20;
+  const right = x + 16 + width < plot.clientWidth ? x + 16 : x - 16 - width;
+  const left = isBeside ? right : Math.min(x - width / 2, plot.clientWidth - width - 4);
+  const below = y < plot.clientHeight / 2 ? y + 16 : y - 16 - height;
+  const top = Math.min(isBeside ? y - height / 2 : below, plot.clientHeight - height - 4);
   card.style.left = `${Math.max(4, left)}px`;
   card.style.top = `${Math.max(4, top)}px`;
 }
@@ -76,6 +83,16 @@ function nameButton(i, on) {
   button.dataset.point = i;
   button.addEventListener("click", () => on.show(i));
   return button;
+}
+
+// What was found, and in which column, where it was not the name.
+function listFound(list, found, on) {
+  const line = ({ i, column }) => {
+    const button = nameButton(i, on);
+    if (column) button.append(" ", element("small", { class: "data" }, `${column.name}: ${textOf(column, i)}`));
+    return element("li", {}, button);
+  };
+  list.replaceChildren(...found.map(line));
 }
 
 function listNames(list, samples, on) {
@@ -126,12 +143,12 @@ function colorBar({ spread, table, colors, column }) {
   const bar = element("div", { class: "bar" });
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const ends = element("div", { class: "ends" });
-  const sign = (mark, value) => `${spread.clipped ? mark : ""}${numberText(value)}`;
+  const sign = (mark, value) => `${spread.clipped ? mark : ""}${valueText(column, value)}`;
   ends.append(element("span", {}, sign("≤ ", spread.from)), element("span", {}, sign("≥ ", spread.to)));
   const parts = spread.count ? [bar, ends] : [];
   if (spread.isLog) parts.push(element("p", { class: "dim" }, "Colors on a logarithmic scale."));
   if (spread.clipped) {
-    const range = `${numberText(spread.low)} to ${numberText(spread.high)}`;
+    const range = `${valueText(column, spread.low)} to ${valueText(column, spread.high)}`;
     const text = `Colors end at the 1st and 99th percentile, so that outliers do not hide the rest; values go from ${range}.`;
     parts.push(element("p", { class: "dim" }, text));
   }
@@ -167,7 +184,7 @@ function summaryOf(selected, paint) {
     }
   } else {
     const [here, all] = [spreadOf(column, selected), spreadOf(column)];
-    const text = (spread, key) => (spread.count ? numberText(spread[key]) : "none");
+    const text = (spread, key) => (spread.count ? valueText(column, spread[key]) : "none");
     for (const [key, name] of [["low", "lowest"], ["median", "median"], ["mean", "mean"], ["high", "highest"]]) {
       line(name, text(here, key), text(all, key));
     }
@@ -187,10 +204,27 @@ function drawSelection(state, paint, on) {
   listNames(byId("selection-list"), selected.slice(0, LISTED), on);
 }
 
-// Ids that start with the text come before those that contain it.
-function findIds(text) {
+// Samples by name, then by what columns of texts say of them: {i, column}, without a column where the name has it.
+function findSamples(text) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
+  const found = findIds(wanted).map((i) => ({ i }));
+  const seen = new Set(found.map(({ i }) => i));
+  for (const column of columns.filter(({ group, categories, time }) => group === "data" && (categories || time))) {
+    const has = (name) => name.toLowerCase().includes(wanted);
+    const codes = column.categories && column.categories.map(has);
+    if (codes && !codes.includes(true)) continue;
+    for (let i = 0; i < n && found.length < FOUND; i++) {
+      if (isMissing(column, i) || !(codes ? codes[column.values[i]] : has(textOf(column, i))) || seen.has(i)) continue;
+      found.push({ i, column });
+      seen.add(i);
+    }
+  }
+  return found;
+}
+
+// Ids that start with the text come before those that contain it.
+function findIds(wanted) {
   const [starting, containing] = [[], []];
   for (let i = 0; i < n && starting.length < FOUND; i++) {
     const at = idOf(i).toLowerCase().indexOf(wanted);
@@ -206,8 +240,8 @@ function csvOf(samples) {
   const cell = (column, i) => {
     if (isMissing(column, i)) return "";
     if (column.categories) return column.categories[column.values[i]];
-    // Nine digits tell any two numbers of single precision apart.
-    return String(column.kind === "f4" ? Number(column.values[i].toPrecision(9)) : column.values[i]);
+    if (column.time) return timeText(column.values[i]);
+    return exactText(column.values[i], column.kind === "f4");
   };
   const lines = [[meta.idName, ...columns.map((column) => column.name)]];
   for (const i of samples) lines.push([idOf(i), ...columns.map((column) => cell(column, i))]);

@@ -4,7 +4,7 @@ const REACH = 14; // pixels from the pointer within which a sample is hovered
 const STILL = 4; // pixels that a click may move
 const PAN_STEP = 60;
 
-// `on` has the actions: redraw, hover(i), pin(i), select(samples, added), escape().
+// `on` has the actions: moved(), overlay(), hover(i), pin(i), hold(i), select(samples, added), escape().
 function listen(plot, state, on) {
   const fingers = new Map();
   let drag = null;
@@ -72,9 +72,10 @@ function listen(plot, state, on) {
       return on.overlay();
     }
     if (!done.moved) {
-      const reach = event.pointerType === "touch" ? 2 * REACH : REACH;
-      const found = nearestTo(...placeOf(event), reach, on.isShown);
-      on.pin(found === state.pinned ? -1 : found);
+      const isTouch = event.pointerType === "touch";
+      const found = nearestTo(...placeOf(event), isTouch ? 2 * REACH : REACH, on.isShown);
+      if (isTouch && found >= 0 && !(found === state.pinned && state.held)) on.hold(found);
+      else on.pin(found === state.pinned ? -1 : found);
     } else if (done.kind !== "move") {
       state.outline = null;
       on.select(samplesInside(done.path, on.isShown), done.added);
@@ -83,7 +84,7 @@ function listen(plot, state, on) {
   };
   plot.addEventListener("pointerup", end);
   plot.addEventListener("pointercancel", end);
-  plot.addEventListener("pointerleave", () => on.hover(-1));
+  plot.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && on.hover(-1));
 
   plot.addEventListener(
     "wheel",

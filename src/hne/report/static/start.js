@@ -67,14 +67,22 @@ function wireControls() {
     clearTimeout(typing);
     typing = setTimeout(showFound, n > MOST_DISCS ? 250 : 60);
   });
+  byId("find").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    clearTimeout(typing);
+    const [first] = showFound();
+    if (first) on.show(first.i);
+  });
 }
 
 function showFound() {
   const text = byId("find").value;
-  const found = findIds(text);
+  const found = findSamples(text);
   const counted = found.length === FOUND ? `The first ${FOUND}:` : `${found.length} found`;
   byId("found-count").textContent = text.trim() ? counted : "";
-  listNames(byId("found"), found, on);
+  listFound(byId("found"), found, on);
+  if (found.length) reveal(byId("find-panel"));
+  return found;
 }
 
 function wireLinks() {
@@ -133,6 +141,10 @@ chooseColor(state.color);
 resize();
 new ResizeObserver(resize).observe(plot);
 listen(plot, state, on);
+// A card that stays is no part of the plot: what happens on it does not move or pin.
+for (const event of ["pointerdown", "pointermove", "pointerup", "wheel", "keydown"]) {
+  byId("card").addEventListener(event, (what) => what.key !== "Escape" && what.stopPropagation());
+}
 
 // Mean milliseconds of so many redraws, each from a slightly different place.
 function redrawTime(times) {
