@@ -9,8 +9,8 @@ from itertools import islice
 
 from hne._tables._cells import is_missing, is_number
 from hne._tables._characters import FALLBACK, beginning, check_text, encoding_notice, encoding_of
+from hne._tables._names import numbered
 from hne._tables._record import Choices
-from hne._tables._selection import numbered
 from hne._tables._sources import File
 
 SEPARATORS = (",", ";", "\t", "|")
