@@ -26,10 +26,10 @@ def features(n=20):
 
 
 def test_a_counter_of_rows_names_the_samples(written):
-    table = written(**features(), Kundennr=range(1000, 1020))
+    table = written(**features(), Lauf=range(1000, 1020))
     assert table.feature_names == ("a", "b")
-    assert (table.id_name, table.ids[:2]) == ("Kundennr", ("1000", "1001"))
-    assert "Column 'Kundennr' counts the rows: it names the samples" in table.notices[-1]
+    assert (table.id_name, table.ids[:2]) == ("Lauf", ("1000", "1001"))
+    assert "Column 'Lauf' counts the rows: it names the samples" in table.notices[-1]
 
 
 def test_a_second_counter_is_a_label(written):

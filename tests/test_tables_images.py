@@ -162,3 +162,25 @@ def test_choices_that_make_no_sense_are_told(tmp_path):
         read_table(tmp_path, Choices(columns=("a",)))
     with pytest.raises(InputError, match=r"can be read in the modes grey and rgb, got --image-mode cmyk\. Choose one"):
         read_table(tmp_path, Choices(image_mode="cmyk"))
+
+
+@pytest.mark.parametrize(
+    "choices", [{"id": "folder"}, {"array": "folder"}, {"drop": ("x1",)}, {"columns": ("folder",)}]
+)
+def test_columns_of_images_cannot_be_chosen(tmp_path, choices):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        save(tmp_path / name / "1.png", grey())
+    option = next(iter(choices))
+    with pytest.raises(InputError, match=rf"no columns or arrays to choose, got --{option}\. Leave it out\."):
+        read_table(tmp_path, Choices(**choices))
+    assert read_table(tmp_path, Choices(color="folder")).color == "folder"
+    assert read_table(tmp_path, Choices(drop=("folder",))).labels == {}
+    with pytest.raises(InputError, match=r"got 'folder' for --color and --drop\. Leave one of them out\."):
+        read_table(tmp_path, Choices(color="folder", drop=("folder",)))
+
+
+def test_a_flat_folder_has_no_folders_to_color_by(tmp_path):
+    save(tmp_path / "1.png", grey())
+    with pytest.raises(InputError, match=r"must have images in several folders for --color folder, got all in one\. L"):
+        read_table(tmp_path, Choices(color="folder"))

@@ -80,7 +80,7 @@ def test_columns_of_one_name_are_all_there():
     stream = io.StringIO()
     labels = {"hne1": np.array(["a"]), "row": np.array([7.0]), "hne1_2": np.array(["b"])}
     write_coordinates(None, Coordinates(Y=Y[:1], ids=("i",), id_name="hne2", labels=labels, rows=np.array([4])), stream)
-    assert stream.getvalue() == "row,hne2_2,hne1_2,row_2,hne1_2_2,hne1,hne2\n4,i,a,7.0,b,0.1,-2.0\n"
+    assert stream.getvalue() == "row,hne2_2,hne1_2,row_2,hne1_2_2,hne1,hne2\n4,i,a,7,b,0.1,-2.0\n"
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 4))))

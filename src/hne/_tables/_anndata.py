@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from hne._tables._arrays import as_label
 from hne._tables._finish import finished
+from hne._tables._labels import as_categories, as_label, with_gaps
+from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._selection import numbered
 from hne._tables._sources import File
 
 # Where matrices with a row for each cell are.
@@ -137,31 +137,20 @@ def _column(frame: Any, name: str) -> NDArray[Any]:
         return as_label(_plain(item))
     if "codes" in item:
         return _categorical(item["codes"][()], _plain(item["categories"]))
-    return _nullable(_plain(item["values"]), item["mask"][()])
+    return with_gaps(_plain(item["values"]), item["mask"][()])
 
 
 def _plain(item: Any) -> NDArray[Any]:
     """Values of an array; text, and arrays of text with a mask, as Python's strings."""
     if not hasattr(item, "shape"):
-        return _nullable(_plain(item["values"]), item["mask"][()])
+        return with_gaps(_plain(item["values"]), item["mask"][()])
     values: NDArray[Any] = item.asstr()[()] if item.dtype.kind == "O" else item[()]
     return values
 
 
 def _categorical(codes: NDArray[Any], categories: NDArray[Any]) -> NDArray[Any]:
-    if categories.dtype.kind in "iuf":
-        values = categories[np.maximum(codes, 0)].astype(np.float64)
-        values[codes < 0] = np.nan
-        # Categories that are numbers are still categories: text tells that they are not to be averaged.
-        return np.array([None if np.isnan(value) else f"{value:g}" for value in values.tolist()], dtype=object)
-    texts = [*as_label(categories).tolist(), None]
+    texts = [*as_categories(categories), None]
     return np.array([texts[code] for code in codes.tolist()], dtype=object)  # code -1 is None, the last
-
-
-def _nullable(values: NDArray[Any], mask: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind in "iuf":
-        return np.where(mask, np.nan, values.astype(np.float64))
-    return np.array([None if hidden else value for value, hidden in zip(as_label(values), mask, strict=True)], object)
 
 
 def _old_frame(root: Any, frame: Any) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:

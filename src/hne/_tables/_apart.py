@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from hne._tables._cells import is_number
-from hne._tables._finish import as_ids
+from hne._tables._labels import as_ids
 from hne._tables._record import Choices, Table
 
 # What people call a column of classes; numbers in it are names of groups, if there are no more than so many.
@@ -30,11 +30,11 @@ MIN_ROWS = 10
 def set_apart(table: Table, choices: Choices) -> Table:
     """The table with names of samples and classes beside its features."""
     if table.ids is None:
-        table = _named_by_text(table, choices)
+        table = _named_by_text(table)
     if choices.columns or choices.features or issparse(table.X) or table.image_shape is not None:
         return table
     for name in table.feature_names:
-        if name == choices.color or len(table.feature_names) == 1:
+        if name == table.color or len(table.feature_names) == 1:
             continue
         column = table.X[:, table.feature_names.index(name)]
         if _is_counter(column):
@@ -44,10 +44,10 @@ def set_apart(table: Table, choices: Choices) -> Table:
     return table
 
 
-def _named_by_text(table: Table, choices: Choices) -> Table:
+def _named_by_text(table: Table) -> Table:
     """Let the first column of text that differs in all rows name the samples."""
     for name, column in table.labels.items():
-        if name != choices.color and column.dtype == object and _are_names(column.tolist()):
+        if name != table.color and column.dtype == object and _are_names(column.tolist()):
             labels = {other: values for other, values in table.labels.items() if other != name}
             notice = f"Column {name!r} differs in every row: it names the samples."
             return replace(table, ids=as_ids(column), id_name=name, labels=labels, notices=(*table.notices, notice))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from hne._tables._finish import finished, unit_pixels
+from hne._tables._labels import as_label
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -171,6 +172,10 @@ def table_of_arrays(
     values = entry.read()
     _check_values(file, entry, values)
     X, image_shape, notices = as_samples(file, entry, values, layout.axis)
+    scale = None
+    if image_shape is not None:
+        X, scale, scaled = unit_pixels(X, choices.pixel_scale)
+        notices += scaled
     labels: dict[str, NDArray[Any]] = {}
     for other in others:
         if _length_for(other, layout.n_samples):
@@ -183,6 +188,7 @@ def table_of_arrays(
         source=f"{source}, {entry.name}" if named else source,
         labels=labels,
         image_shape=image_shape,
+        pixel_scale=scale,
         is_column_major=is_matlab,
         notices=(*layout.notices, *notices),
     )
@@ -210,8 +216,7 @@ def as_samples(file: File, entry: Entry, values: Any, axis: int) -> tuple[Any, t
         raise file.error(msg)
     shape = values.shape[1:3] if values.ndim == 3 or values.shape[3] == 1 else values.shape[1:]
     flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=_float_kind(values.dtype))
-    pixels, scaled = unit_pixels(flat)
-    return pixels, tuple(map(int, shape)), (*notices, *scaled)
+    return flat, tuple(map(int, shape)), notices
 
 
 def _float_kind(kind: np.dtype[Any]) -> type[np.floating[Any]]:
@@ -227,20 +232,3 @@ def _labels(entry: Entry, n_samples: int) -> dict[str, NDArray[Any]]:
         if values.shape[1] > 1:
             return {f"{name}_{i + 1}": as_label(values[:, i]) for i in range(values.shape[1])}
     return {name: as_label(values.reshape(-1))}
-
-
-def as_label(values: NDArray[Any]) -> NDArray[Any]:
-    """A column that describes samples: numbers as they are, anything else as text, None for what is missing."""
-    if values.dtype.kind in "iuf":
-        return np.array(values)
-    return np.array([_as_text(value) for value in values.tolist()], dtype=object)
-
-
-def _as_text(value: Any) -> str | None:
-    if value is None or value != value:  # noqa: PLR0124, NaN
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    # Fields of fixed length are filled up with blanks.
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return text.strip() or None

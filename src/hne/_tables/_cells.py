@@ -1,5 +1,6 @@
 """Cells of text -> numbers, with NaN for what is missing, or an error for what is no number."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -24,6 +25,11 @@ NO_NUMBER = NO_TEXT | {
     "#DIV/0!",
     "#NUM!",
 }
+# Digits after a zero: 007 is a code, 0, 0.5 and 0e5 are numbers; the same in a later one of many cells, a line each.
+CODE = re.compile(r"\s*0[0-9]")
+CODES = re.compile(r"\n[ \t]*0[0-9]")
+# What spreadsheets and people write for 1000 and more.
+THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*")
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
@@ -33,7 +39,8 @@ def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
     array([1.5, nan])
     """
     joined = "\n".join(cells)
-    if "_" in joined:  # Python reads 1_2 as 12, which no other program writes: here it is a name.
+    # Python reads 1_2 as 12, which no other program writes: here it is a name, and so is 007.
+    if "_" in joined or is_code(joined) or CODES.search(joined):
         raise ValueError
     if decimal == ",":
         if "." in joined:
@@ -50,7 +57,7 @@ def number(cell: str, decimal: str = ".") -> float:
     text = cell.strip()
     if text in NO_NUMBER:
         return np.nan
-    if "_" in text or (decimal == "," and "." in text):
+    if "_" in text or is_code(text) or (decimal == "," and "." in text):
         raise ValueError
     return float(text.replace(",", ".") if decimal == "," else text)
 
@@ -61,6 +68,15 @@ def is_number(cell: str, decimal: str = ".") -> bool:
         return cell.strip() not in NO_NUMBER and number(cell, decimal) is not None
     except ValueError:
         return False
+
+
+def is_code(cell: str) -> bool:
+    """Whether the cell holds digits that begin with a zero, which a number would lose.
+
+    >>> [cell for cell in ("007", "00500", "0", "0.5", "-0.3", "0e5") if is_code(cell)]
+    ['007', '00500']
+    """
+    return CODE.match(cell) is not None
 
 
 def is_missing(cell: str) -> bool:

@@ -1,9 +1,8 @@
 """Parquet, Arrow and Feather files -> Table."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,15 @@ from numpy.typing import NDArray
 
 from hne._matlab import reason_of
 from hne._progress import counted
-from hne._tables._arrays import as_label
-from hne._tables._finish import as_ids, shaped
+from hne._tables._arrow import Columns, is_list, is_number, is_text, is_unique, label, numbers, value_type, values_of
+from hne._tables._finish import shaped
+from hne._tables._labels import as_ids
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File, extra
 from hne.exceptions import InputError
 
 UNNAMED_INDEX = "__index_level_"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Columns:
-    """A table that waits to be read: names and types of its columns, and batches of some of them."""
-
-    arrow: Any  # the module pyarrow
-    source: str
-    schema: Any
-    n_rows: int
-    batches: Callable[[list[str]], Iterator[Any]]
 
 
 def read_columnar(file: File, choices: Choices) -> Table:
@@ -39,18 +28,21 @@ def read_columnar(file: File, choices: Choices) -> Table:
         widths = _widths(columns)
         names, kinds, index, notices = _described(columns, widths)
         roles = assigned_roles(
-            file, names, kinds, choices, lambda i: _is_unique(_values(columns, columns.schema.names[i])), index
+            file, names, kinds, choices, lambda i: is_unique(values_of(columns, columns.schema.names[i])), index
         )
-        X, features = _matrix(columns, roles, widths)
         stored = columns.schema.names
-        identity = None if roles.id is None else as_ids(_label(columns, stored[roles.id]))
+        _check_colored(file, roles, stored, widths)
+        X, features = _matrix(columns, roles, widths)
+        beside = [i for i in roles.labels if kinds[i] != "" and stored[i] not in widths]
+        identity = None if roles.id is None else as_ids(label(columns, stored[roles.id]))
         table = Table(
             X=X,
             feature_names=features,
             source=columns.source,
             ids=identity,
             id_name="id" if roles.id is None else names[roles.id],
-            labels={names[i]: _label(columns, stored[i]) for i in roles.labels if kinds[i] != ""},
+            labels={names[i]: label(columns, stored[i]) for i in beside},
+            color=None if roles.color is None else names[roles.color],
             notices=(*notices, *roles.notices),
         )
         return shaped(file, table, choices)
@@ -75,8 +67,15 @@ def _check_turned(file: File, choices: Choices) -> None:
         raise file.error(msg)
 
 
+def _check_colored(file: File, roles: Roles, names: list[str], widths: dict[str, int]) -> None:
+    if roles.color is not None and names[roles.color] in widths:
+        got = f"lists in {names[roles.color]!r}"
+        msg = f"must have a number or a text in each row of the column to color by, got {got}. Choose another --color."
+        raise file.error(msg)
+
+
 @contextmanager
-def _opened(file: File) -> Iterator[_Columns]:
+def _opened(file: File) -> Iterator[Columns]:
     arrow = extra("pyarrow", f"reading {file.title}")
     try:
         with ExitStack() as stack:
@@ -92,9 +91,9 @@ def _opened(file: File) -> Iterator[_Columns]:
         raise file.error(msg) from error
 
 
-def _parquet(file: File, arrow: Any, stack: ExitStack) -> _Columns:
+def _parquet(file: File, arrow: Any, stack: ExitStack) -> Columns:
     table = stack.enter_context(extra("pyarrow.parquet", f"reading {file.title}").ParquetFile(file.path))
-    return _Columns(
+    return Columns(
         arrow=arrow,
         source="Parquet",
         schema=table.schema_arrow,
@@ -103,7 +102,7 @@ def _parquet(file: File, arrow: Any, stack: ExitStack) -> _Columns:
     )
 
 
-def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Columns:
+def _ipc(file: File, arrow: Any, stack: ExitStack) -> Columns:
     ipc = extra("pyarrow.ipc", f"reading {file.title}")
     mapped = stack.enter_context(arrow.memory_map(str(file.path)))
     head = mapped.read(6)
@@ -121,7 +120,7 @@ def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Columns:
     for batch in held:
         # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
         batch.validate(full=True)
-    return _Columns(
+    return Columns(
         arrow=arrow,
         source="Arrow",
         schema=schema,
@@ -130,28 +129,12 @@ def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Columns:
     )
 
 
-def _is_list(arrow: Any, kind: Any) -> bool:
-    is_list = arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)
-    return is_list and _is_number(arrow, kind.value_type)
-
-
-def _is_number(arrow: Any, kind: Any) -> bool:
-    types = arrow.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _is_text(arrow: Any, kind: Any) -> bool:
-    types = arrow.types
-    tests = (types.is_string, types.is_large_string, types.is_dictionary, types.is_boolean, types.is_temporal)
-    return any(test(kind) for test in tests) or types.is_null(kind) or str(kind) == "string_view"
-
-
-def _widths(columns: _Columns) -> dict[str, int]:
+def _widths(columns: Columns) -> dict[str, int]:
     """Lengths of the lists in columns of them; 0 where they differ."""
     compute = extra("pyarrow.compute", "reading lists")
     widths = {}
     for column in columns.schema:
-        if _is_list(columns.arrow, column.type):
+        if is_list(columns.arrow, column.type):
             batches = columns.batches([column.name])
             found = [compute.unique(compute.list_value_length(batch.column(0))).to_pylist() for batch in batches]
             lengths = {length for some in found for length in some if length is not None}
@@ -159,14 +142,14 @@ def _widths(columns: _Columns) -> dict[str, int]:
     return widths
 
 
-def _described(columns: _Columns, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, tuple[str, ...]]:
+def _described(columns: Columns, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, tuple[str, ...]]:
     """Names and kinds of the columns, which one is the index of pandas, and what is left out."""
     arrow, schema = columns.arrow, columns.schema
     kinds, left = [], []
     for column in schema:
-        if widths.get(column.name) or _is_number(arrow, column.type):
+        if widths.get(column.name) or is_number(arrow, column.type):
             kinds.append(NUMBER)
-        elif _is_text(arrow, column.type):
+        elif is_text(arrow, column.type):
             kinds.append(TEXT)
         else:
             kinds.append("")
@@ -186,54 +169,21 @@ def _index_names(schema: Any) -> list[str]:
     return named or [name for name in schema.names if name.startswith(UNNAMED_INDEX)]
 
 
-def _matrix(columns: _Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDArray[Any], tuple[str, ...]]:
+def _matrix(columns: Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Features, filled batch by batch, and their names; lists give one for each of their entries."""
     stored = [columns.schema.names[i] for i in roles.features]
     names: list[str] = []
     for name in stored:
         names += [f"{name}_{i + 1}" for i in range(widths[name])] if name in widths else [name]
-    single = all(_value_type(columns, name) == columns.arrow.float32() for name in stored)
+    single = all(value_type(columns, name) == columns.arrow.float32() for name in stored)
     X = np.empty((columns.n_rows, len(names)), dtype=np.float32 if single else np.float64)
     start = 0
     for batch in counted("batches", columns.batches(stored)):
         place = 0
         for name in stored:
             width = widths.get(name, 1)
-            values = _numbers(columns, batch.column(name), widths.get(name))
+            values = numbers(columns, batch.column(name), widths.get(name))
             X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
             place += width
         start += batch.num_rows
     return X, tuple(names)
-
-
-def _value_type(columns: _Columns, name: str) -> Any:
-    kind = columns.schema.field(name).type
-    return kind.value_type if _is_list(columns.arrow, kind) else kind
-
-
-def _numbers(columns: _Columns, column: Any, width: int | None) -> NDArray[Any]:
-    if width is not None and not column.null_count:
-        return _numbers(columns, column.flatten(), None)
-    if width is not None:
-        rows = [[np.nan] * width if value is None else value for value in column.to_pylist()]
-        return np.array(rows, dtype=np.float64)
-    # Integers beyond 2^53 lose digits as every float64 does.
-    cast = column.cast(columns.arrow.float64(), safe=False)
-    values: NDArray[Any] = cast.to_numpy(zero_copy_only=False)
-    return values
-
-
-def _values(columns: _Columns, name: str) -> list[Any]:
-    return [value for batch in columns.batches([name]) for value in batch.column(0).to_pylist()]
-
-
-def _is_unique(values: list[Any]) -> bool:
-    return len(set(values)) == len(values) and all(isinstance(value, int | str) for value in values)
-
-
-def _label(columns: _Columns, name: str) -> NDArray[Any]:
-    """A column beside the features: numbers with NaN, or text with None."""
-    if _is_number(columns.arrow, columns.schema.field(name).type):
-        batches = [_numbers(columns, batch.column(0), None) for batch in columns.batches([name])]
-        return np.concatenate(batches) if batches else np.empty(0)
-    return as_label(np.array([*_values(columns, name), None], dtype=object)[:-1])

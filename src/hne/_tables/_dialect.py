@@ -9,12 +9,14 @@ from itertools import islice
 
 from hne._tables._cells import is_missing, is_number
 from hne._tables._characters import FALLBACK, beginning, check_text, encoding_notice, encoding_of
+from hne._tables._names import numbered
 from hne._tables._record import Choices
-from hne._tables._selection import numbered
 from hne._tables._sources import File
 
-SEPARATORS = (",", ";", "\t", "|", " ")
+SEPARATORS = (",", ";", "\t", "|")
 BLANKS = " "
+# Share of rows that a separator splits into equally many fields for it to be one: a broken line may be among them.
+CONSISTENT = 0.9
 # Whole numbers that are years if they count up in a first row.
 YEARS = (1000, 2999)
 # Fields of a row that its separator, its decimal mark and its header are judged by: those of a wide table are alike.
@@ -104,25 +106,35 @@ def _without_preface(lines: list[str]) -> tuple[list[str], list[str], int, str |
 
 
 def _separator(lines: list[str]) -> str:
-    """The separator under which most fields are numbers and most rows equally long; a comma where there is none."""
-    scores = {separator: _score(lines, separator) for separator in SEPARATORS}
+    """The separator under which most fields are numbers and most rows equally long; a comma where there is none.
+
+    Blanks are in names and sentences too: where a mark splits the rows evenly, they separate only what is numbers
+    throughout, as 1,5 2,5 is.
+    """
+    scores = {separator: _score(lines, separator) for separator in (*SEPARATORS, BLANKS)}
+    marks = [separator for separator in SEPARATORS if scores[separator][1] >= CONSISTENT]
+    if marks and scores[BLANKS] < (1, 1, 0):
+        return max(marks, key=lambda separator: scores[separator])
     best = max(scores, key=lambda separator: scores[separator])
-    return best if scores[best] > (0, 0) else ","
+    return best if scores[best] > (0, 0, 0) else ","
 
 
-def _score(lines: list[str], separator: str) -> tuple[float, float]:
+def _score(lines: list[str], separator: str) -> tuple[float, float, float]:
+    """Share of numbers in rows of the usual length, the share of such rows, and that with the first row, of names."""
     try:
         rows = [row for row in table_rows(lines, separator) if row]
     except csv.Error:  # Without its separator, a wide table is one field that is too long.
         rows = []
-    width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    body = rows[1:] or rows
+    width, count = Counter(map(len, body)).most_common(1)[0] if body else (0, 0)
     if width < 2:
-        return 0, 0
-    cells = [cell for row in rows[1:] or rows for cell in row[:JUDGED] if not is_missing(cell)]
+        return 0, 0, 0
+    cells = [cell for row in body for cell in row[:JUDGED] if not is_missing(cell)]
     marks = "." if separator == "," else ".,"
     share = sum(any(is_number(cell, mark) for mark in marks) for cell in cells) / max(len(cells), 1)
     # Tables without numbers are told by the length of their rows alone.
-    return share * count / len(rows), count / len(rows)
+    even = count / len(body)
+    return share * even, even, sum(len(row) == width for row in rows) / len(rows)
 
 
 def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool) -> list[list[str]]:

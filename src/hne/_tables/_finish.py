@@ -1,15 +1,18 @@
 """A matrix with labels beside it, and what the user chose -> Table."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from hne._tables._labels import as_ids
+from hne._tables._names import numbered
 from hne._tables._record import Choices, Table
-from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles, numbered
+from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File
 
 # The largest value of an 8-bit pixel.
@@ -26,13 +29,16 @@ def finished(
     labels: Mapping[str, NDArray[Any]] | None = None,
     ids: tuple[str, ...] | None = None,
     id_name: str = "id",
+    stored: Mapping[str, NDArray[Any]] | None = None,
     image_shape: tuple[int, ...] | None = None,
+    pixel_scale: float | None = None,
     is_column_major: bool = False,
     notices: tuple[str, ...] = (),
 ) -> Table:
     """Make the table of what the user chose from a matrix, samples as rows, and from what describes its samples.
 
-    Names of a label and a feature may be the same: the label is then called `name_label`.
+    Names of a label and a feature may be the same: the label is then called `name_label`. `stored` has features as the
+    file has them, where they are columns of their own: names of samples and labels are made of these.
     """
     names = feature_names or numbered(X.shape[1])
     beside = _apart(labels or {}, names)
@@ -44,12 +50,20 @@ def finished(
         id_name=id_name,
         labels=beside,
         image_shape=image_shape,
+        pixel_scale=pixel_scale,
         notices=notices,
     )
     kinds = [NUMBER] * len(names) + [TEXT if column.dtype == object else LABEL for column in beside.values()]
-    known = list(names) + list(beside)
-    roles = assigned_roles(file, known, kinds, choices, lambda i: ids is None and _is_unique(table, i))
-    return shaped(file, _selected(table, roles, known), choices, is_column_major=is_column_major)
+    columns = partial(_column, table, stored or {})
+    roles = assigned_roles(
+        file,
+        [*names, *beside],
+        kinds,
+        choices,
+        lambda i: ids is None and _is_unique(columns(i)),
+        keeps_numbers=stored is not None,
+    )
+    return shaped(file, _selected(table, roles, columns), choices, is_column_major=is_column_major)
 
 
 def _apart(labels: Mapping[str, NDArray[Any]], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
@@ -57,40 +71,36 @@ def _apart(labels: Mapping[str, NDArray[Any]], names: tuple[str, ...]) -> dict[s
     return {f"{name}_label" if name in taken else name: column for name, column in labels.items()}
 
 
-def _column(table: Table, i: int) -> NDArray[Any]:
+def _column(table: Table, stored: Mapping[str, NDArray[Any]], i: int) -> NDArray[Any]:
     """Column of a feature or, counted on, of a label."""
     n_features = len(table.feature_names)
     if i >= n_features:
         return list(table.labels.values())[i - n_features]
+    if table.feature_names[i] in stored:
+        return stored[table.feature_names[i]]
     column: Any = table.X[:, [i]]
     values: NDArray[Any] = (column.toarray() if issparse(column) else column)[:, 0]
     return values
 
 
-def _is_unique(table: Table, i: int) -> bool:
-    column = _column(table, i)
+def _is_unique(column: NDArray[Any]) -> bool:
     if column.dtype != object and not (np.isfinite(column) & (column == np.rint(column))).all():
         return False
     return len(set(column.tolist())) == len(column)
 
 
-def _selected(table: Table, roles: Roles, names: list[str]) -> Table:
-    n_features = len(table.feature_names)
-    labels = {names[i]: _column(table, i) for i in roles.labels}
+def _selected(table: Table, roles: Roles, columns: Callable[[int], NDArray[Any]]) -> Table:
+    names = [*table.feature_names, *table.labels]
+    labels = {names[i]: columns(i) for i in roles.labels}
     changes: dict[str, Any] = {"labels": labels, "notices": (*table.notices, *roles.notices)}
+    if roles.color is not None:
+        changes["color"] = names[roles.color]
     if roles.id is not None:
-        changes |= {"ids": as_ids(_column(table, roles.id)), "id_name": names[roles.id]}
-    if roles.features != tuple(range(n_features)):
+        changes |= {"ids": as_ids(columns(roles.id)), "id_name": names[roles.id]}
+    if roles.features != tuple(range(len(table.feature_names))):
         chosen = list(roles.features)
         changes |= {"X": table.X[:, chosen], "feature_names": tuple(names[i] for i in chosen), "image_shape": None}
     return replace(table, **changes)
-
-
-def as_ids(column: NDArray[Any]) -> tuple[str, ...]:
-    """Names of samples from a column of texts or numbers; whole numbers without a decimal point."""
-    if column.dtype.kind == "f" and (column == np.rint(column)).all():
-        column = column.astype(np.int64)
-    return tuple("" if value is None else str(value) for value in column.tolist())
 
 
 def shaped(file: File, table: Table, choices: Choices, *, is_column_major: bool = False) -> Table:
@@ -109,9 +119,9 @@ def shaped(file: File, table: Table, choices: Choices, *, is_column_major: bool 
     if is_column_major:
         # MATLAB counts rows fastest, then columns, then colors.
         X = X.reshape(n_samples, n_channels, width, height).transpose(0, 3, 2, 1).reshape(n_samples, -1)
-    X, notices = unit_pixels(X)
+    X, scale, notices = unit_pixels(X, choices.pixel_scale)
     shape = (height, width) if n_channels == 1 else (height, width, 3)
-    return replace(table, X=X, image_shape=shape, notices=(*table.notices, *notices))
+    return replace(table, X=X, image_shape=shape, pixel_scale=scale, notices=(*table.notices, *notices))
 
 
 def _sizes(n_features: int) -> str:
@@ -121,8 +131,11 @@ def _sizes(n_features: int) -> str:
     return f" Try --image-size {words[0].replace(' ', '')}, width first." if words else " Leave --image-size out."
 
 
-def unit_pixels(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Pixels from 0 to 1, and a notice where that meant to divide them."""
-    if X.size and X.min() >= 0 and 1 < X.max() <= WHITE:
-        return X / WHITE, ("Pixels from 0 to 255 are divided by 255.",)
-    return X, ()
+def unit_pixels(X: NDArray[Any], scale: float | None = None) -> tuple[NDArray[Any], float, tuple[str, ...]]:
+    """Pixels, what they were divided by, and a notice of it: by `scale`, else by 255 where they need it for 0 to 1."""
+    if scale is None:
+        scale = WHITE if X.size and X.min() >= 0 and 1 < X.max() <= WHITE else 1.0
+        return (X, scale, ()) if scale == 1 else (X / scale, scale, ("Pixels from 0 to 255 are divided by 255.",))
+    if scale == 1:
+        return X, scale, ()
+    return X / scale, scale, (f"Pixels are divided by {scale:g}, as those of the model were.",)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from hne._progress import step
-from hne._tables._cells import first_text, is_missing, numbers
+from hne._tables._cells import first_text, numbers
 from hne._tables._characters import opened
 from hne._tables._dialect import Dialect, table_rows, unreadable_field
+from hne._tables._labels import INEXACT
 from hne._tables._selection import NUMBER, Roles
 from hne._tables._sources import File
 from hne._types import FloatArray
@@ -34,6 +35,8 @@ class Gathered:
     columns: dict[int, list[Any]] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     turned: dict[int, tuple[int, str]] = field(default_factory=dict)  # columns with text: its row, from 1, and the text
+    n_filled: int = 0  # rows up to the last one in which something is written
+    n_empty: int = 0  # rows below it, which spreadsheets leave
 
     def add(self, chunk: list[list[str]]) -> None:
         """Add a chunk of rows."""
@@ -46,12 +49,16 @@ class Gathered:
             cells = tuple(row[i] for row in chunk)
             column = self.columns.setdefault(i, [])
             if self.is_number_beside(i):
-                column.extend(self._numbers(i, cells).tolist())
+                column.extend(self._exact(i, cells).tolist())
             elif i == self.roles.id:
                 column.extend(cells)
             else:
                 # Words of a label come again and again: one copy of each will do.
                 column.extend(map(self.words.setdefault, cells, cells))
+        for place in range(count, 0, -1):
+            if any(map(str.strip, chunk[place - 1])):
+                self.n_filled = self.n_rows + place
+                break
         self.n_rows += count
 
     def _fill_rows(self, chunk: list[list[str]], block: FloatArray) -> bool:
@@ -84,6 +91,16 @@ class Gathered:
             self.turned.setdefault(i, (self.n_rows + place, text))
             return np.full(len(cells), np.nan)
 
+    def _exact(self, i: int, cells: tuple[str, ...]) -> FloatArray:
+        """Numbers beside the features, which are to be told as the file has them: text where float64 has no room."""
+        values = self._numbers(i, cells)
+        with np.errstate(invalid="ignore"):
+            large = np.flatnonzero(np.abs(values) >= INEXACT)
+        for place in large:
+            if cells[place].strip().lstrip("+-").isdecimal() and i not in self.roles.features:
+                self.turned.setdefault(i, (self.n_rows + int(place) + 1, cells[place]))
+        return values
+
     def _make_room(self, n_rows: int) -> None:
         """Grow by an eighth at a time: what is not written yet takes no memory, and moving is the system's business."""
         if n_rows > len(self.values):
@@ -93,9 +110,10 @@ class Gathered:
             else:
                 self.values = np.empty(shape)
 
-    def cut(self, n_rows: int) -> None:
-        """Keep the first rows only, and no room to grow."""
-        self.n_rows = n_rows
+    def cut(self) -> None:
+        """Keep no empty rows at the end, and no room to grow."""
+        n_rows = min(max(self.n_filled, 1), self.n_rows)
+        self.n_rows, self.n_empty = n_rows, self.n_rows - n_rows
         self.values.resize((n_rows, len(self.roles.features)), refcheck=False)
         self.columns = {i: column[:n_rows] for i, column in self.columns.items()}
 
@@ -107,12 +125,13 @@ def gather(file: File, dialect: Dialect, roles: Roles, kinds: list[str]) -> Gath
     with _rows(file, dialect) as rows:
         for chunk in iter(lambda: list(islice(rows, size)), []):
             if set(map(len, chunk)) != {dialect.n_fields}:
-                chunk = [row for row in chunk if any(cell.strip() for cell in row)]  # noqa: PLW2901
+                # Blank lines are no rows; a row of empty fields is one.
+                chunk = [row for row in chunk if len(row) == dialect.n_fields or any(map(str.strip, row))]  # noqa: PLW2901
                 _check_lengths(file, dialect, chunk)
             if chunk:
                 gathered.add(chunk)
                 step("rows", gathered.n_rows)
-    gathered.cut(_last_filled(gathered))
+    gathered.cut()
     return gathered
 
 
@@ -144,15 +163,3 @@ def _check_lengths(file: File, dialect: Dialect, chunk: list[list[str]]) -> None
                     f"Mend that line, or name the --separator (now {dialect.separator!r})."
                 )
                 raise file.error(msg)
-
-
-def _last_filled(gathered: Gathered) -> int:
-    """Number of rows without the empty ones at the end, which spreadsheets leave."""
-    n_rows = gathered.n_rows
-    while n_rows > 1 and np.isnan(gathered.values[n_rows - 1]).all() and _is_empty(gathered, n_rows - 1):
-        n_rows -= 1
-    return n_rows
-
-
-def _is_empty(gathered: Gathered, row: int) -> bool:
-    return all(is_missing(str(column[row])) for column in gathered.columns.values())

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from hne._matlab import reason_of
 from hne._progress import counted
+from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._selection import numbered
 from hne._tables._sources import PICTURES, File, extra
 
 # Images of at most LARGEST pixels a side stay as they are, others become images within SMALL x SMALL.
 LARGEST, SMALL = 128, 64
 GREY, RGB = "grey", "rgb"
+# The only label: names of the folders, where images are in several.
+FOLDER = "folder"
 # Pillow's modes without color, and the largest values of those with more than eight bits.
 GREY_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")
 DEEP_MODES = ("I", "I;16", "I;16B", "I;16L")
@@ -51,7 +53,7 @@ def read_images(file: File, choices: Choices) -> Table:
         notices = (*notices, f"Files that are no images are left out: {folder.n_others}.")
     names = [path.relative_to(file.path) for path in folder.paths]
     parents = [name.parent.as_posix() for name in names]
-    labels = {"folder": np.array(parents, dtype=object)} if len(set(parents)) > 1 else {}
+    labels = {FOLDER: np.array(parents, dtype=object)} if len(set(parents)) > 1 else {}
     return Table(
         X=X,
         feature_names=numbered(X.shape[1]),
@@ -59,6 +61,7 @@ def read_images(file: File, choices: Choices) -> Table:
         ids=tuple(name.as_posix() for name in names),
         id_name="file",
         labels={name: column for name, column in labels.items() if name not in choices.drop},
+        color=choices.color,
         image_shape=shape,
         notices=notices,
     )
@@ -91,10 +94,7 @@ def _looked_through(file: File, choices: Choices) -> _Folder:
         held = f"{len(files)} other files" if files else "an empty one"
         msg = f"must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM), got {held}. "
         raise file.error(msg + "Name one of the files in it." if files else msg + "Check the path.")
-    for option in ("columns", "id", "color", "array"):
-        if getattr(choices, option) and getattr(choices, option) != "folder":
-            msg = f"is a folder of images, which has no columns or arrays to choose, got --{option}. Leave it out."
-            raise file.error(msg)
+    _check_choices(file, paths, choices)
     sizes, modes = zip(*(_header(file, path) for path in paths), strict=True)
     return _Folder(
         paths=tuple(paths),
@@ -102,6 +102,24 @@ def _looked_through(file: File, choices: Choices) -> _Folder:
         sizes=frozenset(sizes),
         has_color=any(mode not in GREY_MODES for mode in modes),
     )
+
+
+def _check_choices(file: File, paths: Sequence[Path], choices: Choices) -> None:
+    """Refuse what is chosen of a table but the label of a folder of folders, to color by or to forget."""
+    has_label = len({path.parent for path in paths}) > 1
+    for option in ("columns", "id", "array", "transpose", "drop", "color"):
+        chosen = getattr(choices, option)
+        means_label = option in ("drop", "color") and chosen in (FOLDER, (FOLDER,))
+        if not chosen or (means_label and has_label):
+            continue
+        if means_label:
+            msg = f"must have images in several folders for --{option} {FOLDER}, got all in one. Leave it out."
+        else:
+            msg = f"is a folder of images, which has no columns or arrays to choose, got --{option}. Leave it out."
+        raise file.error(msg)
+    if choices.color and choices.drop:
+        msg = f"must keep the column to color by, got '{FOLDER}' for --color and --drop. Leave one of them out."
+        raise file.error(msg)
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:

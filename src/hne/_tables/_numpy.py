@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from hne._matlab import reason_of
-from hne._tables._arrays import Entry, as_label, outline_arrays, table_of_arrays
+from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._finish import finished
+from hne._tables._labels import as_label
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -86,7 +87,8 @@ def _records(file: File, records: NDArray[Any], names: tuple[str, ...], choices:
     X = np.empty((len(records), len(numbers)))
     for place, name in enumerate(numbers):
         X[:, place] = records[name]
-    return finished(file, X, choices, feature_names=tuple(numbers), labels=labels, source="NPY, records")
+    stored = {name: records[name] for name in numbers}
+    return finished(file, X, choices, feature_names=tuple(numbers), labels=labels, stored=stored, source="NPY, records")
 
 
 def read_npz(file: File, choices: Choices) -> Table:

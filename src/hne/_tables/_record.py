@@ -36,6 +36,7 @@ class Choices:
     header: bool | None = None  # whether the first row of a text table holds names
     image_size: tuple[int, int] | None = None  # width and height: of rows that are images, or to resize image files to
     image_mode: str | None = None  # "grey" or "rgb"
+    pixel_scale: float | None = None  # what pixels of arrays are divided by, as those of a fitted model were
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,9 @@ class Table:
     id_name: str = "id"
     labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # (n,) each: numbers, or str and None
     rows: IndexArray | None = None  # (n,), rows in the file, from 1; None means all of them: 1, 2, ... n
+    color: str | None = None  # the column to color by, by its name among `labels` or `feature_names`
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), where rows of X are images
+    pixel_scale: float | None = None  # what pixels of an array were divided by; None where there were none
     notices: tuple[str, ...] = ()  # what was decided for the user, a sentence each
 
     def __str__(self) -> str:

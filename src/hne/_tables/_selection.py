@@ -1,26 +1,16 @@
 """Names and kinds of columns, and what the user chose -> which are features, labels, and the names of samples."""
 
-import difflib
-import fnmatch
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hne._tables._names import check_names, is_id_name, listed, position, positions
 from hne._tables._record import Choices
 from hne._tables._sources import File
 
 # Kinds of columns: features unless something is said, text, and numbers that describe samples.
 NUMBER, TEXT, LABEL = "number", "text", "label"
-# What people call a column that names or counts samples.
-ID_NAME = re.compile(
-    r"(unnamed: 0|id|ids|names?|idx|index|nr|no|uuid|key|barcode|rownames?|row|"
-    r"(row|sample|cell|subject|patient|obs|observation|case|record|image|file|item)"
-    r"[ ._-]?(id|no|nr|name|names|number|index)?)",
-    re.IGNORECASE,
-)
-# Names that a message lists before it says "...".
-LISTED = 8
+# Columns of numbers that are kept as labels where others were chosen: of a wide table, thousands were not.
+MOST_KEPT = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +20,7 @@ class Roles:
     features: tuple[int, ...]
     labels: tuple[int, ...]
     id: int | None
+    color: int | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -40,89 +31,86 @@ def assigned_roles(
     choices: Choices,
     is_unique: Callable[[int], bool],
     index: int | None = None,
+    *,
+    keeps_numbers: bool = True,
 ) -> Roles:
     """Roles of the columns.
 
     `is_unique` tells whether a column holds different texts or whole numbers throughout, `index` is the column that
-    the file itself has for the names of samples.
+    the file itself has for the names of samples. Numbers that were not chosen become labels unless `keeps_numbers` is
+    False, as for a matrix, whose columns mean little by themselves.
     """
     check_names(file, names)
     dropped = set(positions(file, names, "drop", choices.drop))
-    chosen = set(positions(file, names, "columns", choices.columns) + _of_model(file, names, choices)) - dropped
+    of_model, notices = _of_model(file, names, kinds, choices)
+    chosen = set(positions(file, names, "columns", choices.columns) + of_model) - dropped
     color = position(file, names, "color", choices.color)
     identity = position(file, names, "id", choices.id)
-    taken = chosen | dropped | {color}
-    notices: tuple[str, ...] = ()
-    if identity is None and index not in taken:
-        identity = index
+    _check_color(file, names, color, identity, dropped)
     if identity is None:
-        identity = next((i for i, name in enumerate(names) if i not in taken and _is_id(name) and is_unique(i)), None)
-        if identity is not None:
-            notices = (f"Column {names[identity]!r} names the samples; to use it as a feature, name it in --columns.",)
+        identity, named = _found_id(names, {*chosen, *dropped, color}, is_unique, index)
+        notices += named
     for i in sorted(chosen):
         _check_number(file, names[i], kinds[i])
+    is_chosen = bool(choices.columns or choices.features)
     free = [i for i in range(len(names)) if i not in dropped and i != identity]
-    found = [i for i in free if kinds[i] == NUMBER and i != color]
-    features = sorted(chosen) if choices.columns or choices.features else found
-    labels = [i for i in free if i == color or kinds[i] != NUMBER]
+    features = sorted(chosen) if is_chosen else [i for i in free if kinds[i] == NUMBER and i != color]
     if not features:
-        raise _no_features(file, names, kinds)
-    return Roles(features=tuple(features), labels=tuple(labels), id=identity, notices=notices)
+        raise _no_features(file, names, kinds, dropped)
+    spare = [i for i in free if kinds[i] == NUMBER and i not in chosen and i != color] if is_chosen else []
+    kept, left = _kept(spare) if keeps_numbers else (set(), ())
+    labels = [i for i in free if i == color or kinds[i] != NUMBER or i in kept]
+    return Roles(features=tuple(features), labels=tuple(labels), id=identity, color=color, notices=notices + left)
 
 
-def positions(file: File, names: Sequence[str], option: str, chosen: Sequence[str]) -> list[int]:
-    """Positions of the columns that are meant by names, by patterns and by positions from 1."""
-    index = {name: i for i, name in enumerate(names)}
-    return sorted({i for choice in chosen for i in _meant(file, names, index, option, choice)})
+def _kept(spare: list[int]) -> tuple[set[int], tuple[str, ...]]:
+    """Columns of numbers that become labels because others were chosen, and a notice of those that do not."""
+    if len(spare) <= MOST_KEPT:
+        return set(spare), ()
+    rest = len(spare) - MOST_KEPT
+    notice = (
+        f"Of {len(spare)} columns of numbers that are no features, {MOST_KEPT} are kept as labels, {rest} left out."
+    )
+    return set(spare[:MOST_KEPT]), (notice,)
 
 
-def _of_model(file: File, names: Sequence[str], choices: Choices) -> list[int]:
-    """Positions of the features of a fitted model, which must all be there."""
+def _found_id(
+    names: Sequence[str], taken: set[int | None], is_unique: Callable[[int], bool], index: int | None
+) -> tuple[int | None, tuple[str, ...]]:
+    """The column that names the samples: the file's own, or the first that is called so and differs throughout."""
+    if index is not None and index not in taken:
+        return index, ()
+    found = next((i for i, name in enumerate(names) if i not in taken and is_id_name(name) and is_unique(i)), None)
+    if found is None:
+        return None, ()
+    return found, (f"Column {names[found]!r} names the samples; to use it as a feature, name it in --columns.",)
+
+
+def _of_model(
+    file: File, names: Sequence[str], kinds: Sequence[str], choices: Choices
+) -> tuple[list[int], tuple[str, ...]]:
+    """Positions of the features of a fitted model, which must all be there, or as many numbers without a name."""
     index = {name: i for i, name in enumerate(names)}
     lacking = [name for name in choices.features if name not in index]
-    if lacking:
-        msg = f"must have the {len(choices.features)} columns of the model, got none called {_listed(lacking)}. "
-        raise file.error(msg + f"It has {_listed(names)}.")
-    return [index[name] for name in choices.features]
+    if not lacking:
+        return [index[name] for name in choices.features], ()
+    unnamed = [i for i, name in enumerate(names) if kinds[i] == NUMBER and name == f"x{i + 1}"]
+    if len(unnamed) == len(choices.features) == kinds.count(NUMBER):
+        order = listed(choices.features)
+        return unnamed, (f"Columns have no names here: they are taken for the model's, in its order: {order}.",)
+    msg = f"must have the {len(choices.features)} columns of the model, got none called {listed(lacking)}. "
+    raise file.error(msg + f"It has {listed(names)}.")
 
 
-def position(file: File, names: Sequence[str], option: str, chosen: str | None) -> int | None:
-    """Position of the one column that is meant."""
-    if chosen is None:
-        return None
-    meant = positions(file, names, option, (chosen,))
-    if len(meant) > 1:
-        msg = (
-            f"has several columns for --{option} {chosen}, got {_listed([names[i] for i in meant])}. Name one of them."
-        )
+def _check_color(file: File, names: Sequence[str], color: int | None, identity: int | None, dropped: set[int]) -> None:
+    """Refuse a color that is forgotten, or that is taken for the names of samples."""
+    if color is None:
+        return
+    if color in dropped:
+        msg = f"must keep the column to color by, got {names[color]!r} for --color and --drop. Leave one of them out."
         raise file.error(msg)
-    return meant[0]
-
-
-def _meant(file: File, names: Sequence[str], index: dict[str, int], option: str, choice: str) -> list[int]:
-    if choice in index:
-        return [index[choice]]
-    span = re.fullmatch(r"(\d+)(?:-(\d+))?", choice.strip())
-    if span:
-        first, last = int(span[1]), int(span[2] or span[1])
-        if not 1 <= first <= last <= len(names):
-            msg = f"has columns 1 to {len(names)}, got --{option} {choice}. Count columns from 1, or name them."
-            raise file.error(msg)
-        return list(range(first - 1, last))
-    found = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, choice)]
-    if found:
-        return found
-    near = difflib.get_close_matches(choice, names, n=1) or [name for name in names if name.lower() == choice.lower()]
-    remedy = f"Did you mean {near[0]!r}?" if near else f"It has {_listed(names)}."
-    msg = f"has no such column, got --{option} {choice}. {remedy}"
-    raise file.error(msg)
-
-
-def check_names(file: File, names: Sequence[str]) -> None:
-    """Refuse names that two columns have."""
-    if len(set(names)) < len(names):
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        msg = f"must have a name of its own for each column, got {_listed(repeated)} more than once. Rename them."
+    if color == identity:
+        msg = f"must have a column each for --color and --id, got {names[color]!r} for both. Leave one of them out."
         raise file.error(msg)
 
 
@@ -133,27 +121,13 @@ def _check_number(file: File, name: str, kind: str) -> None:
         raise file.error(msg)
 
 
-def _no_features(file: File, names: Sequence[str], kinds: Sequence[str]) -> Exception:
-    numbers = [name for name, kind in zip(names, kinds, strict=True) if kind == NUMBER]
+def _no_features(file: File, names: Sequence[str], kinds: Sequence[str], dropped: set[int]) -> Exception:
+    numbers = [i for i, kind in enumerate(kinds) if kind == NUMBER]
+    known = listed([names[i] for i in numbers])
+    if numbers and dropped.issuperset(numbers):
+        msg = f"must have a feature, got --drop for all {len(numbers)} columns of numbers: {known}. "
+        return file.error(msg + "Leave one out of --drop.")
     if numbers:
-        return file.error(f"must have a feature, got none beside {_listed(numbers)}. Name it in --columns.")
-    msg = f"must have a column of numbers, got text in all {len(names)}: {_listed(names)}. "
+        return file.error(f"must have a feature, got none beside {known}. Name it in --columns.")
+    msg = f"must have a column of numbers, got text in all {len(names)}: {listed(names)}. "
     return file.error(msg + "Encode text as numbers first, or check --separator and --decimal.")
-
-
-def _is_id(name: str) -> bool:
-    return ID_NAME.fullmatch(name.strip()) is not None
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = ", ..." if len(names) > LISTED else ""
-    return ", ".join(f"{name!r}" for name in names[:LISTED]) + more
-
-
-def numbered(n_features: int, prefix: str = "x") -> tuple[str, ...]:
-    """Names x1, x2, ... for features that have none.
-
-    >>> numbered(3)
-    ('x1', 'x2', 'x3')
-    """
-    return tuple(f"{prefix}{i}" for i in range(1, n_features + 1))

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._tables._cells import NO_TEXT, first_text, is_missing, is_number
+from hne._tables._cells import NO_TEXT, first_text, is_number
 from hne._tables._characters import FALLBACK
 from hne._tables._dialect import Dialect, dialect_of, with_fallback
 from hne._tables._finish import finished, shaped
 from hne._tables._gather import Gathered, gather
 from hne._tables._record import Choices, Outline, Table
+from hne._tables._remarks import empty_rows_notice, mixed_notice, shown, without_empty
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import GZIP, File
 
 # A short text in a list: its characters, Python's header, and the place in the list.
 TEXT_BYTES = 72
-# Cells of a column that decide whether it is text with a few numbers, or numbers with a few texts.
-JUDGED = 10_000
 
 
 def read_text(file: File, choices: Choices) -> Table:
@@ -43,7 +42,7 @@ def outline_text(file: File, choices: Choices) -> Outline:
     """Foresee a text table from its size and its beginning."""
     dialect, sample = _checked_dialect(file, choices)
     kinds = _kinds(dialect, sample)
-    wanted = replace(choices, columns=(), drop=(), id=None, color=None) if choices.transpose else choices
+    wanted = replace(choices, columns=(), features=(), drop=(), id=None, color=None) if choices.transpose else choices
     roles = _roles(file, dialect, kinds, wanted, lambda i: _is_unique([row[i] for row in sample]))
     n_rows = len(sample) if dialect.is_whole else max(len(sample), round(_text_bytes(file) / dialect.row_bytes))
     n_texts = len(roles.labels) + (roles.id is not None)
@@ -136,7 +135,7 @@ def _check_chosen(
     """Refuse text in a column that the user named as a feature."""
     for i, (row, text) in turned.items():
         if choices.columns and i in roles.features:
-            got = f"{_shown(text)} in column {dialect.names[i]!r}, row {row}"
+            got = f"{shown(text)} in column {dialect.names[i]!r}, row {row}"
             msg = f"must have numbers in features, got {got}. Mend it, or leave the column out of --columns."
             raise file.error(msg)
 
@@ -153,8 +152,9 @@ def _table(
     labels = {}
     for i in roles.labels:
         labels[names[i] or _free_name(names)] = _label(gathered, i)
-        notices += _mixed(dialect, gathered, i, texts.get(i))
+        notices += mixed_notice(dialect, gathered, i, texts.get(i))
         gathered.columns.pop(i)
+    notices += empty_rows_notice(gathered.n_empty)
     table = Table(
         X=gathered.values,
         feature_names=tuple(names[i] for i in roles.features),
@@ -162,9 +162,10 @@ def _table(
         ids=ids,
         id_name="id" if roles.id is None or unnamed else names[roles.id],
         labels=labels,
+        color=None if roles.color is None else names[roles.color] or _free_name(names),
         notices=tuple(notices),
     )
-    return shaped(file, _without_empty(table, choices), choices)
+    return shaped(file, without_empty(table, choices), choices)
 
 
 def _label(gathered: Gathered, i: int) -> NDArray[Any]:
@@ -176,48 +177,6 @@ def _label(gathered: Gathered, i: int) -> NDArray[Any]:
         text = cell.strip()
         shared[cell] = None if text in NO_TEXT else text
     return np.array([shared[cell] for cell in column], dtype=object)
-
-
-def _mixed(dialect: Dialect, gathered: Gathered, i: int, text: tuple[int, str] | None) -> list[str]:
-    """A notice where most of a column's cells are numbers, and it is a label all the same."""
-    if gathered.is_number_beside(i):
-        return []
-    cells = [cell for cell in gathered.columns[i][:JUDGED] if not is_missing(cell)]
-    if 2 * sum(is_number(cell, ".") or is_number(cell, ",") for cell in cells) <= len(cells):
-        return []
-    found = text or first_text(gathered.columns[i], dialect.decimal)
-    if found is None:
-        return []
-    other = "," if dialect.decimal == "." else "."
-    remedy = "If that stands for a missing value, leave the cell empty."
-    if is_number(found[1], other):
-        remedy = f"If numbers are written that way, add --decimal {other}"
-    notice = f"Column {dialect.names[i]!r} is text, not a feature, because of {_shown(found[1])} in row {found[0]}."
-    return [f"{notice} {remedy}"]
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
-
-
-def _without_empty(table: Table, choices: Choices) -> Table:
-    """The table without columns that hold nothing at all, unless the user named them."""
-    if choices.columns or not len(table.X):
-        return table
-    # A column that begins with a number is not empty; few are left to be looked at.
-    suspects = np.flatnonzero(np.isnan(table.X[0]))
-    empty = [i for i in suspects if np.isnan(table.X[:, i]).all()]
-    if not empty or len(empty) == table.X.shape[1]:
-        return table
-    kept = np.setdiff1d(np.arange(table.X.shape[1]), empty)
-    names = ", ".join(repr(table.feature_names[i]) for i in empty[:8])
-    notice = f"Columns without any value are left out: {names}{', ...' if len(empty) > 8 else ''}."
-    return replace(
-        table,
-        X=table.X[:, kept],
-        feature_names=tuple(table.feature_names[i] for i in kept),
-        notices=(*table.notices, notice),
-    )
 
 
 def _transposed(file: File, dialect: Dialect, sample: list[list[str]], choices: Choices) -> Table:

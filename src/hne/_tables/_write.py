@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from hne._files import expanded, whole_file
 from hne._progress import step
+from hne._tables._labels import INEXACT
+from hne._tables._names import numbered
 from hne._tables._record import Coordinates
-from hne._tables._selection import numbered
 from hne._tables._sources import STANDARD_INPUT, extra
 from hne.exceptions import InputError
 
@@ -69,8 +71,23 @@ def named_columns(coordinates: Coordinates) -> dict[str, NDArray[Any]]:
     if coordinates.ids is not None:
         _add(columns, taken, coordinates.id_name, np.array([*coordinates.ids, None], dtype=object)[:-1])
     for name, label in coordinates.labels.items():
-        _add(columns, taken, name, np.asarray(label))
+        _add(columns, taken, name, _whole(np.asarray(label)))
     return columns | {name: coordinates.Y[:, i] for i, name in enumerate(own)}
+
+
+def _whole(label: NDArray[Any]) -> NDArray[Any]:
+    """A label of floats as integers, with None for NaN, where all of them are whole: 20240101, not 20240101.0."""
+    if label.dtype.kind != "f":
+        return label
+    known = ~np.isnan(label)
+    values = label[known]
+    if not len(values) or not (np.abs(values) < INEXACT).all() or not (values == np.rint(values)).all():
+        return label
+    if known.all():
+        return label.astype(np.int64)
+    integers = np.full(len(label), None, dtype=object)
+    integers[known] = values.astype(np.int64).tolist()
+    return integers
 
 
 def _add(columns: dict[str, NDArray[Any]], taken: set[str], name: str, column: NDArray[Any]) -> None:
@@ -119,7 +136,13 @@ def _write_rows(stream: TextIO, coordinates: Coordinates, separator: str) -> Non
 
 
 def _write_npy(path: Path, coordinates: Coordinates) -> None:
-    np.save(path, coordinates.Y, allow_pickle=False)
+    Y = np.ascontiguousarray(coordinates.Y)
+    with path.open("wb") as stream:
+        # np.save leaves the last bytes to C's buffer, and does not hear that a full disk took them not.
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(Y))
+        stream.write(memoryview(Y).cast("B") if Y.size else b"")
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _write_json(path: Path, coordinates: Coordinates) -> None:
@@ -154,7 +177,10 @@ def _write_columnar(path: Path, coordinates: Coordinates) -> None:
 def _arrow_column(arrow: Any, column: NDArray[Any]) -> Any:
     if column.dtype.kind in "iuf":
         return arrow.array(np.ascontiguousarray(column), from_pandas=column.dtype.kind == "f")
-    texts = [None if value is None else str(value) for value in column.tolist()]
+    values = column.tolist()
+    if any(isinstance(value, int) for value in values):
+        return arrow.array(values, type=arrow.int64())
+    texts = [None if value is None else str(value) for value in values]
     return arrow.array(texts, type=arrow.string())
 
 
