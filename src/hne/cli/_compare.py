@@ -114,7 +114,7 @@ def _draw(path: Path, options: argparse.Namespace, ready: "Ready", compared: "tu
     from hne._comparison import comparison_picture
     from hne._files import whole_file
 
-    axes = comparison_picture(compared, color_of(ready.table, options.color), title_of(options))
+    axes = comparison_picture(compared, color_of(ready.table), title_of(options))
     figure = axes.flat[0].figure
     with whole_file(path) as temporary:
         figure.savefig(temporary, dpi=110)

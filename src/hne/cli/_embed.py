@@ -10,7 +10,6 @@ from hne import __version__
 from hne.cli._arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
 from hne.cli._inputs import (
     color_of,
-    columns_of,
     images_of,
     parameters_of,
     read_input,
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
         ready, result = _embedded(options)
         summary = _summary(options, ready, result, heard)
         say(_sentence(summary), options)
-        _write(options, outputs, ready, result, watch.seconds)
+        _write(options, outputs, ready, result, watch.seconds, heard)
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:
@@ -130,6 +129,7 @@ def _write(
     ready: "Ready",
     result: "Embedding",
     seconds: dict[str, float],
+    heard: list[str],
 ) -> None:
     """Write every output, each whole or not at all."""
     from hne._progress import stage
@@ -144,7 +144,7 @@ def _write(
     if "--plot" in outputs:
         stage("drawing", _draw, outputs["--plot"], options, ready, result)
     if "--report" in outputs:
-        stage("report", _report, outputs["--report"], options, ready, result, seconds)
+        stage("report", _report, outputs["--report"], options, ready, result, seconds, heard)
 
 
 def _with_pieces(ready: "Ready", result: "Embedding") -> "Table":
@@ -169,7 +169,7 @@ def _draw(path: Path, options: argparse.Namespace, ready: "Ready", result: "Embe
     from hne import plots
     from hne._files import whole_file
 
-    color, title = color_of(ready.table, options.color), title_of(options)
+    color, title = color_of(ready.table), title_of(options)
     if ready.table.image_shape is not None and result.Y.shape[1] > 1:
         axes = plots.scatter_images(result, images_of(ready.table), color, title=title)
     else:
@@ -180,27 +180,35 @@ def _draw(path: Path, options: argparse.Namespace, ready: "Ready", result: "Embe
 
 
 def _report(
-    path: Path, options: argparse.Namespace, ready: "Ready", result: "Embedding", seconds: dict[str, float]
+    path: Path,
+    options: argparse.Namespace,
+    ready: "Ready",
+    result: "Embedding",
+    seconds: dict[str, float],
+    heard: list[str],
 ) -> None:
     """Write the report."""
-    from hne._scree import scree
-    from hne.report import Details, write_report
+    from hne.report import details_of, write_report
 
     table = ready.table
-    details = Details(
-        title=title_of(options),
-        ids=table.ids,
-        id_name=table.id_name,
-        columns=columns_of(table),
-        color=options.color,
-        images=images_of(table),
+    details = details_of(
+        result,
         X=None if _are_distances(options) else ready.X,
+        features=None if _are_distances(options) else table.X,
+        feature_names=table.feature_names,
+        labels=table.labels,
+        ids=table.ids,
+        color=table.color,
+        images=images_of(table),
+        title=title_of(options),
+        id_name=table.id_name,
+        rows=table.rows,
         timings=seconds,
+        notices=heard,
         warnings=table.notices,
         source=table.source,
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
-        scree=scree(result).values.tolist(),
     )
     write_report(path, result, details)
 

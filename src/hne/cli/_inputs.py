@@ -1,6 +1,7 @@
 """Options of a command -> the table that it works on, and the estimator's parameters."""
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ from hne.cli._talk import PARAMETERS, say
 if TYPE_CHECKING:
     from hne._tables import Choices, Table
 
-# Features that a report can color by; of thousands nobody would find one.
-SHOWN_FEATURES = 200
+# Different values of a label up to which they are groups.
+MAX_GROUPS = 20
 
 
 def choices_of(options: argparse.Namespace) -> "Choices":
@@ -63,22 +64,33 @@ def title_of(options: argparse.Namespace) -> str:
     return "standard input" if options.input == "-" else Path(options.input).name
 
 
-def color_of(table: "Table", name: str | None) -> Any:
-    """Values of the column to color by, None where none was chosen."""
+@dataclass(frozen=True)
+class Named:
+    """Values with a name, as plots take them."""
+
+    values: Any
+    name: str
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def color_of(table: "Table") -> Named | None:
+    """Values of the column to color a picture by: the chosen one, else the first label that tells groups apart."""
+    name = table.color or next((name for name, values in table.labels.items() if _has_groups(values)), None)
     if name is None:
         return None
     if name in table.labels:
-        return table.labels[name]
+        return Named(table.labels[name], name)
     column: Any = table.X[:, [table.feature_names.index(name)]]
-    return (column.toarray() if hasattr(column, "toarray") else column)[:, 0]
+    return Named((column.toarray() if hasattr(column, "toarray") else column)[:, 0], name)
 
 
-def columns_of(table: "Table") -> dict[str, Any]:
-    """Columns that a report may show: labels, and features where they are numbers that people know by name."""
-    columns = dict(table.labels)
-    if table.image_shape is None and not hasattr(table.X, "tocsr") and len(table.feature_names) <= SHOWN_FEATURES:
-        columns |= {name: table.X[:, column] for column, name in enumerate(table.feature_names)}
-    return columns
+def _has_groups(values: Any) -> bool:
+    return bool(2 <= len(set(values.tolist())) <= MAX_GROUPS)
 
 
 def images_of(table: "Table") -> Any:
