@@ -88,9 +88,20 @@ def test_a_saved_model_keeps_what_was_done_to_its_columns_and_warns_who_loads_it
 
 def test_columns_that_were_only_chosen_need_no_warning(gappy, tmp_path):
     model = HNE().fit(gappy[10:])
-    model.preparation_ = Preparation(NAMES)
-    model.save(tmp_path / "model.hne")
-    assert HNE.load(tmp_path / "model.hne").preparation_ == Preparation(NAMES)
+    for preparation in (Preparation(NAMES), Preparation(NAMES, image_shape=(1, 3), pixel_scale=255.0)):
+        model.preparation_ = preparation
+        model.save(tmp_path / "model.hne")
+        assert HNE.load(tmp_path / "model.hne").preparation_ == preparation
+
+
+def _rewrite(path, change):
+    """Change the header of a model's file."""
+    with np.load(path) as file:
+        held = {name: file[name] for name in file.files}
+    header = json.loads(held.pop("header").tobytes())
+    change(header)
+    with path.open("wb") as file:
+        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **held)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +112,23 @@ def test_columns_that_were_only_chosen_need_no_warning(gappy, tmp_path):
         (lambda header: header["preparation"].update(scaling="wild"), "'scaling' in its header must be one of"),
         (lambda header: header["preparation"].update(image_shape=[2, 2]), "must be that of 3 pixels"),
         (lambda header: header["preparation"].update(image_shape=[3, -1]), "must be that of 3 pixels"),
+        (lambda header: header["preparation"].update(pixel_scale=0), "'pixel_scale' in its header must be positive"),
+        (lambda header: header["preparation"].update(pixel_scale=10**400), "'pixel_scale' in its header must be posi"),
+        (lambda header: header["preparation"].update(pixel_scale="255"), "'pixel_scale' in its header must be int or"),
         (lambda header: header.update(preparation=[]), "'preparation' in its header must be dict"),
     ],
 )
 def test_a_forged_preparation_is_refused(gappy, tmp_path, change, says):
     path = tmp_path / "model.hne"
     fitted(gappy).save(path)
-    with np.load(path) as file:
-        held = {name: file[name] for name in file.files}
-    header = json.loads(held.pop("header").tobytes())
-    change(header)
-    with path.open("wb") as file:
-        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **held)
+    _rewrite(path, change)
     with pytest.raises(ModelFileError, match=says):
         HNE.load(path)
+
+
+def test_models_of_before_the_scale_of_pixels_was_kept_are_read(gappy, tmp_path):
+    path = tmp_path / "model.hne"
+    fitted(gappy).save(path)
+    _rewrite(path, lambda header: header["preparation"].pop("pixel_scale"))
+    with pytest.warns(PreparedModelWarning):
+        assert HNE.load(path).preparation_.pixel_scale is None

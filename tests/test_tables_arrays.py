@@ -272,3 +272,19 @@ def test_real_teapots_are_rows_until_the_user_turns_them():
     assert table.image_shape == (76, 101, 3)
     red, _, blue = table.X.reshape(100, -1, 3).mean(axis=1).T
     assert (red > blue).all()
+
+
+def test_pixels_are_divided_by_what_the_model_divided_by(tmp_path):
+    dark = np.full((4, 3, 3), 1.0)
+    np.save(tmp_path / "dark.npy", dark)
+    np.save(tmp_path / "flat.npy", dark.reshape(4, 9))
+    assert read_table(tmp_path / "dark.npy").pixel_scale == 1
+    for choices in (Choices(pixel_scale=255.0), Choices(pixel_scale=255.0, image_size=(3, 3))):
+        table = read_table(tmp_path / ("dark.npy" if choices.image_size is None else "flat.npy"), choices)
+        assert (table.X == 1 / 255).all()
+        assert table.pixel_scale == 255
+        assert "Pixels are divided by 255, as those of the model were." in table.notices
+    np.save(tmp_path / "bright.npy", dark * 200)
+    assert read_table(tmp_path / "bright.npy").pixel_scale == 255
+    assert read_table(tmp_path / "bright.npy", Choices(pixel_scale=1.0)).X.max() == 200
+    assert read_table(tmp_path / "flat.npy").pixel_scale is None

@@ -218,3 +218,15 @@ def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
         InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*\)\. Write or copy it a"
     ):
         read_table(path)
+
+
+def test_categories_that_are_numbers_are_exact(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.eye(3)
+        file["obs/_index"], file["var/_index"] = [b"a", b"b", b"c"], [b"A", b"B", b"C"]
+        for name, categories in {"day": [20240101, 20240102], "dose": [0.1234567, 2.0]}.items():
+            file[f"obs/{name}/codes"], file[f"obs/{name}/categories"] = np.array([0, 1, -1]), np.array(categories)
+    labels = read_table(path).labels
+    assert labels["day"].tolist() == ["20240101", "20240102", None]
+    assert labels["dose"].tolist() == ["0.1234567", "2", None]

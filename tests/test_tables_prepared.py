@@ -52,10 +52,41 @@ def test_a_table_without_gaps_is_not_copied():
         assert ready.table.rows is None
 
 
-def test_infinite_values_are_no_gaps():
+def test_infinite_values_are_refused_by_the_row_of_the_file_and_the_column():
     X = np.random.default_rng(0).normal(size=(30, 3))
-    X[2] = [np.inf, -np.inf, 0]
-    assert prepared(table_of(X)).X is X
+    X[2] = [0, -np.inf, np.inf]
+    X[0, 0] = np.nan
+    message = r"^rows must be finite, got -inf in row 3, column 'f1'\. Mend or leave out that row\.$"
+    for missing in ("drop", "impute"):
+        with pytest.raises(InputError, match=message):
+            prepared(table_of(X), missing)
+    with pytest.raises(InputError, match=message):
+        treated(table_of(X[1:], rows=np.arange(2, 31)), learned(X[5:], ("f0", "f1", "f2"), "none", fills=False))
+    with pytest.raises(InputError, match=r"got inf in row 2, column 'f1'"):
+        prepared(table_of(csr_array(np.diag([1.0, np.inf]))))
+    large = table_of(np.full((3, 2), 1e308))
+    assert prepared(large).X is large.X
+
+
+def test_gaps_in_distances_are_not_to_be_filled(gappy):
+    with pytest.raises(InputError, match=r"got 2 rows with some .*Compute these distances\.$"):
+        prepared(gappy, are_distances=True)
+    for missing in ("drop", "impute"):
+        with pytest.raises(InputError, match=r"takes distances as they are, got --scale or --missing\. Leave it out\."):
+            prepared(gappy, missing, are_distances=True)
+
+
+def test_sparse_tables_are_scaled_but_not_centered_and_never_robustly():
+    table = table_of(csr_array(np.diag([1.0, 2.0, 4.0])))
+    said = "columns are scaled but not centered, so that the matrix stays sparse."
+    assert prepared(table, scaling="standard").table.notices == (said,)
+    with pytest.raises(InputError, match=r"robust needs a dense table, got a sparse .*Choose --scale standard\."):
+        prepared(table, scaling="robust")
+
+
+def test_the_scale_of_pixels_is_remembered():
+    table = table_of(np.random.default_rng(0).random((9, 4)), image_shape=(2, 2), pixel_scale=255.0)
+    assert prepared(table).preparation.pixel_scale == 255.0
 
 
 def test_a_column_of_gaps_alone_cannot_be_filled(gappy):

@@ -27,6 +27,7 @@ class Preparation:
     center: FloatArray | None = None  # subtracted first
     scale: FloatArray | None = None  # divided by then
     image_shape: tuple[int, ...] | None = None  # of samples that are images
+    pixel_scale: float | None = None  # what their pixels were divided by as they were read; None where nothing was
 
     @property
     def changes_values(self) -> bool:
@@ -51,7 +52,7 @@ class Preparation:
 def learned(X: Any, feature_names: tuple[str, ...], scaling: str, *, fills: bool) -> Preparation:
     """Medians to fill with and scales, of these samples."""
     if issparse(X):
-        return Preparation(feature_names, scaling, scale=_sparse_scale(X) if scaling != "none" else None)
+        return _learned_sparse(X, feature_names, scaling)
     fill = np.nanmedian(X, axis=0) if fills else None
     if scaling == "none":
         return Preparation(feature_names, scaling, fill)
@@ -66,8 +67,15 @@ def learned(X: Any, feature_names: tuple[str, ...], scaling: str, *, fills: bool
     return Preparation(feature_names, scaling, fill, center, np.where(spread > 0, spread, 1.0))
 
 
-def _sparse_scale(X: SparseMatrix) -> FloatArray:
+def _learned_sparse(X: SparseMatrix, feature_names: tuple[str, ...], scaling: str) -> Preparation:
     """Standard deviations; a sparse matrix is not centered, or it would be sparse no more."""
+    if scaling == "robust":
+        msg = "--scale robust needs a dense table, got a sparse matrix, most of it zeros. Choose --scale standard."
+        raise InputError(msg)
+    return Preparation(feature_names, scaling, scale=_deviations(X) if scaling != "none" else None)
+
+
+def _deviations(X: SparseMatrix) -> FloatArray:
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
     spread = np.sqrt(np.maximum(square - mean**2, 0.0))

@@ -1,6 +1,7 @@
 """What was done to samples before the fit -> header and arrays, and back."""
 
 import math
+import sys
 from typing import Any
 
 from hne._persist._archive import Archive
@@ -21,6 +22,7 @@ def preparation_parts(preparation: Preparation | None) -> tuple[dict[str, Any], 
         "feature_names": list(preparation.feature_names),
         "scaling": preparation.scaling,
         "image_shape": None if shape is None else list(shape),
+        "pixel_scale": preparation.pixel_scale,
     }
     numbers = {"fill": preparation.fill, "center": preparation.center, "scale": preparation.scale}
     return {KEY: described}, {f"{KEY}.{name}": one for name, one in numbers.items() if one is not None}
@@ -40,7 +42,8 @@ def preparation_from(archive: Archive, n_features: int) -> Preparation | None:
     fill, center, scale = (_numbers(archive, name, n_features) for name in ("fill", "center", "scale"))
     if scale is not None and not (scale > 0).all():
         archive.refuse(f"array '{KEY}.scale' must be positive")
-    return Preparation(tuple(names), scaling, fill, center, scale, _image_shape(described, n_features))
+    shape = _image_shape(described, n_features)
+    return Preparation(tuple(names), scaling, fill, center, scale, shape, _pixel_scale(described))
 
 
 def _numbers(archive: Archive, name: str, n_features: int) -> Any:
@@ -56,3 +59,13 @@ def _image_shape(described: Archive, n_features: int) -> tuple[int, ...] | None:
     if not whole or len(shape) not in IMAGE_DIMENSIONS or math.prod(shape) != n_features:
         described.refuse(f"'image_shape' in its header must be that of {n_features} pixels")
     return tuple(shape)
+
+
+def _pixel_scale(described: Archive) -> float | None:
+    if "pixel_scale" not in described.header:  # models of before it was kept
+        return None
+    scale = described.entry("pixel_scale", int, float, type(None))
+    # JSON has whole numbers beyond every float.
+    if scale is not None and not 0 < scale <= sys.float_info.max:
+        described.refuse(f"'pixel_scale' in its header must be positive, got {scale!r:.40}")
+    return None if scale is None else float(scale)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from hne._tables._finish import finished
-from hne._tables._labels import as_categories, as_label, with_gaps
+from hne._tables._finish import finished, n_features_foreseen
+from hne._tables._labels import as_categories, as_ids, as_label, with_gaps
 from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
@@ -31,14 +31,13 @@ def read_anndata(file: File, root: Any, choices: Choices) -> Table:
         raise file.error(msg)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    ids, labels = _frame(root, "obs")
-    genes, _ = _frame(root, "var")
+    ids, labels = _index(root["obs"]), _columns(root)
     return finished(
         file,
         X,
         choices,
         source=f"AnnData, {path}",
-        feature_names=genes if _is_by_gene(path) else numbered(X.shape[1], f"{path.rpartition('/')[2]}_"),
+        feature_names=_feature_names(root, path, X.shape[1]),
         ids=ids,
         id_name=_index_name(root["obs"]),
         labels=labels,
@@ -51,8 +50,9 @@ def outline_anndata(file: File, root: Any, choices: Choices) -> Outline:
     path = _path(file, root, choices)
     item = root[path]
     n_samples, n_features = _shape(item)
+    chosen = n_features_foreseen(file, _feature_names(root, path, n_features), _column_names(root["obs"]), choices)
     size = 8 * n_samples * n_features if hasattr(item, "shape") else 16 * item["data"].shape[0]
-    return Outline(n_samples=n_samples, n_features=n_features, is_exact=True, bytes=size, source=f"AnnData, {path}")
+    return Outline(n_samples=n_samples, n_features=chosen, is_exact=True, bytes=size, source=f"AnnData, {path}")
 
 
 def _path(file: File, root: Any, choices: Choices) -> str:
@@ -68,8 +68,9 @@ def _path(file: File, root: Any, choices: Choices) -> str:
     return path
 
 
-def _is_by_gene(path: str) -> bool:
-    return not path.startswith("obsm/")
+def _feature_names(root: Any, path: str, n_features: int) -> tuple[str, ...]:
+    """Names of genes; columns of other matrices are numbered."""
+    return numbered(n_features, f"{path.rpartition('/')[2]}_") if path.startswith("obsm/") else _index(root["var"])
 
 
 def _notices(root: Any, path: str, choices: Choices) -> tuple[str, ...]:
@@ -101,18 +102,25 @@ def _matrix(item: Any) -> Any:
     return csr_array(matrix)
 
 
-def _frame(root: Any, name: str) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-    """Index and columns of `obs` or `var`."""
-    frame = root[name]
+def _index(frame: Any) -> tuple[str, ...]:
+    """Names of cells or genes; versions before 0.7 wrote records, which begin with them."""
+    values = frame[frame.dtype.names[0]] if hasattr(frame, "shape") else _plain(frame[_index_column(frame)])
+    return as_ids(values)
+
+
+def _column_names(frame: Any) -> list[str]:
     if hasattr(frame, "shape"):
-        return _old_frame(root, frame)
+        return list(frame.dtype.names[1:])
     index = _index_column(frame)
     order = [_text(column) for column in frame.attrs.get("column-order", ())] or [key for key in frame if key != index]
-    columns = {}
-    for column in order:
-        if column in frame and column != "__categories":
-            columns[column] = _column(frame, column)
-    return tuple(str(value) for value in as_label(_plain(frame[index]))), columns
+    return [column for column in order if column in frame and column != "__categories"]
+
+
+def _columns(root: Any) -> dict[str, NDArray[Any]]:
+    """What is known of the cells."""
+    frame = root["obs"]
+    read = _old_column if hasattr(frame, "shape") else _column
+    return {name: read(root, frame, name) for name in _column_names(frame)}
 
 
 def _index_column(frame: Any) -> str:
@@ -128,7 +136,7 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _column(frame: Any, name: str) -> NDArray[Any]:
+def _column(_: Any, frame: Any, name: str) -> NDArray[Any]:
     """A column in any of AnnData's encodings."""
     item = frame[name]
     if hasattr(item, "shape"):
@@ -153,13 +161,8 @@ def _categorical(codes: NDArray[Any], categories: NDArray[Any]) -> NDArray[Any]:
     return np.array([texts[code] for code in codes.tolist()], dtype=object)  # code -1 is None, the last
 
 
-def _old_frame(root: Any, frame: Any) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-    """Records, as versions before 0.7 wrote them; categories are among `uns`."""
-    records = frame[()]
-    index, *names = records.dtype.names
-    columns = {}
-    for name in names:
-        categories = root["uns"].get(f"{name}_categories") if "uns" in root else None
-        values = records[name]
-        columns[name] = as_label(values) if categories is None else _categorical(values, _plain(categories))
-    return tuple(str(value) for value in as_label(records[index])), columns
+def _old_column(root: Any, frame: Any, name: str) -> NDArray[Any]:
+    """A field of records, as versions before 0.7 wrote them; categories are among `uns`."""
+    categories = root["uns"].get(f"{name}_categories") if "uns" in root else None
+    values = frame[name]
+    return as_label(values) if categories is None else _categorical(values, _plain(categories))

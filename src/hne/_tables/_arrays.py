@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from hne._tables._finish import finished, unit_pixels
+from hne._tables._finish import finished, n_features_foreseen, unit_pixels
 from hne._tables._labels import as_label
+from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -154,12 +155,15 @@ def _length_for(other: Entry, n_samples: int) -> bool:
 def outline_arrays(file: File, entries: Sequence[Entry], choices: Choices, source: str, *, is_matlab: bool) -> Outline:
     """Foresee the table from the shapes of the arrays."""
     entry = chosen_entry(file, entries, choices)
-    layout = laid_out(entry, [other for other in entries if other is not entry], choices, is_matlab=is_matlab)
+    others = [other for other in entries if other is not entry]
+    layout = laid_out(entry, others, choices, is_matlab=is_matlab)
+    labels = [name for other in others for name in _label_names(other, layout.n_samples)]
+    n_features = n_features_foreseen(file, numbered(layout.n_features), labels, choices)
     # Read as it is, then turned to float64 unless it is that, or float32.
     count = prod(entry.shape)
     is_float = entry.kind == "f" and entry.size in (4, 8)
     size = count * entry.size if is_float and layout.axis == 0 else count * (entry.size + 8)
-    return Outline(n_samples=layout.n_samples, n_features=layout.n_features, is_exact=True, bytes=size, source=source)
+    return Outline(n_samples=layout.n_samples, n_features=n_features, is_exact=True, bytes=size, source=source)
 
 
 def table_of_arrays(
@@ -178,8 +182,7 @@ def table_of_arrays(
         notices += scaled
     labels: dict[str, NDArray[Any]] = {}
     for other in others:
-        if _length_for(other, layout.n_samples):
-            labels |= _labels(other, layout.n_samples)
+        labels |= _labels(other, layout.n_samples)
     named = len(entries) > 1 or is_matlab
     return finished(
         file,
@@ -223,12 +226,19 @@ def _float_kind(kind: np.dtype[Any]) -> type[np.floating[Any]]:
     return np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64
 
 
+def _label_names(entry: Entry, n_samples: int) -> tuple[str, ...]:
+    """Names of these columns: that of the array, with numbers where it has several."""
+    if not _length_for(entry, n_samples):
+        return ()
+    count = prod(entry.shape) // n_samples
+    return (entry.name,) if count == 1 else numbered(count, f"{entry.name}_")
+
+
 def _labels(entry: Entry, n_samples: int) -> dict[str, NDArray[Any]]:
-    """Columns of an array that has one entry, or a few, for each sample."""
+    """Columns of an array that has one entry, or a few, for each sample; none of others."""
+    names = _label_names(entry, n_samples)
+    if not names:
+        return {}
     values = np.asarray(entry.read())
-    name = entry.name
-    if values.ndim == 2:
-        values = values if values.shape[0] == n_samples else values.T
-        if values.shape[1] > 1:
-            return {f"{name}_{i + 1}": as_label(values[:, i]) for i in range(values.shape[1])}
-    return {name: as_label(values.reshape(-1))}
+    values = values if values.shape[0] == n_samples else values.T
+    return {name: as_label(column) for name, column in zip(names, values.reshape(n_samples, -1).T, strict=True)}

@@ -1,9 +1,9 @@
 """A matrix with labels beside it, and what the user chose -> Table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from hne._tables._sources import File
 
 # The largest value of an 8-bit pixel.
 WHITE = 255.0
+Value = TypeVar("Value")
 
 
 def finished(
@@ -66,7 +67,20 @@ def finished(
     return shaped(file, _selected(table, roles, columns), choices, is_column_major=is_column_major)
 
 
-def _apart(labels: Mapping[str, NDArray[Any]], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+def n_features_foreseen(
+    file: File, names: Sequence[str], labels: Sequence[str], choices: Choices, *, keeps_numbers: bool = False
+) -> int:
+    """Number of features that `finished` will leave of a matrix with these names, beside labels with those."""
+    if not (choices.columns or choices.features or choices.drop or choices.id or choices.color):
+        return len(names)
+    beside = list(_apart(dict.fromkeys(labels), names))
+    kinds = [NUMBER] * len(names) + [LABEL] * len(beside)
+    known = [*names, *beside]
+    return len(assigned_roles(file, known, kinds, choices, lambda _: False, keeps_numbers=keeps_numbers).features)
+
+
+def _apart(labels: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:
+    """Labels with names that no feature has."""
     taken = set(names) & set(labels)
     return {f"{name}_label" if name in taken else name: column for name, column in labels.items()}
 

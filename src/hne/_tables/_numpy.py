@@ -3,6 +3,7 @@
 import tokenize
 import zipfile
 import zlib
+from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.sparse import csr_array, load_npz
 
 from hne._matlab import reason_of
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
-from hne._tables._finish import finished
+from hne._tables._finish import finished, n_features_foreseen
 from hne._tables._labels import as_label
+from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -26,24 +28,26 @@ DAMAGED = (
 
 def read_npy(file: File, choices: Choices) -> Table:
     """Read an NPY file."""
-    entry, names = _npy_entry(file)
-    if names:
-        return _records(file, entry.read(), names, choices)
+    entry, kind = _npy_entry(file)
+    if kind.names:
+        return _records(file, entry.read(), choices)
     return table_of_arrays(file, [entry], choices, "NPY")
 
 
 def outline_npy(file: File, choices: Choices) -> Outline:
     """Foresee an NPY file from its header."""
-    entry, names = _npy_entry(file)
-    if names:
-        n_rows = entry.shape[0]
-        size = n_rows * (entry.size + 8 * len(names))
-        return Outline(n_samples=n_rows, n_features=len(names), is_exact=False, bytes=size, source="NPY, records")
+    entry, kind = _npy_entry(file)
+    if kind.names:
+        n_rows = prod(entry.shape)
+        size = n_rows * (entry.size + 8 * len(kind.names))
+        numbers, others = _fields(kind)
+        n_features = n_features_foreseen(file, numbers, others, choices, keeps_numbers=True)
+        return Outline(n_samples=n_rows, n_features=n_features, is_exact=True, bytes=size, source="NPY, records")
     return outline_arrays(file, [entry], choices, "NPY", is_matlab=False)
 
 
-def _npy_entry(file: File) -> tuple[Entry, tuple[str, ...]]:
-    """The array, and the names of its fields where it is one of records."""
+def _npy_entry(file: File) -> tuple[Entry, np.dtype[Any]]:
+    """The array, and its kind, which has names where it is one of records."""
     try:
         with file.path.open("rb") as stream:
             shape, kind = _header(stream)
@@ -54,7 +58,7 @@ def _npy_entry(file: File) -> tuple[Entry, tuple[str, ...]]:
     if held < expected:
         raise _damaged(file, "an NPY file", f"{held} bytes of numbers, not {expected}")
     entry = _entry("array", shape, kind, lambda: np.array(np.load(file.path, mmap_mode="r")))
-    return entry, kind.names or ()
+    return entry, kind
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -79,11 +83,18 @@ def _damaged(file: File, kind: str, reason: str) -> Exception:
     return file.error(f"must be {kind}, got a damaged one or another kind ({reason}). Write or copy it again.")
 
 
-def _records(file: File, records: NDArray[Any], names: tuple[str, ...], choices: Choices) -> Table:
+def _fields(kind: np.dtype[Any]) -> tuple[list[str], list[str]]:
+    """Names of the fields of records that are numbers, and of others; arrays in fields are neither."""
+    plain = [name for name in kind.names or () if not kind[name].shape]
+    numbers = [name for name in plain if kind[name].kind in "iuf"]
+    return numbers, [name for name in plain if name not in numbers]
+
+
+def _records(file: File, records: NDArray[Any], choices: Choices) -> Table:
     """Fields of records as columns: numbers are features, anything else labels."""
     records = records.reshape(-1)
-    numbers = [name for name in names if records.dtype[name].kind in "iuf" and not records.dtype[name].shape]
-    labels = {name: as_label(records[name]) for name in names if name not in numbers and not records.dtype[name].shape}
+    numbers, others = _fields(records.dtype)
+    labels = {name: as_label(records[name]) for name in others}
     X = np.empty((len(records), len(numbers)))
     for place, name in enumerate(numbers):
         X[:, place] = records[name]
@@ -111,6 +122,7 @@ def outline_npz(file: File, choices: Choices) -> Outline:
     known = {entry.name: entry for entry in entries}
     if known.keys() >= SPARSE:
         n_samples, n_features = (int(side) for side in known["shape"].read())
+        n_features = n_features_foreseen(file, numbered(n_features), (), choices)
         size = 24 * known["data"].shape[0]
         return Outline(n_samples=n_samples, n_features=n_features, is_exact=True, bytes=size, source="NPZ, sparse")
     return outline_arrays(file, entries, choices, "NPZ", is_matlab=False)

@@ -20,19 +20,24 @@ SCALE_RATIO = 1000.0
 
 def prepared(table: Table, missing: str = "refuse", scaling: str = "none", *, are_distances: bool = False) -> Ready:
     """The samples to embed, and how others are to be treated to go with them."""
-    if are_distances and (scaling != "none" or missing == "drop"):
-        msg = "--metric precomputed takes distances as they are, got --scale or --missing drop. Leave it out."
+    if are_distances and (scaling != "none" or missing != "refuse"):
+        msg = "--metric precomputed takes distances as they are, got --scale or --missing. Leave it out."
         raise InputError(msg)
     gaps = _rows_with_gaps(table)
     if len(gaps) and missing == "refuse":
-        raise InputError(_missing_message(table, gaps, "Add --missing drop or --missing impute."))
+        remedy = "Compute these distances." if are_distances else "Add --missing drop or --missing impute."
+        raise InputError(_missing_message(table, gaps, remedy))
     if missing == "drop":
         table = _without(table, gaps)
     if missing == "impute":
         table = _to_fill(table, gaps)
-    names, shape = table.feature_names, table.image_shape
-    preparation = replace(learned(table.X, names, scaling, fills=missing == "impute"), image_shape=shape)
-    hint = scale_hint(table) if scaling == "none" and not are_distances else ""
+    _check_finite(table)
+    preparation = replace(
+        learned(table.X, table.feature_names, scaling, fills=missing == "impute"),
+        image_shape=table.image_shape,
+        pixel_scale=table.pixel_scale,
+    )
+    hint = "" if are_distances else scale_hint(table) if scaling == "none" else _sparse_hint(table)
     return Ready(_noticed(table, hint), preparation.transform(table.X), preparation)
 
 
@@ -49,6 +54,7 @@ def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> 
         raise InputError(_missing_message(table, gaps, "Add --missing drop."))
     elif len(gaps):
         table = _noticed(table, _filled_notice(table, gaps))
+    _check_finite(table)
     return Ready(table, preparation.transform(table.X), preparation)
 
 
@@ -127,6 +133,26 @@ def scale_hint(table: Table) -> str:
         f"{spread[narrow]:.3g}, so that the wide ones alone decide who is near. Add --scale standard or --scale robust "
         "to weigh all alike."
     )
+
+
+def _sparse_hint(table: Table) -> str:
+    return "columns are scaled but not centered, so that the matrix stays sparse." if issparse(table.X) else ""
+
+
+def _check_finite(table: Table) -> None:
+    """Refuse infinite values, by the row as the file counts it, and the column."""
+    X: Any = table.X
+    if issparse(X):
+        suspects = np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.isinf(X.data)), side="right") - 1)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspects = np.flatnonzero(~np.isfinite(X.sum(axis=1)))
+    for row in suspects:
+        values = _dense(X[[row]])[0]
+        for column in np.flatnonzero(np.isinf(values))[:1]:
+            place = f"row {_listed(table, np.array([row]))}, column '{table.feature_names[column]}'"
+            msg = f"rows must be finite, got {values[column]} in {place}. Mend or leave out that row."
+            raise InputError(msg)
 
 
 def _rows_with_gaps(table: Table) -> IndexArray:

@@ -8,6 +8,7 @@ from hne._memory import available_bytes, gigabytes
 from hne._tables._apart import set_apart
 from hne._tables._columnar import outline_columnar, read_columnar
 from hne._tables._hdf5 import outline_hdf5, read_hdf5
+from hne._tables._hints import with_hints
 from hne._tables._images import outline_images, read_images
 from hne._tables._matlab import outline_mat, read_mat
 from hne._tables._numpy import outline_npy, outline_npz, read_npy, read_npz
@@ -58,12 +59,14 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
     with found(source, stream) as file:
         outlined, read = READERS[kind_of(file, is_text=wanted.encoding is not None)]
         _check_fits(file, outlined(file, wanted))
-        return set_apart(read(file, wanted), wanted)
+        return with_hints(set_apart(read(file, wanted), wanted), wanted)
 
 
 def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Outline:
     """What `read_table` would give, and the memory it would take, without reading all of a file.
 
+    Columns that only their values show to be names of samples, counters of rows or classes are still counted as
+    features here, even where `is_exact` is True: reading sets them apart.
     Standard input is read to its end all the same: there is no other way to know it.
     """
     wanted = choices or Choices()

@@ -140,7 +140,7 @@ def _write_npy(path: Path, coordinates: Coordinates) -> None:
     with path.open("wb") as stream:
         # np.save leaves the last bytes to C's buffer, and does not hear that a full disk took them not.
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(Y))
-        stream.write(memoryview(Y).cast("B") if Y.size else b"")
+        stream.write(Y.reshape(-1).view(np.uint8).data)
         stream.flush()
         os.fsync(stream.fileno())
 
