@@ -89,4 +89,5 @@ def _choices(options: argparse.Namespace, preparation: "Preparation") -> "Choice
         return choices
     if (shape := preparation.image_shape) is None:
         return replace(choices, features=preparation.feature_names)
-    return replace(choices, image_size=(shape[1], shape[0]), image_mode="rgb" if len(shape) == 3 else "grey")
+    size, mode = (shape[1], shape[0]), "rgb" if len(shape) == 3 else "grey"
+    return replace(choices, image_size=size, image_mode=mode, pixel_scale=preparation.pixel_scale)
