@@ -29,7 +29,7 @@ def test_a_counter_of_rows_names_the_samples(written):
     table = written(**features(), Lauf=range(1000, 1020))
     assert table.feature_names == ("a", "b")
     assert (table.id_name, table.ids[:2]) == ("Lauf", ("1000", "1001"))
-    assert "Column 'Lauf' counts the rows: it names the samples" in table.notices[-1]
+    assert "Column 'Lauf' counts the rows: it names the samples" in table.notices[-2]
 
 
 def test_a_second_counter_is_a_label(written):
@@ -43,7 +43,7 @@ def test_whole_numbers_called_classes_are_labels(written):
     table = written(**features(), target=[0, 1, 2, 1] * 5)
     assert table.feature_names == ("a", "b")
     assert table.labels["target"].tolist() == [0, 1, 2, 1] * 5
-    assert "Column 'target' looks like classes" in table.notices[-1]
+    assert "Column 'target' looks like classes" in table.notices[-2]
 
 
 def test_measurements_are_features_whatever_they_are_called(written):

@@ -96,7 +96,7 @@ def test_ids_beyond_double_precision_stay_exact(tmp_path):
     content = "x,k\n" + "".join(f"1,{key}\n" for key in keys)
     assert read(content, id="k").ids == wanted
     assert read(content, color="k").labels["k"].tolist() == list(wanted)
-    assert read(content, color="k").notices == ()
+    assert read(content, color="k").notices == ("Features: 'x'.",)
 
 
 def test_an_id_that_is_null_is_empty(tmp_path):
