@@ -25,6 +25,7 @@ CLASS_NAME = re.compile(
 MAX_CLASSES = 30
 # Rows from which it is no accident that numbers count up by one, or that texts differ throughout.
 MIN_ROWS = 10
+UNLESS = "and is no feature unless --columns has it"
 
 
 def set_apart(table: Table, choices: Choices) -> Table:
@@ -33,15 +34,18 @@ def set_apart(table: Table, choices: Choices) -> Table:
         table = _named_by_text(table)
     if choices.columns or choices.features or issparse(table.X) or table.image_shape is not None:
         return table
-    for name in table.feature_names:
-        if name == table.color or len(table.feature_names) == 1:
-            continue
-        column = table.X[:, table.feature_names.index(name)]
-        if _is_counter(column):
-            table = _counted(table, name, column)
-        elif CLASS_NAME.fullmatch(name.strip()) and _is_class(column):
-            table = _classed(table, name, column)
-    return table
+    counters = _counters(table)
+    classes = [place for place in _called_classes(table) if place not in counters]
+    if not counters | set(classes) or len(counters) + len(classes) == len(table.feature_names):
+        return table
+    changes: dict[str, Any] = {"labels": dict(table.labels), "notices": list(table.notices)}
+    for place in sorted(counters):
+        _set_counter_apart(table, place, changes)
+    for place in classes:
+        name = table.feature_names[place]
+        changes["labels"][name] = table.X[:, place]
+        changes["notices"].append(f"Column {name!r} looks like classes: it is a label, {UNLESS}.")
+    return _without(table, counters | set(classes), changes)
 
 
 def _named_by_text(table: Table) -> Table:
@@ -61,8 +65,23 @@ def _are_names(texts: list[str | None]) -> bool:
     return 2 * sum(is_number(str(text)) for text in texts) < len(texts)
 
 
-def _is_counter(column: NDArray[Any]) -> bool:
-    return len(column) >= MIN_ROWS and bool((np.diff(column) == 1).all())
+def _counters(table: Table) -> set[int]:
+    """Places of the columns that count up by one from row to row."""
+    X: Any = table.X
+    if len(X) < MIN_ROWS:
+        return set()
+    with np.errstate(invalid="ignore", over="ignore"):
+        # Of wide tables, few columns pass the first two rows.
+        suspects = np.flatnonzero(X[1] - X[0] == 1)
+        found = {int(place) for place in suspects if (np.diff(X[:, place]) == 1).all()}
+    return {place for place in found if table.feature_names[place] != table.color}
+
+
+def _called_classes(table: Table) -> list[int]:
+    """Places of the columns of few whole numbers that are called classes."""
+    X: Any = table.X
+    named = [place for place, name in enumerate(table.feature_names) if CLASS_NAME.fullmatch(name.strip())]
+    return [place for place in named if table.feature_names[place] != table.color and _is_class(X[:, place])]
 
 
 def _is_class(column: NDArray[Any]) -> bool:
@@ -72,23 +91,19 @@ def _is_class(column: NDArray[Any]) -> bool:
     return len(np.unique(known)) <= min(MAX_CLASSES, len(known) // 2)
 
 
-def _counted(table: Table, name: str, column: NDArray[Any]) -> Table:
-    """Take a counter of rows for the names of samples, or beside them."""
-    if table.ids is None:
-        notice = f"Column {name!r} counts the rows: it names the samples, and is no feature unless --columns has it."
-        table = replace(table, ids=as_ids(column), id_name=name)
+def _set_counter_apart(table: Table, place: int, changes: dict[str, Any]) -> None:
+    """Let a counter of rows name the samples, or stand beside what does."""
+    name, column = table.feature_names[place], table.X[:, place]
+    if table.ids is None and "ids" not in changes:
+        changes |= {"ids": as_ids(column), "id_name": name}
+        changes["notices"].append(f"Column {name!r} counts the rows: it names the samples, {UNLESS}.")
     else:
-        notice = f"Column {name!r} counts the rows: it is a label, and no feature unless --columns has it."
-        table = replace(table, labels={**table.labels, name: column})
-    return _without(table, name, notice)
+        changes["labels"][name] = column
+        changes["notices"].append(f"Column {name!r} counts the rows: it is a label, {UNLESS}.")
 
 
-def _classed(table: Table, name: str, column: NDArray[Any]) -> Table:
-    notice = f"Column {name!r} looks like classes: it is a label, and no feature unless --columns has it."
-    return _without(replace(table, labels={**table.labels, name: column}), name, notice)
-
-
-def _without(table: Table, name: str, notice: str) -> Table:
-    kept = [place for place, other in enumerate(table.feature_names) if other != name]
+def _without(table: Table, places: set[int], changes: dict[str, Any]) -> Table:
+    kept = [place for place in range(len(table.feature_names)) if place not in places]
     names = tuple(table.feature_names[place] for place in kept)
-    return replace(table, X=table.X[:, kept], feature_names=names, notices=(*table.notices, notice))
+    changes["notices"] = tuple(changes["notices"])
+    return replace(table, X=table.X[:, kept], feature_names=names, **changes)

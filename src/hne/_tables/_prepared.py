@@ -62,7 +62,8 @@ def _in_order(table: Table, feature_names: tuple[str, ...]) -> Table:
     """The table with these features in this order; features without common names are taken as they come."""
     if table.feature_names == feature_names or set(table.feature_names) != set(feature_names):
         return table
-    order = [table.feature_names.index(name) for name in feature_names]
+    places = {name: place for place, name in enumerate(table.feature_names)}
+    order = [places[name] for name in feature_names]
     return replace(table, X=table.X[:, order], feature_names=feature_names)
 
 
