@@ -194,7 +194,21 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(points, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
 
 
-def test_a_dry_run_refuses_what_a_run_would(points, capsys):
+def test_a_dry_run_names_the_columns_as_a_run_would(tmp_path, capsys):
+    path = tmp_path / "classes.csv"
+    path.write_text("a,b,target,name\n" + "".join(f"{t / 7:.3f},{t % 5},{t % 3},s{t}\n" for t in range(40)))
+    assert main(["embed", str(path), "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "40 samples of 2 features" in told
+    assert "columns  features a, b; labels target; ids name\n" in told
+    assert main(["embed", str(path), "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["features"] == ["a", "b"]
+
+
+def test_a_dry_run_refuses_what_a_run_would(points, tmp_path, capsys):
+    (tmp_path / "gaps.csv").write_text("a,b\n" + "1,2\n" * 20 + "3,\n")
+    assert main(["embed", str(tmp_path / "gaps.csv"), "--dry-run"]) == 2
+    assert "got 1 row with some (21; in 'b')" in capsys.readouterr().err
     assert main(["embed", str(points), "--dry-run", "-k", "150"]) == 2
     assert "--n-neighbors 150 needs at least 151 samples" in capsys.readouterr().err
 
@@ -229,6 +243,34 @@ def test_new_samples_go_to_json_with_their_coordinates(points, tmp_path, capsys)
     assert (np.array(told["coordinates"]) == HNE().fit_transform(ROLL.X)).all()
     assert main(["transform", str(model), str(points), "--json", "-o", "-"]) == 2
     assert "Choose one." in capsys.readouterr().err
+
+
+def test_a_model_of_images_asks_for_images_and_one_of_columns_for_columns(points, tmp_path, capsys):
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(20):
+        image.fromarray(np.arange(16, dtype=np.uint8).reshape(4, 4) * number % 200).save(folder / f"{number}.png")
+    assert main(["embed", str(folder), "--save", str(tmp_path / "images.hne"), "-q"]) == 0
+    assert main(["embed", str(points), "--save", str(tmp_path / "points.hne"), "-q"]) == 0
+    assert main(["transform", str(tmp_path / "images.hne"), str(points)]) == 2
+    assert "points.csv' must hold images, as those of 4 x 4 in '" in capsys.readouterr().err
+    assert main(["transform", str(tmp_path / "points.hne"), str(folder)]) == 2
+    assert "new samples must have the 3 features of the model, got 16" in capsys.readouterr().err
+
+
+def test_thumbnails_are_asked_for_before_the_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("hne.cli._outputs.find_spec", lambda _: None)
+    np.save(tmp_path / "images.npy", np.random.default_rng(0).random((30, 4, 4)))
+    assert main(["embed", str(tmp_path / "images.npy"), "--report", str(tmp_path / "map.html"), "-q"]) == 2
+    assert "--report of images needs pillow, got none installed" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["images.npy"]
+
+
+def test_an_option_of_another_command_is_named(points, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["transform", str(points), str(points), "--report", "x.html"])
+    assert "unrecognized arguments: --report x.html. It is an option of hne embed." in capsys.readouterr().err
 
 
 def test_transform_of_what_is_no_model_is_refused(points, capsys):
@@ -299,6 +341,7 @@ def test_bash_accepts_its_script(capsys, tmp_path):
         ("{", "--metric-params", "must be a JSON object"),
         ("sideways", "--pieces", "invalid choice: 'sideways'"),
         ("bhn", "--variant", "Did you mean bhne?"),
+        ("x", "--model", "unrecognized arguments: --model x. See hne --help."),
         ("8", "--n-neighbours", "unrecognized arguments: --n-neighbours 8. Did you mean --n-neighbors?"),
     ],
 )

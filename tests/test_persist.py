@@ -385,7 +385,8 @@ def test_a_path_to_nothing_is_told(tmp_path):
     with pytest.raises(ModelFileError, match=r"^cannot read '.*x\.hne': no such file or directory\. Check the path"):
         HNE.load(tmp_path / "x.hne")
     with pytest.raises(
-        ModelFileError, match=r"^cannot read '.*': it is a directory\. Pass the file that save wrote\.$"
+        ModelFileError,
+        match=r"^cannot read '.*': it is a directory\. Pass the file that save, or hne embed --save, wrote\.$",
     ):
         LinearHNE.load(tmp_path)
 

@@ -67,3 +67,10 @@ def test_text_that_differs_in_every_row_names_the_samples(written):
     table = written(Choices(color="Probe"), **features(), Probe=[f"P{i:03d}" for i in range(20)])
     assert table.ids is None
     assert list(table.labels) == ["Probe"]
+
+
+def test_days_are_labels_though_they_differ_in_every_row(written):
+    days = [f"2026-01-{day:02d}" for day in range(1, 21)]
+    table = written(**features(), date=days)
+    assert table.ids is None
+    assert table.labels["date"].tolist() == days

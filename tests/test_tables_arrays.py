@@ -288,3 +288,10 @@ def test_pixels_are_divided_by_what_the_model_divided_by(tmp_path):
     assert read_table(tmp_path / "bright.npy").pixel_scale == 255
     assert read_table(tmp_path / "bright.npy", Choices(pixel_scale=1.0)).X.max() == 200
     assert read_table(tmp_path / "flat.npy").pixel_scale is None
+
+
+def test_pixels_of_another_scale_than_8_bits_stay_as_they_are(tmp_path):
+    np.save(tmp_path / "digits.npy", RNG.integers(0, 17, (12, 64)).astype(float))
+    table = read_table(tmp_path / "digits.npy", Choices(image_size=(8, 8)))
+    assert table.X.max() == 16
+    assert table.notices == ()

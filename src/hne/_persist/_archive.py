@@ -155,7 +155,7 @@ def read_archive(path: Path) -> Archive:
 def _check_is_archive(path: Path) -> None:
     """Raise where there is no file, or none that could be a zip."""
     if path.is_dir():
-        _refuse(path, "it is a directory", "Pass the file that save wrote")
+        _refuse(path, "it is a directory", "Pass the file that save, or hne embed --save, wrote")
     try:
         with path.open("rb") as file:
             begins_as_zip = file.read(4) == b"PK\x03\x04"
@@ -166,7 +166,7 @@ def _check_is_archive(path: Path) -> None:
     if not is_zip:
         if begins_as_zip:
             _refuse(path, "it is cut short")
-        _refuse(path, "it is not a saved model", "Pass the file that save wrote")
+        _refuse(path, "it is not a saved model", "Pass the file that save, or hne embed --save, wrote")
 
 
 def _members(path: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
@@ -174,7 +174,11 @@ def _members(path: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     infos = file.infolist()
     members = {info.filename.removesuffix(SUFFIX): info for info in infos}
     if HEADER not in members:
-        _refuse(path, "it is not a saved model (a zip without a header)", "Pass the file that save wrote")
+        _refuse(
+            path,
+            "it is not a saved model (a zip without a header)",
+            "Pass the file that save, or hne embed --save, wrote",
+        )
     if len(members) < len(infos) or any(not info.filename.endswith(SUFFIX) for info in infos):
         _refuse(path, "it holds members that no model has")
     if sum(info.compress_size for info in infos) > path.stat().st_size:
@@ -190,7 +194,11 @@ def _read_header(path: Path, file: zipfile.ZipFile, info: zipfile.ZipInfo) -> di
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        _refuse(path, f"it is not a saved model (no header of '{FORMAT}')", "Pass the file that save wrote")
+        _refuse(
+            path,
+            f"it is not a saved model (no header of '{FORMAT}')",
+            "Pass the file that save, or hne embed --save, wrote",
+        )
     version = Archive(path, header, {}).entry("version", int)
     if version > VERSION:
         later = f"it was written by a later hne (format {version}, this one reads up to {VERSION})"

@@ -23,6 +23,7 @@ CLASS_NAME = re.compile(
     re.IGNORECASE,
 )
 MAX_CLASSES = 30
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 # Rows from which it is no accident that numbers count up by one, or that texts differ throughout.
 MIN_ROWS = 10
 UNLESS = "and is no feature unless --columns has it"
@@ -61,6 +62,9 @@ def _named_by_text(table: Table) -> Table:
 def _are_names(texts: list[str | None]) -> bool:
     """Whether texts differ in every row, and are not numbers with a word among them."""
     if len(texts) < MIN_ROWS or None in texts or len(set(texts)) < len(texts):
+        return False
+    # Days are something to color by.
+    if all(DAY.match(str(text)) for text in texts):
         return False
     return 2 * sum(is_number(str(text)) for text in texts) < len(texts)
 

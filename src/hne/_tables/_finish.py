@@ -146,9 +146,10 @@ def _sizes(n_features: int) -> str:
 
 
 def unit_pixels(X: NDArray[Any], scale: float | None = None) -> tuple[NDArray[Any], float, tuple[str, ...]]:
-    """Pixels, what they were divided by, and a notice of it: by `scale`, else by 255 where they need it for 0 to 1."""
+    """Pixels, what they were divided by, and a notice of it: by `scale`, else by 255 where they are 8-bit pixels."""
     if scale is None:
-        scale = WHITE if X.size and X.min() >= 0 and 1 < X.max() <= WHITE else 1.0
+        # Darker ones than that are of another scale, such as 0 to 16, and stay as they are.
+        scale = WHITE if X.size and X.min() >= 0 and WHITE / 2 < X.max() <= WHITE else 1.0
         return (X, scale, ()) if scale == 1 else (X / scale, scale, ("Pixels from 0 to 255 are divided by 255.",))
     if scale == 1:
         return X, scale, ()

@@ -44,6 +44,10 @@ def prepared(table: Table, missing: str = "refuse", scaling: str = "none", *, ar
 def treated(table: Table, preparation: Preparation, missing: str = "refuse") -> Ready:
     """New samples, their columns in the order of the fit, filled and scaled as those were."""
     table = _in_order(table, preparation.feature_names)
+    n_features = len(preparation.feature_names)
+    if table.X.shape[1] != n_features:
+        msg = f"new samples must have the {n_features} features of the model, got {table.X.shape[1]}. "
+        raise InputError(msg + "Pass a file of the kind that was fitted.")
     gaps = _rows_with_gaps(table)
     if missing == "impute" and preparation.fill is None:
         msg = "--missing impute needs a model of hne embed --missing impute, got one without medians. Choose drop."

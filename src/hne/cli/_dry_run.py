@@ -1,6 +1,7 @@
 """`hne embed --dry-run`: what would be done, with its memory and rough time."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,17 @@ if TYPE_CHECKING:
     from hne._forecast import Forecast
     from hne._tables import Outline
 
+# Bytes of a table that is read for its plan, a second or so; and names of columns that a plan lists.
+MAX_READ, LISTED = 50_000_000, 20
+
 
 def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     """Print the plan; nothing is written."""
     from hne import forecast
-    from hne._tables import outline
     from hne._validation import check_settings
 
     check_settings(parameters_of(options))
-    found = outline(source_of(options), choices_of(options))
+    found, columns = _looked_at(options)
     expected = forecast(
         found.n_samples,
         found.n_features,
@@ -28,10 +31,26 @@ def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
         eigen_solver=options.eigen_solver,
     )
     if options.json:
-        print_json(_facts(options, found, expected, outputs))
+        print_json(_facts(options, found, expected, outputs) | columns)
         return
-    for line in _lines(options, found, expected, outputs):
+    for line in _lines(options, found, expected, outputs, columns):
         print(one_line(line))
+
+
+def _looked_at(options: argparse.Namespace) -> tuple["Outline", dict[str, Any]]:
+    """What the file holds, and the parts of its columns: small ones are read, and refused where a run would."""
+    from hne._tables import outline, prepared, read_table
+
+    source, choices = source_of(options), choices_of(options)
+    found = outline(source, choices)
+    if options.input == "-" or found.bytes > MAX_READ:
+        return found, {}
+    are_distances = options.metric == "precomputed"
+    table = prepared(read_table(source, choices), options.missing, options.scale, are_distances=are_distances).table
+    n_samples, n_features = table.X.shape
+    ids = None if table.ids is None else table.id_name
+    columns = {"features": table.feature_names[:LISTED], "labels": list(table.labels)[:LISTED], "ids": ids}
+    return replace(found, n_samples=n_samples, n_features=n_features, is_exact=True), columns
 
 
 def _facts(
@@ -55,7 +74,13 @@ def _facts(
     }
 
 
-def _lines(options: argparse.Namespace, found: "Outline", expected: "Forecast", outputs: dict[str, Path]) -> list[str]:
+def _lines(
+    options: argparse.Namespace,
+    found: "Outline",
+    expected: "Forecast",
+    outputs: dict[str, Path],
+    columns: dict[str, Any],
+) -> list[str]:
     from hne._memory import gigabytes
     from hne._progress import duration
 
@@ -74,8 +99,17 @@ def _lines(options: argparse.Namespace, found: "Outline", expected: "Forecast", 
     caveat = "longer where samples fill more dimensions than these, or where kernels compile for the first time"
     return [
         f"input    {title_of(options)}: {found.source}, {shape}",
+        *([_columns_line(columns)] if columns else []),
         f"method   {method}, {expected.solver} solver",
         f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
         f"time     roughly {total} for the embedding on 2 cores ({seconds}); {caveat}",
         f"outputs  {written}; nothing is written by a dry run",
     ]
+
+
+def _columns_line(columns: dict[str, Any]) -> str:
+    """Which columns are what."""
+    parts = [f"features {', '.join(columns['features'])}{', ...' if len(columns['features']) == LISTED else ''}"]
+    parts += [f"labels {', '.join(columns['labels'])}"] if columns["labels"] else []
+    parts += [f"ids {columns['ids']}"] if columns["ids"] else []
+    return f"columns  {'; '.join(parts)}"

@@ -16,7 +16,7 @@ from hne.cli._inputs import (
     say_notices,
     title_of,
 )
-from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed
+from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
 from hne.cli._talk import heard_warnings, print_json, say
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Embedding"]:
 
     ready = prepared(read_input(options), options.missing, options.scale, are_distances=_are_distances(options))
     say_notices(ready.table.notices, options)
+    if options.report is not None:
+        check_thumbnails(ready.table.image_shape)
     return ready, embed(ready.X, **parameters_of(options))
 
 

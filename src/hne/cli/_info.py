@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     for name, (extra, purpose) in EXTRAS.items():
         number = facts["extras"][name]
         state = number or f"missing, in the extra {extra}"
-        print(f"  {name:<11}{state:<27}{purpose}")
+        print(f"  {name:<11}{state:<32}{purpose}")
 
 
 def _facts() -> dict[str, Any]:

@@ -92,6 +92,13 @@ def check_page(path: Path | None) -> None:
         check_ending("--report", path, PAGES)
 
 
+def check_thumbnails(image_shape: tuple[int, ...] | None) -> None:
+    """Raise before the work where samples are images and nothing is there to make thumbnails of them."""
+    if image_shape is not None and find_spec("PIL") is None:
+        msg = "--report of images needs pillow, got none installed. Run: pip install 'hne[io]'."
+        raise MissingExtraError(msg)
+
+
 def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
     """Raise for a file whose ending is none of these."""
     if path.suffix.lower() not in endings:

@@ -20,7 +20,11 @@ class Parser(argparse.ArgumentParser):
 
     def _remedy(self, message: str) -> str:
         if found := _UNKNOWN.search(message):
-            near = difflib.get_close_matches(found[1].partition("=")[0], _options(self), n=1)
+            option = found[1].partition("=")[0]
+            owners = [f"hne {name}" for name, command in _commands(self).items() if option in _options(command)]
+            if owners:
+                return f"It is an option of {' and '.join(owners)}."
+            near = difflib.get_close_matches(option, _options(self), n=1, cutoff=0.75)
         elif found := _CHOICE.search(message):
             near = difflib.get_close_matches(found[1], re.findall(r"[\w.,-]+", found[2]), n=1)
         else:
@@ -28,11 +32,16 @@ class Parser(argparse.ArgumentParser):
         return f"Did you mean {near[0]}?" if near else f"See {self.prog} --help."
 
 
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Commands of a parser by name."""
+    commands: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:  # noqa: SLF001, argparse has no other door
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            commands |= action.choices
+    return commands
+
+
 def _options(parser: argparse.ArgumentParser) -> list[str]:
     """Options of a parser and of its commands."""
-    options: list[str] = []
-    for action in parser._actions:  # noqa: SLF001, argparse has no other door
-        options += action.option_strings
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            options += [option for command in action.choices.values() for option in _options(command)]
-    return options
+    own = [option for action in parser._actions for option in action.option_strings]  # noqa: SLF001
+    return own + [option for command in _commands(parser).values() for option in _options(command)]

@@ -9,12 +9,12 @@ from hne.cli._arguments import add_force, add_input, add_missing, add_talk, outp
 from hne.cli._inputs import choices_of, read_input, say_notices
 from hne.cli._outputs import check_outputs, check_printed
 from hne.cli._talk import heard_warnings, print_json, say
-from hne.exceptions import PreparedModelWarning
+from hne.exceptions import InputError, PreparedModelWarning
 
 if TYPE_CHECKING:
     from hne import HNE
     from hne._preparation import Preparation
-    from hne._tables import Choices
+    from hne._tables import Choices, Table
 
 
 def add_to(commands: Any) -> None:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     kept = existing_files_kept(not options.force)
     with shown(loud), listening(watch), heard_warnings(options) as heard, kept:
         model, preparation = _loaded(options.model)
-        ready = treated(read_input(options, _choices(options, preparation)), preparation, options.missing)
+        ready = treated(_read(options, preparation), preparation, options.missing)
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
@@ -64,6 +64,18 @@ def run(options: argparse.Namespace) -> None:
         found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": Y}
         told = {"n_samples": len(Y), "notices": ready.table.notices, "warnings": heard, "timings": watch.seconds}
         print_json(told | {"output": output} | found)
+
+
+def _read(options: argparse.Namespace, preparation: "Preparation") -> "Table":
+    """The table of new samples; a model of images asks for images."""
+    try:
+        return read_input(options, _choices(options, preparation))
+    except InputError as error:
+        if preparation.image_shape is None or "--image-size" not in str(error):
+            raise
+        height, width = preparation.image_shape[:2]
+        msg = f"'{options.input}' must hold images, as those of {width} x {height} in '{options.model}', got none. "
+        raise InputError(msg + "Pass images, or another model.") from error
 
 
 def _loaded(path: Path) -> tuple["HNE", "Preparation"]:
