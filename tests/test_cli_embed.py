@@ -16,7 +16,7 @@ from hne._preparation import SCALINGS
 from hne._tables._prepared import MISSING
 from hne._validation import _parameters
 from hne.cli import _arguments, _parser, main
-from hne.cli._talk import PARAMETERS, in_flags, one_line, plain
+from hne.cli._talk import PARAMETERS, in_flags, plain
 from hne.datasets import make_swiss_roll
 
 ROLL = make_swiss_roll(150, random_state=0)
@@ -365,10 +365,6 @@ def test_messages_are_translated_where_they_name_a_parameter_and_only_there():
         "--reg must be positive. Raise reg."
     )
     assert in_flags("the neighbors of a metric") == "the neighbors of a metric"
-
-
-def test_control_characters_do_not_reach_the_terminal():
-    assert one_line("a\x1b[31m\nb") == "a [31m b"
 
 
 def test_json_holds_what_numpy_made():

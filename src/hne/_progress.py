@@ -183,8 +183,7 @@ class Lines:
 
     def _write(self, text: str, end: str) -> None:
         """Write over what the terminal shows; `end` is empty for what will be written over itself."""
-        # Names from a file may hold what a terminal would obey.
-        text = "".join(letter if letter.isprintable() else " " for letter in text)
+        text = one_line(text)
         back = "\r" if self._is_terminal else ""
         self._stream.write(f"{back}{text.ljust(self._overwritten)}{end}")
         self._stream.flush()
@@ -211,6 +210,15 @@ def _remaining(done: int, total: int | None, seconds: float) -> str:
     if not done or seconds < SETTLED:
         return share
     return f"{share}, {duration(seconds * (total - done) / done)} left"
+
+
+def one_line(text: str) -> str:
+    r"""The text without line breaks and other control characters, which a file may have smuggled in.
+
+    >>> one_line("a\x1b[31m\nb")
+    'a [31m b'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def duration(seconds: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hne.cli._arguments import add_force, add_input, add_preparation, add_talk, names, output_path
 from hne.cli._inputs import color_of, read_input, say_notices, title_of
 from hne.cli._outputs import check_ending, check_outputs, check_picture
-from hne.cli._talk import heard_warnings, in_flags, plain, print_json, say
+from hne.cli._talk import at_work, in_flags, plain, print_json, say
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -58,26 +58,22 @@ def run(options: argparse.Namespace) -> None:
     check_picture(options.plot)
     outputs = check_outputs({"--output": options.output, "--plot": options.plot}, options.input, force=options.force)
     from hne._comparison import comparison, comparison_records, comparison_table
-    from hne._files import existing_files_kept
-    from hne._progress import shown
     from hne._tables import prepared
 
-    loud = 0 if options.quiet else options.verbose
-    with shown(loud), heard_warnings(options):
+    with at_work(options):
         ready = prepared(read_input(options), options.missing, options.scale)
         say_notices(ready.table.notices, options)
         compared = comparison(_dense(ready), options.methods, *_settings(options))
-    records = comparison_records(compared)
+        records = comparison_records(compared)
+        if "--output" in outputs:
+            _write_table(outputs["--output"], records)
+        if "--plot" in outputs:
+            _draw(outputs["--plot"], options, ready, compared)
     if options.json:
         print_json({"input": options.input, "methods": records})
     else:
         header, lines = comparison_table(compared)
         print("\n".join([header, *(in_flags(line) for line in lines)]))
-    with existing_files_kept(not options.force):
-        if "--output" in outputs:
-            _write_table(outputs["--output"], records)
-        if "--plot" in outputs:
-            _draw(outputs["--plot"], options, ready, compared)
     for path in outputs.values():
         say(f"wrote {path}", options)
     say("measures take 10 neighbors, and whitened coordinates: they show what went wrong, not who is right", options)

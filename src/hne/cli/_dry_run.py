@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hne.cli._inputs import choices_of, parameters_of, source_of, title_of
-from hne.cli._talk import one_line, print_json
+from hne._progress import one_line
+from hne.cli._inputs import are_distances, choices_of, parameters_of, source_of, title_of
+from hne.cli._talk import print_json
 
 if TYPE_CHECKING:
     from hne._forecast import Forecast
@@ -45,8 +46,8 @@ def _looked_at(options: argparse.Namespace) -> tuple["Outline", dict[str, Any]]:
     found = outline(source, choices)
     if options.input == "-" or found.bytes > MAX_READ:
         return found, {}
-    are_distances = options.metric == "precomputed"
-    table = prepared(read_table(source, choices), options.missing, options.scale, are_distances=are_distances).table
+    ready = prepared(read_table(source, choices), options.missing, options.scale, are_distances=are_distances(options))
+    table = ready.table
     n_samples, n_features = table.X.shape
     ids = None if table.ids is None else table.id_name
     columns = {"features": table.feature_names[:LISTED], "labels": list(table.labels)[:LISTED], "ids": ids}

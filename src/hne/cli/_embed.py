@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hne import __version__
 from hne.cli._arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
 from hne.cli._inputs import (
+    are_distances,
     color_of,
     images_of,
     parameters_of,
@@ -17,7 +18,7 @@ from hne.cli._inputs import (
     title_of,
 )
 from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
-from hne.cli._talk import heard_warnings, print_json, say
+from hne.cli._talk import at_work, print_json, say
 
 if TYPE_CHECKING:
     from hne._tables import Ready, Table
@@ -76,23 +77,17 @@ def run(options: argparse.Namespace) -> None:
 
         tell(options, outputs)
         return
-    from hne._files import existing_files_kept
-    from hne._progress import Stopwatch, listening, shown
-
-    watch = Stopwatch()
-    loud = 0 if options.quiet else options.verbose
-    kept = existing_files_kept(not options.force)
-    with shown(loud), listening(watch), heard_warnings(options) as heard, kept:
+    with at_work(options) as (seconds, heard):
         ready, result = _embedded(options)
         summary = _summary(options, ready, result, heard)
         say(_sentence(summary), options)
-        _write(options, outputs, ready, result, watch.seconds, heard)
+        _write(options, outputs, ready, result, seconds, heard)
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:
         written = {option[2:]: str(path) for option, path in outputs.items()}
         found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": result.Y}
-        print_json(summary | {"timings": watch.seconds, "outputs": written} | found)
+        print_json(summary | {"timings": seconds, "outputs": written} | found)
 
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
@@ -114,15 +109,11 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Embedding"]:
     from hne import embed
     from hne._tables import prepared
 
-    ready = prepared(read_input(options), options.missing, options.scale, are_distances=_are_distances(options))
+    ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     if options.report is not None:
         check_thumbnails(ready.table.image_shape)
     return ready, embed(ready.X, **parameters_of(options))
-
-
-def _are_distances(options: argparse.Namespace) -> bool:
-    return bool(options.metric == "precomputed")
 
 
 def _write(
@@ -195,8 +186,8 @@ def _report(
     table = ready.table
     details = details_of(
         result,
-        X=None if _are_distances(options) else ready.X,
-        features=None if _are_distances(options) else table.X,
+        X=None if are_distances(options) else ready.X,
+        features=None if are_distances(options) else table.X,
         feature_names=table.feature_names,
         labels=table.labels,
         ids=table.ids,

@@ -59,6 +59,11 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in PARAMETERS}
 
 
+def are_distances(options: argparse.Namespace) -> bool:
+    """Whether the input holds distances in place of features."""
+    return bool(options.metric == "precomputed")
+
+
 def title_of(options: argparse.Namespace) -> str:
     """The name of the input without its folder."""
     return "standard input" if options.input == "-" else Path(options.input).name

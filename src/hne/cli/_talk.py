@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hne._files import existing_files_kept
+from hne._progress import Stopwatch, listening, one_line, shown
+
 # Parameters of the estimator by the names that messages of the library use.
 PARAMETERS = (
     "n_neighbors",
@@ -59,11 +62,6 @@ def say(text: str, options: argparse.Namespace | None = None) -> None:
         print(f"hne: {one_line(text)}", file=sys.stderr)
 
 
-def one_line(text: str) -> str:
-    """The text without line breaks and other control characters, which a file may have smuggled in."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
 def print_json(value: Any) -> None:
     """One JSON object on standard output; NaN and infinities, which JSON does not know, as null."""
     json.dump(plain(value), sys.stdout, ensure_ascii=False, allow_nan=False)
@@ -101,3 +99,12 @@ def heard_warnings(options: argparse.Namespace) -> Iterator[list[str]]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = hear
         yield heard
+
+
+@contextmanager
+def at_work(options: argparse.Namespace) -> Iterator[tuple[dict[str, float], list[str]]]:
+    """Show the stages, keep files that exist unless told otherwise, and collect seconds and warnings meanwhile."""
+    watch = Stopwatch()
+    kept = existing_files_kept(not options.force)
+    with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard, kept:
+        yield watch.seconds, heard

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hne.cli._arguments import add_force, add_input, add_missing, add_talk, output_path
 from hne.cli._inputs import choices_of, read_input, say_notices
 from hne.cli._outputs import check_outputs, check_printed
-from hne.cli._talk import heard_warnings, print_json, say
+from hne.cli._talk import at_work, print_json, say
 from hne.exceptions import InputError, PreparedModelWarning
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
-    from hne._files import existing_files_kept
-    from hne._progress import Stopwatch, listening, shown, stage
+    from hne._progress import stage
     from hne._tables import Coordinates, check_output_ending, treated, write_coordinates
 
     check_printed(options)
@@ -48,10 +47,7 @@ def run(options: argparse.Namespace) -> None:
     if output is not None:
         check_output_ending(output)
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
-    watch = Stopwatch()
-    loud = 0 if options.quiet else options.verbose
-    kept = existing_files_kept(not options.force)
-    with shown(loud), listening(watch), heard_warnings(options) as heard, kept:
+    with at_work(options) as (seconds, heard):
         model, preparation = _loaded(options.model)
         ready = treated(_read(options, preparation), preparation, options.missing)
         say_notices(ready.table.notices, options)
@@ -62,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
         say(f"wrote {path}", options)
     if options.json:
         found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": Y}
-        told = {"n_samples": len(Y), "notices": ready.table.notices, "warnings": heard, "timings": watch.seconds}
+        told = {"n_samples": len(Y), "notices": ready.table.notices, "warnings": heard, "timings": seconds}
         print_json(told | {"output": output} | found)
 
 

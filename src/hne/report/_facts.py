@@ -17,7 +17,6 @@ from hne.report._details import Details
 from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
-VARIANT_NAMES = {"ihne": "IHNE", "rhne": "RHNE", "bhne": "BHNE"}
 MAX_VALUE = 80
 # Sizes of pieces that are told one by one.
 SIZES_TOLD = 12

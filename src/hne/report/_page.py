@@ -2,15 +2,16 @@
 
 import os
 from html import escape
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hne import __version__
-from hne._files import whole_file
+from hne._files import expanded, whole_file
 from hne._types import Embedding, IndexArray
 from hne.report._columns import Points, page_columns, point_ids, row_numbers, thinned
 from hne.report._details import Details, check_details
+from hne.report._encoded import Column
 from hne.report._facts import counted, warnings_of, what_was_embedded, worst_rebuilt
 from hne.report._measures import measures
 from hne.report._pack import array_block, bytes_block, json_block, script_hash, static_text
@@ -40,7 +41,7 @@ WORST = 20
 def write_report(path: str | os.PathLike[str], result: Embedding, details: Details | None = None) -> None:
     """Write the report of an embedding, `~` in its path being the home; the file is there whole or not at all."""
     page = report_page(result, details)
-    with whole_file(Path(path).expanduser()) as temporary:
+    with whole_file(expanded(path)) as temporary:
         # What no encoding has, half a pair of surrogates, becomes a reference, which browsers show as a replacement.
         temporary.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -134,23 +135,20 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
         "n": n,
         "idName": details.id_name[:80],
         "ids": point_ids(details, rows),
-        "columns": [
-            {
-                "name": column.name,
-                "group": column.group,
-                "kind": column.values.dtype.str[1:],
-                "block": f"column-{number}",
-            }
-            | ({"categories": column.categories} if column.categories is not None else {})
-            | ({"time": True} if column.is_time else {})
-            for number, column in enumerate(points.columns)
-        ],
+        "columns": [_column_facts(number, column) for number, column in enumerate(points.columns)],
         "color": -1 if points.color is None else points.color,
         "rows": has_rows,
         "neighbors": k if has_links else 0,
         "sheet": _sheet_facts(sheet),
     }
     return "\n".join([json_block("meta", meta), *blocks]), left_out
+
+
+def _column_facts(number: int, column: Column) -> dict[str, Any]:
+    kind, block = column.values.dtype.str[1:], f"column-{number}"
+    facts: dict[str, Any] = {"name": column.name, "group": column.group, "kind": kind, "block": block}
+    facts |= {} if column.categories is None else {"categories": column.categories}
+    return facts | ({"time": True} if column.is_time else {})
 
 
 def _sheet_facts(sheet: Sheet | None) -> dict[str, str | int] | None:
