@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hne._alignment import alignment
-from hne._distinct import distinct_samples
 from hne._forecast import check_fits
-from hne._neighbors import estimated_params, given_graph, knn_graph
+from hne._metric import metric_coordinates
 from hne._notices import check_connected, warn_of
 from hne._parts import embedded_pieces, found_pieces
 from hne._progress import shown, stage
 from hne._reconstruction import reconstruction_errors
-from hne._samples import Distances, Samples, width
+from hne._samples import Samples, width
+from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
-from hne._types import Core, Distinct, Embedding, NeighborGraph, Settings
-from hne._units import Units, check_told_apart, units_of
-from hne._validation import check_places, check_samples, check_settings, output_kind
+from hne._types import Core, Embedding, Settings
+from hne._validation import check_samples, check_wishes, output_kind
 from hne._weights import layer_weights
+from hne.tuning._auto import settled
 
-STAGES = ("neighbors", "pieces", "weights", "eigenpairs")
+STAGES = ("neighbors", "pieces", "weights", "eigenpairs", "lengths")
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
@@ -54,8 +53,9 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
     >>> result.Y.shape, result.graph.distances[0]
     ((20, 1), array([ 5., 10.]))
     """
-    settings = check_settings(parameters)
-    return walk(check_samples(X, settings), settings, output_kind(X))
+    wished, automatic = check_wishes(parameters)
+    samples = check_samples(X, wished)
+    return walk(samples, settled(samples, wished, automatic).settings, output_kind(X))
 
 
 def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
@@ -71,31 +71,10 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         check_connected(pieces, distinct, settings)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
+        metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
     with library_threads(1):
         errors = units.undo_length(reconstruction_errors(X, weights.J))
-    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors)
+    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, metric)
     result = Embedding(settings, distinct, units, core, dtype)
     warn_of(result)
     return result
-
-
-def neighbor_graph(X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
-    """The graph over places: searched, or as given."""
-    given = settings.neighbors
-    if isinstance(given, NeighborGraph):
-        return given_graph(X, given, distinct, settings.n_neighbors, settings.metric, settings.metric_params)
-    metric, params = settings.metric, settings.metric_params
-    return knn_graph(X, settings.n_neighbors, n_threads, given, settings.random_state, metric, params)
-
-
-def at_places(X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
-    """Which samples are distinct, those in the units of the walk, and settings with what they tell of the metric."""
-    distinct = distinct_samples(X)
-    check_places(distinct, settings)
-    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.first]
-    units = units_of(X, moved=settings.metric == "euclidean")
-    inside = units.of(X)
-    if units.scale != 1.0 or units.origin is not None:
-        check_told_apart(distinct.n_places, distinct_samples(inside).n_places)
-    params = estimated_params(settings.metric, settings.metric_params, inside)
-    return distinct, units, inside, replace(settings, metric_params=params)

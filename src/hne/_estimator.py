@@ -21,8 +21,9 @@ from hne._reported import ReportedMixin
 from hne._samples import Distances, width
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
-from hne._validation import check_new_samples, check_points, check_samples, check_settings, is_table, output_kind
+from hne._validation import check_new_samples, check_points, check_samples, check_wishes, is_table, output_kind
 from hne.exceptions import InputError
+from hne.tuning._auto import n_stages, settled
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
@@ -38,17 +39,20 @@ class HierarchicNeighborsEmbedding(
 
     Parameters
     ----------
-    n_neighbors : int, default=6
+    n_neighbors : int or "auto", default=6
         k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods
         reach across folds; smaller follows finer structure, until the graph falls into pieces. 5 to 12 are
-        usual, with `reg` to go with it; 6 suits surfaces. Time grows with k^4.
-    n_components : int, default=2
-        d, the number of coordinates, at most the number of features.
-    variant : {"bhne", "ihne", "rhne"}, default="bhne"
+        usual, with `reg` to go with it; 6 suits surfaces. Time grows with k^4. "auto", here or in `variant` and
+        `reg`: whatever of the three is "auto" is chosen by fitting many settings and scoring them without knowing the
+        truth, see :func:`hne.tuning.tune`.
+    n_components : int or "auto", default=2
+        d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
+        :func:`hne.metrics.intrinsic_dimension`.
+    variant : {"bhne", "ihne", "rhne", "auto"}, default="bhne"
         How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
         (affine invariance first). "rhne": all of them at once (reconstruction first). "bhne": in turn, each
         rebuilding what the others leave (balanced; the least sensitive to `reg`).
-    reg : float, default=1e-4
+    reg : float or "auto", default=1e-4
         Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
         lines, up to a coordinate that is a parabola of another; too small chases noise, and does less harm.
         About 1e-4 (k/6)^3.3 for k from 5 to 12; clean, dense surfaces also take 1e-5.
@@ -82,6 +86,9 @@ class HierarchicNeighborsEmbedding(
         embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
         `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
         "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
+    coordinates : {"whitened", "metric"}, default="whitened"
+        What `embedding_` is in. "whitened", as in the paper: columns of unit length, whatever the shape. "metric": the
+        lengths of X, true aspect ratio, by one matrix for the whole (`metric_correction_`); pictures show these.
     eigen_solver : {"auto", "dense", "direct", "iterative"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
@@ -103,8 +110,14 @@ class HierarchicNeighborsEmbedding(
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates Y: columns orthonormal and centered over the distinct samples, of fixed sign. float32 where X
-        is, computed in float64. Copies of a sample share one place and count once.
+        The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal unless they are
+        metric. float32 where X is, computed in float64. Copies of a sample share one place and count once.
+    metric_embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates in the lengths of X, along their principal axes, whatever `coordinates` says. Lengths hold
+        within a piece, as far as the surface can be laid flat.
+    metric_correction_ : ndarray of shape (n_components, n_components) or None
+        The matrix A whose product with the whitened coordinates of the largest piece has the lengths of X. None
+        for one of a handful of samples, which is drawn by its principal components.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending. With several pieces, this and what else is
         said of eigenvectors is about the largest; empty where that is too small to have any.
@@ -142,6 +155,10 @@ class HierarchicNeighborsEmbedding(
         Samples that differ: all but copies.
     same_as_ : ndarray of shape (n_samples,)
         The first sample that each one equals: itself, but for copies.
+    n_neighbors_, variant_, reg_ : int, str, float
+        The settings of the fit: those given, or those chosen for "auto".
+    tuning_ : Tuning or None
+        What they were chosen by; None where nothing was, and for a loaded model.
     timings_ : dict of str to float
         Seconds of each stage of the fit; empty for a loaded model.
     preparation_ : Preparation or None
@@ -178,6 +195,7 @@ class HierarchicNeighborsEmbedding(
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
         pieces: str = "separate",
+        coordinates: str = "whitened",
         eigen_solver: str = "auto",
         tol: float = 1e-7,
         n_jobs: int | None = -1,
@@ -196,6 +214,7 @@ class HierarchicNeighborsEmbedding(
         self.metric_params = metric_params
         self.neighbors = neighbors
         self.pieces = pieces
+        self.coordinates = coordinates
         self.eigen_solver = eigen_solver
         self.tol = tol
         self.n_jobs = n_jobs
@@ -219,16 +238,17 @@ class HierarchicNeighborsEmbedding(
         self
             The fitted estimator.
         """
-        settings = check_settings(self.get_params(deep=False))
-        samples = check_samples(X, settings)
+        wished, automatic = check_wishes(self.get_params(deep=False))
+        samples = check_samples(X, wished)
         watch = Stopwatch()
-        with called_back(self, X, y, len(STAGES)):
+        with called_back(self, X, y, n_stages(automatic) + len(STAGES)):
             with listening(watch):
-                result = walk(samples, settings, output_kind(X))
+                found = settled(samples, wished, automatic)
+                result = walk(samples, found.settings, output_kind(X))
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
             self._set_fitted(result)
-            self.timings_, self.preparation_ = watch.seconds, None
+            self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning
         return self
 
     @classmethod
@@ -257,12 +277,16 @@ class HierarchicNeighborsEmbedding(
         model = cls(**{field.name: getattr(embedding.settings, field.name) for field in fields(Settings)})
         model.n_features_in_ = width(embedding.core.X)
         model._set_fitted(embedding)
-        model.timings_ = {}
+        model.timings_, model.tuning_ = {}, None
         return model
 
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result
+        settings = result.settings
+        self.n_neighbors_, self.variant_, self.reg_ = settings.n_neighbors, settings.variant, settings.reg
         self.embedding_ = result.Y
+        A = result.core.metric.corrections[0]
+        self.metric_correction_ = None if A is None else result.units.undo_length(A)
         pairs = result.eigenpairs
         self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values
         self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals
@@ -278,6 +302,12 @@ class HierarchicNeighborsEmbedding(
         self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
         self.n_distinct_ = result.distinct.n_places
         self.same_as_ = result.distinct.same_as
+
+    @property
+    def metric_embedding_(self) -> FloatArray:
+        """Y in the lengths of X, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.metric_Y
 
     @property
     def inner_weights_(self) -> SparseMatrix:
@@ -392,14 +422,14 @@ class HierarchicNeighborsEmbedding(
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
-        return check_settings(parameters)
+        return check_wishes(parameters)[0]
 
     def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings]:
         return walk_parts(self._fitted), self._fitted.settings
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
         self._set_fitted(walk_from(archive, settings))
-        self.timings_ = {}
+        self.timings_, self.tuning_ = {}, None
 
     def _check_has_coordinates(self, method: str) -> None:
         if isinstance(self._fitted.core.X, Distances):

@@ -42,7 +42,7 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
     own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
     _check_near_anyone(own)
     weights = _weights_of(core.X, new, own, core, settings, n_threads)
-    Y = core.Y
+    Y = fitted.core_Y
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / _layers(weights, settings)
     same = _same_places(new, core.X, own, distances)
     placed[same >= 0] = Y[same[same >= 0]]
@@ -57,18 +57,19 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
-    is_embedded = np.flatnonzero(np.isfinite(core.Y[:, 0]))
+    Y = fitted.core_Y
+    is_embedded = np.flatnonzero(np.isfinite(Y[:, 0]))
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
         among = is_embedded if among is None else among
-        found, lengths, _ = nearest(core.Y[among], points[rows], min(count, len(among)), n_threads=n_threads)
+        found, lengths, _ = nearest(Y[among], points[rows], min(count, len(among)), n_threads=n_threads)
         return among[found], lengths
 
     own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
-    weights = _weights_of(core.Y, points, own, core, settings, n_threads)
+    weights = _weights_of(Y, points, own, core, settings, n_threads)
     mixed = csr_array((settings.gamma * weights.W + weights.J) / _layers(weights, settings))
     # Points come in the precision that coordinates were handed out in.
-    same = _same_places(points, core.Y.astype(fitted.dtype).astype(np.float64), own, distances)
+    same = _same_places(points, Y.astype(fitted.dtype).astype(np.float64), own, distances)
     rows = np.flatnonzero(same >= 0)
     if issparse(core.X):
         # Those samples alone, with weight one: rows of a sparse matrix are better made than assigned.

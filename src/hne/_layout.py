@@ -70,13 +70,33 @@ def lay_out(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
             "Lower n_components or raise n_neighbors."
         )
         raise InputError(msg)
+    Y = _side_by_side(pieces, sizes, centers, missing)
+    Y /= np.linalg.norm(Y, axis=0)
+    return Y
+
+
+def lay_out_at_scale(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
+    """Arrange pieces side by side as `lay_out` does, each as large as it is and along its principal axes.
+
+    Whatever the columns of a part are, those of the layout are only centered. A cell is what one sample of the
+    largest piece takes up.
+    """
+    turned = [_principal(part) for part in parts]
+    spread = np.sqrt((turned[0] ** 2).sum(axis=1).mean() / turned[0].shape[1])
+    cell = spread / len(turned[0]) ** (1 / turned[0].shape[1])
+    sizes = np.array([len(part) for part in parts])
+    cells = _side_by_side([part / (cell if cell > 0 else 1.0) for part in turned], sizes, centers, [])
+    return cells * (cell if cell > 0 else 1.0)
+
+
+def _side_by_side(pieces: list[FloatArray], sizes: IndexArray, centers: FloatArray, missing: list[int]) -> FloatArray:
+    """Coordinates of all samples in the order of the pieces, centered; pieces are in cells, each around zero."""
     boxes = [_box_of(number, piece) for number, piece in enumerate(pieces)]
-    whole = _arranged(np.arange(len(parts)), boxes, sizes, _principal(centers), missing)
+    whole = _arranged(np.arange(len(pieces)), boxes, sizes, _principal(centers), missing)
     offsets = np.empty_like(whole.offsets)
     offsets[whole.members] = whole.offsets
     Y = np.concatenate(pieces) + np.repeat(offsets, sizes, axis=0)
     Y -= Y.mean(axis=0)
-    Y /= np.linalg.norm(Y, axis=0)
     return Y
 
 
@@ -108,9 +128,9 @@ def _box_of(number: int, piece: FloatArray) -> _Box:
     return _Box(np.array([number]), np.zeros((1, piece.shape[1])), below + margin, above + margin, len(piece))
 
 
-def _principal(centers: FloatArray) -> FloatArray:
-    """Centers in their principal coordinates, so that centers on a line spread along one axis only, (C, q)."""
-    centered = centers - centers.mean(axis=0)
+def _principal(points: FloatArray) -> FloatArray:
+    """Points in their principal coordinates, so that points on a line spread along one axis only, (C, q)."""
+    centered = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centered, full_matrices=False)
     leading = np.argmax(np.abs(axes), axis=1)
     axes *= np.where(np.take_along_axis(axes, leading[:, None], axis=1) < 0, -1.0, 1.0)

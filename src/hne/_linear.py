@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._alignment import alignment
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
-from hne._embed import at_places, neighbor_graph
 from hne._notices import warn_of_close_eigenvalues, warn_of_recall
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, linear_from, linear_parts
 from hne._progress import shown, stage
 from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
+from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
 from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, Weights
 from hne._validation import (

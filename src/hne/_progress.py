@@ -52,6 +52,16 @@ def listening(*listeners: Listener) -> Iterator[None]:
         _LISTENERS.reset(before)
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Let nobody hear what is told for a while: of many small problems, only how many are done is of interest."""
+    before = _LISTENERS.set(())
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(before)
+
+
 def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
     """Record that the function makes of its arguments, told about as a stage, and logged."""
     listeners = _LISTENERS.get()

@@ -44,6 +44,7 @@ VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
+COORDINATES = ("whitened", "metric")
 PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
@@ -71,6 +72,7 @@ class Settings:
     metric_params: Any = None
     neighbors: Any = "auto"
     pieces: str = "separate"
+    coordinates: str = "whitened"
     eigen_solver: str = "auto"
     tol: float = 1e-7
     n_jobs: int | None = -1
@@ -271,6 +273,17 @@ class Distinct:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """The embedding in the lengths of the samples, in the units of the walk."""
+
+    Y: FloatArray  # (m, d)
+    corrections: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
+
+    def __str__(self) -> str:
+        return f"{sum(A is not None for A in self.corrections)} of {len(self.corrections)} piece(s) corrected"
+
+
+@dataclass(frozen=True)
 class Core:
     """What one walk made over places: all its arrays have a row for each place, in the order of `Distinct`."""
 
@@ -279,8 +292,9 @@ class Core:
     pieces: Pieces  # as found, before any were joined
     weights: Weights
     parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
-    Y: FloatArray  # (m, d)
+    Y: FloatArray  # (m, d), whitened
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
+    metric: Metric
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,8 +309,20 @@ class Embedding(PicklesFields):
 
     @cached_property
     def Y(self) -> NDArray[Any]:
-        """The coordinates, (n, d)."""
-        return self.core.Y[self.distinct.place].astype(self.dtype, copy=False)
+        """The coordinates, (n, d), of the kind that the settings ask for."""
+        return self.core_Y[self.distinct.place].astype(self.dtype, copy=False)
+
+    @cached_property
+    def metric_Y(self) -> NDArray[Any]:
+        """The coordinates in the lengths of X, (n, d)."""
+        lengths: FloatArray = self.units.undo_length(self.core.metric.Y)
+        return lengths[self.distinct.place].astype(self.dtype, copy=False)
+
+    @property
+    def core_Y(self) -> FloatArray:
+        """The coordinates that are handed out, a row for each distinct sample, in float64."""
+        is_metric = self.settings.coordinates == "metric"
+        return self.units.undo_length(self.core.metric.Y) if is_metric else self.core.Y
 
     @property
     def eigenpairs(self) -> EigenPairs | None:

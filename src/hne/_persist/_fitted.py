@@ -17,6 +17,7 @@ from hne._types import (
     Embedding,
     FloatArray,
     IndexArray,
+    Metric,
     NeighborGraph,
     Pieces,
     Settings,
@@ -38,6 +39,7 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
     core, distinct, units = fitted.core, fitted.distinct, fitted.units
     is_distances = isinstance(core.X, Distances)
     X = core.X.matrix if is_distances else core.X
+    d = core.Y.shape[1]
     arrays: Arrays = {
         "Y": core.Y,
         "place": _int64(distinct.place),
@@ -52,6 +54,8 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         **({"X": X} if isinstance(X, np.ndarray) else _csr_parts("X", X)),
         **({} if units.origin is None else {"units.origin": units.origin}),
         **_eigen_parts(core.parts, core.Y),
+        "metric.Y": core.metric.Y,
+        "metric.A": np.array([np.full((d, d), np.nan) if A is None else A for A in core.metric.corrections]),
     }
     scalars = {
         "dtype": np.dtype(fitted.dtype).name,
@@ -112,7 +116,8 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     X, units = _samples_from(archive, m, n, settings)
     errors = archive.array("reconstruction_errors", "f8", (m,))
     parts = _eigen_from(archive, Y)
-    core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors)
+    metric = _metric_from(archive, Y, len(parts))
+    core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, metric)
     return Embedding(settings, distinct, units, core, dtype)
 
 
@@ -188,6 +193,17 @@ def _eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...
         own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
         parts.append(EigenPairs(values[piece], own, next_value, solver, Certificate(residuals[piece], **numbers)))
     return tuple(parts)
+
+
+def _metric_from(archive: Archive, Y: FloatArray, count: int) -> Metric:
+    """Metric coordinates; files of an hne that knew none keep the others for them."""
+    if "metric.Y" not in archive.arrays:
+        return Metric(Y, (None,) * count)
+    d = Y.shape[1]
+    lengths, corrections = archive.array("metric.Y", "f8", Y.shape), archive.array("metric.A", "f8", (count, d, d))
+    if (np.isfinite(lengths) != np.isfinite(Y)).any():
+        archive.refuse("array 'metric.Y' must have coordinates where 'Y' has")
+    return Metric(lengths, tuple(A if np.isfinite(A).all() else None for A in corrections))
 
 
 # Attributes of a fitted LinearHNE: arrays of float64 by their shape in letters, n samples, D features, d components.

@@ -10,6 +10,8 @@ from hne._validation._parameters import (
     check_number,
     check_positive,
     check_settings,
+    check_wishes,
+    is_auto,
 )
 from hne._validation._samples import check_new_samples, check_places, check_points, check_samples
 from hne._validation._tables import check_matrix, is_table, output_kind
@@ -25,6 +27,8 @@ __all__ = [
     "check_positive",
     "check_samples",
     "check_settings",
+    "check_wishes",
+    "is_auto",
     "is_table",
     "output_kind",
 ]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from hne._random import random_generator
-from hne._types import EIGEN_SOLVERS, NEIGHBOR_SEARCHES, PIECE_POLICIES, PRECOMPUTED, VARIANTS, NeighborGraph, Settings
+from hne._types import (
+    COORDINATES,
+    EIGEN_SOLVERS,
+    NEIGHBOR_SEARCHES,
+    PIECE_POLICIES,
+    PRECOMPUTED,
+    VARIANTS,
+    NeighborGraph,
+    Settings,
+)
 from hne._validation._graphs import check_graph
 from hne.exceptions import InputError, InputTypeError, MissingExtraError
 
@@ -18,6 +27,9 @@ from hne.exceptions import InputError, InputTypeError, MissingExtraError
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-12, 1e12
 # Planes in float64 do not come to rest below this.
 SMALLEST_TOL = 1e-12
+# Parameters that may be "auto", and what stands for them until they are chosen: what fits the fewest samples.
+AUTO = "auto"
+STAND_INS: dict[str, Any] = {"n_neighbors": 4, "n_components": 1, "variant": "bhne", "reg": 1e-4}
 
 
 def check_settings(parameters: dict[str, Any]) -> Settings:
@@ -43,12 +55,24 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         metric_params=_check_metric_params(given.metric_params),
         neighbors=_check_neighbors(given.neighbors),
         pieces=check_choice("pieces", given.pieces, PIECE_POLICIES),
+        coordinates=check_choice("coordinates", given.coordinates, COORDINATES),
         eigen_solver=check_choice("eigen_solver", given.eigen_solver, EIGEN_SOLVERS),
         tol=_check_tol(given.tol),
         n_jobs=_check_n_jobs(given.n_jobs),
         random_state=_check_random_state(given.random_state),
         verbose=_check_verbose(given.verbose),
     )
+
+
+def check_wishes(parameters: dict[str, Any]) -> tuple[Settings, frozenset[str]]:
+    """Return the parameters as checked Settings, and which of them are to be chosen: those have stand-ins."""
+    automatic = frozenset(name for name in STAND_INS if is_auto(parameters.get(name)))
+    return check_settings(parameters | {name: STAND_INS[name] for name in automatic}), automatic
+
+
+def is_auto(value: object) -> bool:
+    """Whether a parameter asks to be chosen."""
+    return isinstance(value, str) and value == AUTO
 
 
 def check_integer(name: str, value: object, smallest: int | None, remedy: str) -> int:

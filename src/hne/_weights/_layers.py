@@ -5,7 +5,7 @@ threads. Two kernels compute a block: NumPy batches, and their numba twin for wo
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from types import ModuleType
 from typing import Any
@@ -31,14 +31,24 @@ MAX_BLOCK = 2048
 # An array that is full grows by this factor: larger ones leave more memory unused.
 GROWTH = 1.2
 
+# Inner weights (b, k) of a block, and its joint weights: values, columns, number a row.
+_BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
+
 
 def layer_weights(
     X: Samples, graph: NeighborGraph, settings: Settings, kernel: str | None = None, n_threads: int = 1
 ) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
+    return layer_weights_of_all(X, graph, [settings], kernel, n_threads)[0]
+
+
+def layer_weights_of_all(
+    X: Samples, graph: NeighborGraph, settings: Sequence[Settings], kernel: str | None = None, n_threads: int = 1
+) -> list[Weights]:
+    """Weights by each of several settings that agree in `include_self`: they share the graph and its Gram matrices."""
     own_rows = np.arange(graph.n_samples)
-    left_out = np.full_like(own_rows, -1) if settings.include_self else own_rows
-    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
+    left_out = np.full_like(own_rows, -1) if settings[0].include_self else own_rows
+    return _weights_of_all(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
 
 
 def target_weights(
@@ -62,34 +72,67 @@ def target_weights(
     left_out : (t,) sample that a target's outer layer does without, -1 for none.
     kernel : "numpy" or "numba", None to choose by the amount of work.
     """
-    kernel = kernel or choose_kernel(graph, settings)
+    return _weights_of_all(X, targets, own, graph, left_out, [settings], kernel, n_threads)[0]
+
+
+def _weights_of_all(
+    X: Samples,
+    targets: Samples,
+    own: IndexArray,
+    graph: NeighborGraph,
+    left_out: IndexArray,
+    settings: Sequence[Settings],
+    kernel: str | None,
+    n_threads: int,
+) -> list[Weights]:
+    """`target_weights` by each of the settings."""
+    kernel = kernel or choose_kernel(graph, *settings)
     module = load_unbroken(KERNELS[kernel])
     logger.info("weights: %s kernel, %d targets", kernel, len(own))
     block = block_rows(graph.n_neighbors)
 
-    def rows_of(start: int) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
+    def rows_of(start: int) -> list[_BlockWeights]:
         rows = slice(start, start + block)
         return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
 
-    n, (t, k) = X.shape[0], own.shape
-    inner, counts = np.empty((t, k)), np.empty(t, dtype=np.intp)
-    values, columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
+    n, t = X.shape[0], len(own)
+    gathered = [_Gathered(own, n) for _ in settings]
     starts = range(0, t, block)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
     mapped = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
     with library_threads(1), closing(mapped) as blocks:
-        for start, (w, joint, ids, number) in zip(starts, counted("blocks", blocks, len(starts)), strict=True):
-            inner[start : start + block], counts[start : start + block] = w, number
-            values.extend(joint)
-            columns.extend(ids)
-    if not (np.isfinite(inner).all() and np.isfinite(values.filled()).all()):
-        msg = f"reg must be large enough for finite weights, got reg={settings.reg:g}. Raise reg, or lower n_neighbors."
-        raise InputError(msg)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    kind = index_kind(max(n, ends[-1]))
-    J = csr_array((values.filled(), columns.filled().astype(kind, copy=False), ends.astype(kind)), shape=(t, n))
-    return Weights(W=_inner_matrix(inner, own, n), J=J, kernel=kernel)
+        for start, parts in zip(starts, counted("blocks", blocks, len(starts)), strict=True):
+            for all_blocks, part in zip(gathered, parts, strict=True):
+                all_blocks.put(slice(start, start + block), part)
+    return [one.weights(kernel, each.reg) for one, each in zip(gathered, settings, strict=True)]
+
+
+class _Gathered:
+    """The weights of all blocks by one of the settings."""
+
+    def __init__(self, own: IndexArray, n: int) -> None:
+        self._own, self._n = own, n
+        self._inner, self._counts = np.empty(own.shape), np.empty(len(own), dtype=np.intp)
+        self._values, self._columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
+
+    def put(self, rows: slice, part: _BlockWeights) -> None:
+        """Add the next block."""
+        self._inner[rows], joint, ids, self._counts[rows] = part
+        self._values.extend(joint)
+        self._columns.extend(ids)
+
+    def weights(self, kernel: str, reg: float) -> Weights:
+        """Both matrices."""
+        values, columns = self._values.filled(), self._columns.filled()
+        if not (np.isfinite(self._inner).all() and np.isfinite(values).all()):
+            msg = f"reg must be large enough for finite weights, got reg={reg:g}. Raise reg, or lower n_neighbors."
+            raise InputError(msg)
+        ends = np.concatenate([[0], np.cumsum(self._counts)])
+        kind = index_kind(max(self._n, ends[-1]))
+        shape = (len(self._own), self._n)
+        J = csr_array((values, columns.astype(kind, copy=False), ends.astype(kind)), shape=shape)
+        return Weights(W=_inner_matrix(self._inner, self._own, self._n), J=J, kernel=kernel)
 
 
 def _inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
@@ -128,9 +171,9 @@ class GrowingArray:
         return self._array[: self._size]
 
 
-def choose_kernel(graph: NeighborGraph, settings: Settings) -> str:
+def choose_kernel(graph: NeighborGraph, *settings: Settings) -> str:
     """Name the kernel that finishes first, the start of numba included."""
-    rounds = 2 + settings.n_rounds if settings.variant == "bhne" else 1
+    rounds = sum(2 + each.n_rounds if each.variant == "bhne" else 1 for each in settings)
     work = graph.n_samples * graph.n_neighbors**2 * rounds
     return "numba" if work >= NUMBA_MIN_WORK else "numpy"
 
@@ -165,22 +208,29 @@ def _block_weights(
     own: IndexArray,
     lists: IndexArray,
     left_out: IndexArray,
-    settings: Settings,
-) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
-    """Inner weights (b, k) of a block, and its joint weights: values, columns, number a row."""
+    settings: Sequence[Settings],
+) -> list[_BlockWeights]:
+    """The weights of a block by each of the settings: of reg alone, the inner ones; of Gram matrices, none."""
     ids, inner_slots, outer_slots = kernels.local_sets(own, lists, left_out)
-    rounds = (settings.n_rounds,) if settings.variant == "bhne" else ()
-    outer = getattr(kernels, settings.variant)
-    w, joint = np.zeros(own.shape), np.zeros(ids.shape)
+    joints = [np.zeros(ids.shape) for _ in settings]
+    w = {each.reg: np.zeros(own.shape) for each in settings}
     for size, rows in _batches((ids >= 0).sum(axis=1), 1 if isinstance(X, Distances) else width(X)):
-        checkpoint()
         K = _local_gram(kernels, X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
-        w[rows] = kernels.inner_weights(K, inner, settings.reg)
-        joint[rows, :size] = outer(K, w[rows], inner, outside, settings.effective_outer_reg, *rounds)
+        for reg, weights in w.items():
+            checkpoint()
+            weights[rows] = kernels.inner_weights(K, inner, reg)
+        for joint, each in zip(joints, settings, strict=True):
+            checkpoint()
+            rounds = (each.n_rounds,) if each.variant == "bhne" else ()
+            outer = getattr(kernels, each.variant)
+            joint[rows, :size] = outer(K, w[each.reg][rows], inner, outside, each.effective_outer_reg, *rounds)
     # Slots of the inner layer alone, slots behind the last sample and rows without any hold an exact zero.
-    used = joint != 0
-    return w, joint[used], ids[used], used.sum(axis=1)
+    used = [joint != 0 for joint in joints]
+    return [
+        (w[each.reg], joint[stored], ids[stored], stored.sum(axis=1))
+        for each, joint, stored in zip(settings, joints, used, strict=True)
+    ]
 
 
 def _local_gram(kernels: ModuleType, X: Samples, targets: Samples, ids: IndexArray) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from hne._embed import at_places
+from hne._start import at_places
 from hne._types import Distinct, FloatArray, Settings
 from hne._units import Units
 from hne._validation import check_matrix, check_samples, check_settings

@@ -1,0 +1,157 @@
+"""X -> Frames: tangent coordinates of small neighborhoods; Frames, Y -> what Y keeps of them, and its unit of length.
+
+N_i  (m,)    sample i and its k_c nearest       U_i (m, d)  their first d principal directions, orthonormal
+T_i = U_i S_i  (m, d)  tangent coordinates      Y_i (m, d)  their coordinates in an embedding, centered
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hne._neighbors import nearest_by
+from hne._samples import Distances, Samples, gram_of_distances, width
+from hne._types import BoolArray, FloatArray, IndexArray
+
+# Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
+FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
+# Neighborhoods that are looked at, drawn at random: their mean errs by a fortieth of what single ones differ by.
+MAX_FRAMES = 2000
+# Variances below this share of a neighborhood's largest are rounding.
+NEGLIGIBLE = 1e-10
+# Steps of the correction, and the change that ends them.
+MAX_STEPS, SETTLED = 12, 1e-6
+BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Neighborhoods of some samples with their tangent coordinates, in the units of X."""
+
+    members: IndexArray  # (a, m), the samples of each neighborhood, its own first
+    U: FloatArray  # (a, m, d), orthonormal columns; zero where a neighborhood has fewer dimensions
+    S: FloatArray  # (a, d), their lengths, descending
+    spreads: FloatArray  # (a, m), all variances of a neighborhood, descending, as shares of their sum
+    distances: FloatArray  # (a, m - 1), of the members from the neighborhood's own sample by the metric, ascending
+
+    @property
+    def rows(self) -> IndexArray:
+        """The samples that have a frame, (a,)."""
+        return self.members[:, 0]
+
+    def among(self, chosen: BoolArray) -> "Frames":
+        """Those frames alone all of whose samples are chosen."""
+        inside = chosen[self.members].all(axis=1)
+        return Frames(
+            self.members[inside], self.U[inside], self.S[inside], self.spreads[inside], self.distances[inside]
+        )
+
+    def tangent_losses(self, Y: FloatArray) -> FloatArray:
+        """Share of each tangent plane that the embedding does not keep, (a,): blind to any affine map of it.
+
+        1 - |U' Q|^2 / d with Q an orthonormal basis of the columns of Y_i.
+        """
+        local = _centered(Y, self.members)
+        values, vectors = np.linalg.eigh(local.transpose(0, 2, 1) @ local)
+        spans = values > NEGLIGIBLE * values[:, -1:]
+        basis = (local @ vectors) * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
+        kept = ((self.U.transpose(0, 2, 1) @ basis) ** 2).sum(axis=(1, 2))
+        losses: FloatArray = 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
+        return losses
+
+    def correction(self, Y: FloatArray) -> FloatArray:
+        """The one map A (d, d) with which Y A has the lengths of X: A minimizes sum_i |Y_i A - T_i R_i|^2 / |T_i|^2.
+
+        R_i turns each frame as it likes. Of the maps that differ by a turn of the whole, the one whose columns are
+        orthogonal, the longest first: where Y is whitened, Y A lies along its principal axes.
+        """
+        local, T = _centered(Y, self.members), self.U * self.S[:, None, :]
+        squares = (self.S**2).sum(axis=1)
+        usable = (self.S[:, -1] > 0) & (squares > 0)
+        local, T, squares = local[usable], T[usable], squares[usable]
+        unit = np.abs(local).max(initial=0.0)
+        if not unit > 0:
+            return np.zeros((Y.shape[1], Y.shape[1]))
+        local = local / unit
+        P = local.transpose(0, 2, 1) @ T
+        shared = np.linalg.pinv((local.transpose(0, 2, 1) @ local / squares[:, None, None]).sum(axis=0), hermitian=True)
+        J = P / (T**2).sum(axis=1)[:, None, :]
+        A = _inverse_root((J @ J.transpose(0, 2, 1)).mean(axis=0))
+        for _ in range(MAX_STEPS):
+            left, _, right = np.linalg.svd(P.transpose(0, 2, 1) @ A)
+            before, A = A, shared @ ((P @ (left @ right)) / squares[:, None, None]).sum(axis=0)
+            if np.abs(A - before).max() <= SETTLED * np.abs(A).max():
+                break
+        return _along_axes(A / unit)
+
+
+def frame_neighbors(n_components: int) -> int:
+    """k_c, the neighbors of a frame where there are that many samples."""
+    return max(FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION * n_components)
+
+
+def is_measurable(n_samples: int, n_components: int) -> bool:
+    """Whether a score says something: neighborhoods are no more than half of all samples."""
+    return n_samples >= 2 * (frame_neighbors(n_components) + 1)
+
+
+def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> Frames:
+    """Frames of the samples, or of some of them where they are many."""
+    n = X.shape[0]
+    k = min(frame_neighbors(n_components), n - 1)
+    rows = np.arange(n)
+    if n > MAX_FRAMES:
+        rows = np.sort(np.random.RandomState(0).choice(n, MAX_FRAMES, replace=False))
+    targets = X if len(rows) == n else X[rows]
+    near, distances, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
+    known = (near >= 0).all(axis=1)
+    rows, near, distances = rows[known], near[known], distances[known]
+    members = np.column_stack([rows, near])
+    # Bytes of the differences of a neighborhood, or of what stands for them.
+    step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
+    blocks = [_principal(X, members[start : start + step]) for start in range(0, len(rows), step)]
+    values, vectors = (np.concatenate([block[part] for block in blocks]) for part in (0, 1))
+    spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
+    U = vectors[:, :, :n_components] * spans[:, None, :]
+    S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
+    total = values.sum(axis=1, keepdims=True)
+    return Frames(members, U, S, values / np.where(total > 0, total, 1.0), distances)
+
+
+def _principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
+    if isinstance(X, Distances):
+        K, units = gram_of_distances(X, X[members[:, 0]], members)
+        K *= units[:, None, None] ** 2
+    else:
+        local = (X[members.ravel()].toarray() if issparse(X) else X[members]).reshape(*members.shape, -1)
+        local = local - local[:, :1]
+        local -= local.mean(axis=1, keepdims=True)
+        K = local @ local.transpose(0, 2, 1)
+    K = K - K.mean(axis=1, keepdims=True)
+    K -= K.mean(axis=2, keepdims=True)
+    values, vectors = np.linalg.eigh(K)
+    return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
+
+
+def _centered(Y: FloatArray, members: IndexArray) -> FloatArray:
+    local = Y[members]
+    centered: FloatArray = local - local.mean(axis=1, keepdims=True)
+    return centered
+
+
+def _inverse_root(matrix: FloatArray) -> FloatArray:
+    """The symmetric matrix whose square is the inverse; directions that have vanished stay where they are."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: FloatArray = (vectors / np.sqrt(np.maximum(values, NEGLIGIBLE * values[-1]))) @ vectors.T
+    return root
+
+
+def _along_axes(A: FloatArray) -> FloatArray:
+    """A turned from the right so that its columns are orthogonal, the longest first, largest entries positive."""
+    left, lengths, _ = np.linalg.svd(A)
+    turned = left * lengths
+    farthest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
+    signed: FloatArray = turned * np.where(farthest < 0, -1.0, 1.0)
+    return signed

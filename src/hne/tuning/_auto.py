@@ -1,0 +1,40 @@
+"""Wishes -> settings: what is "auto" is chosen by looking at the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hne._dimension import Dimension, estimated_dimension
+from hne._neighbors import nearest_by
+from hne._progress import shown, stage
+from hne._samples import Distances, Samples
+from hne._start import at_places
+from hne._threads import library_threads, thread_count
+from hne._types import Settings
+from hne.tuning._grid import GRID, check_grid
+from hne.tuning._record import Tuning
+from hne.tuning._tune import tuned
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Settings without "auto", and what they were chosen by."""
+
+    settings: Settings
+    tuning: Tuning | None = None
+
+
+def n_stages(automatic: frozenset[str]) -> int:
+    """Stages that `settled` tells of."""
+    return ("n_components" in automatic) + bool(automatic & GRID.keys())
+
+
+def settled(X: Samples, settings: Settings, automatic: frozenset[str]) -> Settled:
+    """Choose what is to be chosen for checked samples: first the dimension, then the rest for it."""
+    if "n_components" in automatic:
+        settings = replace(settings, n_components=_dimension(X, settings).dimension)
+    names = automatic & GRID.keys()
+    if not names:
+        return Settled(settings)
+    found = tuned(X, settings, check_grid(None, settings, names))
+    return Settled(replace(settings, **found.best.parameters), found)

@@ -1,0 +1,41 @@
+"""Trials -> the choice among those that score alike, and the best that is unlike it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hne._types import FloatArray
+from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
+
+ORDER = (MEASURED, STOPPED, FAILED, NOT_REACHED)
+# The choice is the trial on which so many of the best agree the most.
+VOTERS = 5
+
+
+def ordered(trials: Sequence[Trial]) -> list[Trial]:
+    """The measured ones by score, then the others by what became of them."""
+    return sorted(trials, key=lambda one: (ORDER.index(one.outcome), np.nan_to_num(one.score, nan=np.inf)))
+
+
+def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
+    """The choice, and a runner-up of another k or variant."""
+    best = [trial for trial in ordered(trials) if trial.outcome == MEASURED]
+    voters = best[:VOTERS]
+    planes = [plane(trial.Y) for trial in voters if trial.Y is not None]
+    votes = [float(np.mean([agreement(one, other) for other in planes])) for one in planes]
+    choice = voters[int(np.argmax(votes))]
+    others = (one for one in best if one.variant != choice.variant or one.n_neighbors != choice.n_neighbors)
+    return choice, next(others, None)
+
+
+def plane(Y: FloatArray) -> FloatArray:
+    """Orthonormal basis of the centered columns."""
+    basis, _, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    return basis
+
+
+def agreement(one: FloatArray, other: FloatArray) -> float:
+    """Share of one embedding that an affine map of the other explains, 0 to 1."""
+    return float(((one.T @ other) ** 2).sum() / one.shape[1])

@@ -1,0 +1,167 @@
+"""Settings -> trials: one neighbor search and one yardstick for all, Gram matrices shared over reg and variant.
+
+Settings come in rounds: those that are usually good first. What a round has found lets later ones stop early, and
+since only finished rounds count, the outcome does not depend on threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hne._alignment import alignment
+from hne._metric import metric_coordinates
+from hne._parts import embedded_pieces, found_pieces
+from hne._progress import step, unheard
+from hne._samples import Samples
+from hne._threads import library_threads, map_blocks
+from hne._types import FloatArray, NeighborGraph, Pieces, Settings, Weights
+from hne._weights import layer_weights_of_all
+from hne._yardstick import Yardstick
+from hne.exceptions import HNEError
+from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
+
+logger = logging.getLogger("hne")
+
+Setting = tuple[str, int, float]
+
+# Share of small neighborhoods that a graph in pieces may cut through.
+MAX_CUT = 0.2
+# reg of the first round, times (k / 6)^3.3: the ridge on which good settings lie, and how far off it they may be.
+RIDGE, RIDGE_POWER, RIDGE_WIDTH = 1e-4, 3.3, 10.0**0.75
+# A setting of the second round is tried if its k or its reg have come this near to the best, by a factor and a number.
+WORTH_FACTOR, WORTH_MARGIN = 4.0, 0.03
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What all trials share."""
+
+    X: Samples
+    graph: NeighborGraph  # of the largest k
+    yardstick: Yardstick
+    settings: Settings
+    n_threads: int
+    deadline: float  # of time.perf_counter(); inf where there is none
+
+
+def searched(problem: Problem, wanted: Sequence[Setting]) -> list[Trial]:
+    """Try the settings; those that nobody got to are told as well."""
+    first = [setting for setting in wanted if is_on_ridge(setting)] or list(wanted)
+    second = [setting for setting in wanted if setting not in set(first)]
+    trials: list[Trial] = []
+    for settings in (first, second):
+        best = best_score(trials)
+        tried = [setting for setting in settings if not trials or is_worth_it(setting, trials, best)]
+        trials += [_skipped(setting, trials) for setting in settings if setting not in set(tried)]
+        done = len(trials)
+        step("settings", done, len(wanted))
+        for trial in _round(problem, tried, best):
+            trials.append(trial)
+            step("settings", len(trials), len(wanted))
+    return trials
+
+
+def is_on_ridge(setting: Setting) -> bool:
+    """Whether reg is near what suits this k on most data."""
+    _, k, reg = setting
+    away = reg / (RIDGE * (k / 6) ** RIDGE_POWER)
+    return bool(1 / RIDGE_WIDTH <= away <= RIDGE_WIDTH)
+
+
+def best_score(trials: Sequence[Trial]) -> float:
+    """The lowest score so far."""
+    return min((trial.score for trial in trials if trial.outcome == MEASURED), default=float("inf"))
+
+
+def is_worth_it(setting: Setting, trials: Sequence[Trial], best: float) -> bool:
+    """Whether the same k, with any reg and variant, has come near the best."""
+    return best_score(_with_same_k(setting, trials)) <= WORTH_FACTOR * best + WORTH_MARGIN
+
+
+def _with_same_k(setting: Setting, trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.n_neighbors == setting[1]]
+
+
+def _skipped(setting: Setting, trials: Sequence[Trial]) -> Trial:
+    own = _with_same_k(setting, trials)
+    why = own[0].reason if own and own[0].outcome != MEASURED else f"k = {setting[1]} is far behind"
+    return Trial(*setting, STOPPED, n_pieces=own[0].n_pieces if own else 0, reason=why)
+
+
+def _round(problem: Problem, settings: Sequence[Setting], best: float) -> Iterator[Trial]:
+    """Trials of one round, k after k, which share neighbors and Gram matrices."""
+    for k in dict.fromkeys(k for _, k, _ in settings):
+        own = [setting for setting in settings if setting[1] == k]
+        if time.perf_counter() > problem.deadline:
+            yield from (Trial(*setting, NOT_REACHED, reason="no time left") for setting in own)
+            continue
+        yield from _of_one_k(problem, k, own, best)
+
+
+def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> Iterator[Trial]:
+    given = problem.graph
+    graph = NeighborGraph(given.indices[:, :k], given.distances[:, :k], given.method, given.recall)
+    wanted = [replace(problem.settings, variant=v, n_neighbors=k, reg=reg) for v, _, reg in own]
+    try:
+        found = found_pieces(problem.X, graph, wanted[0], problem.n_threads)
+        cut = share_cut(problem.yardstick, found.pieces)
+        if cut > MAX_CUT and problem.settings.pieces != "join":
+            why = f"its graph falls into {found.pieces.count} pieces"
+            yield from (Trial(*setting, STOPPED, n_pieces=found.pieces.count, reason=why) for setting in own)
+            return
+        with unheard():
+            weights = layer_weights_of_all(problem.X, found.graph, wanted, None, problem.n_threads)
+    except HNEError as error:
+        yield from (Trial(*setting, FAILED, reason=_first_sentence(error)) for setting in own)
+        return
+
+    def attempt(number: int) -> Trial:
+        return _tried(problem, wanted[number], found.pieces, weights[number], best)
+
+    with library_threads(1), closing(map_blocks(attempt, range(len(own)), problem.n_threads)) as results:
+        yield from results
+
+
+def share_cut(yardstick: Yardstick, pieces: Pieces) -> float:
+    """Share of small neighborhoods that are in more than one piece."""
+    labels = pieces.labels[yardstick.frames.members]
+    return float((labels != labels[:, :1]).any(axis=1).mean())
+
+
+def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weights, best: float) -> Trial:
+    start = time.perf_counter()
+    setting = (settings.variant, settings.n_neighbors, settings.reg)
+
+    def trial(outcome: str, **more: object) -> Trial:
+        return Trial(*setting, outcome, n_pieces=pieces.count, seconds=time.perf_counter() - start, **more)  # type: ignore[arg-type]
+
+    try:
+        with unheard():
+            parts = embedded_pieces(problem.X, alignment(weights, settings.gamma), pieces, settings, 1)
+            Y = parts.Y
+            if np.isnan(Y).any() or len(parts.parts) > 1:
+                Y = metric_coordinates(problem.X, parts, pieces, settings, 1).Y
+    except HNEError as error:
+        return trial(FAILED, reason=_first_sentence(error))
+    return _measured(problem.yardstick, Y, best, trial)
+
+
+def _measured(yardstick: Yardstick, Y: FloatArray, best: float, trial: Callable[..., Trial]) -> Trial:
+    """Measure the embedding; one whose tangents alone lose more than the best loses in all is not ranked."""
+    if np.isnan(Y).any():
+        Y = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+    loss = yardstick.tangent_loss(Y)
+    if loss > best:
+        return trial(STOPPED, score=loss, reason="its tangents lose too much")
+    measure = yardstick.measure(Y)
+    return trial(MEASURED, score=measure.score, measure=measure, Y=(Y @ measure.correction).astype(np.float32))
+
+
+def _first_sentence(error: HNEError) -> str:
+    return str(error).split(". ")[0]

@@ -1,0 +1,178 @@
+"""tune(): from samples to the settings that suit them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hne._progress import shown, stage
+from hne._samples import Distances, Samples
+from hne._start import at_places, neighbor_graph, searched_graph
+from hne._threads import library_threads, thread_count
+from hne._types import Distinct, IndexArray, NeighborGraph, Settings
+from hne._validation import check_number, check_samples, check_wishes
+from hne._yardstick import frame_neighbors, is_measurable, yardstick
+from hne.exceptions import InputError
+from hne.tuning._choice import chosen, ordered
+from hne.tuning._grid import GRID, check_grid, settings_of
+from hne.tuning._record import MEASURED, Trial, Tuning
+from hne.tuning._search import Problem, Setting, searched
+from hne.tuning._subset import patch
+
+# More samples are tuned on a patch of so many.
+MAX_SAMPLES, PATCH_SAMPLES = 20_000, 5_000
+# Trials whose coordinates are kept.
+KEPT = 12
+
+
+def tune(
+    X: ArrayLike, *, grid: Mapping[str, Iterable[Any]] | None = None, budget: float | None = None, **parameters: Any
+) -> Tuning:
+    """Find the variant, n_neighbors and reg that suit the samples, without knowing the truth about them.
+
+    Each setting is fitted, and its embedding scored by :func:`hne.metrics.tangent_score`: how much it loses of the
+    tangent planes of small neighborhoods, and of their ranks. Neighbors, tangent frames and Gram matrices are made
+    once for all settings; those that cannot win any more are stopped early.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples, as for `HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the whole.
+    grid : dict, default=None
+        Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps those of `hne.tuning.GRID`, 84
+        settings in all.
+    budget : float, default=None
+        Seconds after which no further settings are begun. The usually best ones come first.
+    **parameters
+        Further parameters of `HNE`, such as n_components, metric or n_jobs. A variant, n_neighbors or reg among
+        them is kept, unless it is "auto".
+
+    Returns
+    -------
+    Tuning
+        `best`, `runner_up`, `trials` (all of them), and `parameters` to pass to `HNE`.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.tuning import tune
+    >>> roll = make_swiss_roll(300, even=True)
+    >>> found = tune(roll.X, grid={"n_neighbors": [5, 6], "reg": [1e-3, 1e-4]}, variant="ihne")
+    >>> len(found.trials), found.best.variant
+    (4, 'ihne')
+    >>> model = HNE(**found.parameters).fit(roll.X)
+    """
+    wished, automatic = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
+    values = check_grid(grid, wished, automatic)
+    return tuned(check_samples(X, wished), wished, values, _check_budget(budget))
+
+
+def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float = math.inf) -> Tuning:
+    """Search the settings among these values for checked samples."""
+    start = time.perf_counter()
+    n_threads = thread_count(settings.n_jobs)
+    distinct, _, places, settings = at_places(X, settings)
+    with library_threads(n_threads), shown(settings.verbose):
+        trials = stage("tuning", _trials, places, distinct, settings, values, n_threads, start + budget)
+    rows = trials.rows
+    if not any(trial.outcome == MEASURED for trial in trials):
+        msg = (
+            f"grid must have a setting that works, got {len(trials)} of which none does: {trials[0].reason}. "
+            "Try others, larger n_neighbors or pieces='largest'."
+        )
+        raise InputError(msg)
+    best, runner_up = chosen(trials)
+    order = np.arange(distinct.n_samples) if rows is None else np.sort(distinct.first[rows])
+    own = distinct.place[order] if rows is None else np.searchsorted(rows, distinct.place[order])
+    found = _of_samples(ordered(trials), {best.label, *([] if runner_up is None else [runner_up.label])}, own)
+    by_label = {trial.label: trial for trial in found}
+    return Tuning(
+        best=by_label[best.label],
+        runner_up=None if runner_up is None else by_label[runner_up.label],
+        trials=found,
+        settings=replace(settings, **best.parameters),
+        n_samples=distinct.n_samples,
+        rows=None if rows is None else order,
+        seconds=time.perf_counter() - start,
+    )
+
+
+class _Trials(list[Trial]):
+    """Trials that say in a line what they are, and the places they were made on, None for all."""
+
+    rows: IndexArray | None = None
+
+    def __str__(self) -> str:
+        measured = sum(trial.outcome == MEASURED for trial in self)
+        return f"{len(self)} settings, {measured} measured to the end"
+
+
+def _trials(
+    X: Samples, distinct: Distinct, settings: Settings, values: Sequence[Any], n_threads: int, until: float
+) -> _Trials:
+    """Try the settings on places, or on some of them."""
+    rows = patch(X, settings, PATCH_SAMPLES, n_threads) if X.shape[0] > MAX_SAMPLES else None
+    if rows is not None:
+        X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+    given = _given_graph(X, settings, distinct, rows)
+    wanted = _possible(settings_of(list(values)), X.shape[0], given, settings.n_components)
+    largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
+    graph = searched_graph(X, largest, n_threads) if given is None else given
+    rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
+    trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted))
+    trials.rows = rows
+    return trials
+
+
+def _given_graph(X: Samples, settings: Settings, distinct: Distinct, rows: IndexArray | None) -> NeighborGraph | None:
+    """The graph over places that the user gave, whole: each k takes its nearest. None where it is searched."""
+    if not isinstance(settings.neighbors, NeighborGraph):
+        return None
+    if rows is not None:
+        msg = (
+            f"neighbors as a graph can be tuned with for up to {MAX_SAMPLES} samples, got {distinct.n_places}. "
+            "Let them be searched, or give n_neighbors, reg and variant."
+        )
+        raise InputError(msg)
+    return neighbor_graph(X, replace(settings, n_neighbors=settings.neighbors.n_neighbors), distinct, 1)
+
+
+def _possible(wanted: Sequence[Setting], n_places: int, given: NeighborGraph | None, d: int) -> list[Setting]:
+    """Settings whose neighbors exist."""
+    if not is_measurable(n_places, d):
+        msg = (
+            f"X must have some {2 * frame_neighbors(d) + 2} different samples to choose settings by, got {n_places}. "
+            "Give n_neighbors, reg and variant."
+        )
+        raise InputError(msg)
+    most = n_places - 1 if given is None else given.n_neighbors
+    possible = [setting for setting in wanted if setting[1] <= most]
+    if not possible:
+        msg = f"grid must have an n_neighbors of at most {most}, got {min(k for _, k, _ in wanted)}. Add smaller ones."
+        raise InputError(msg)
+    return possible
+
+
+def _check_budget(budget: float | None) -> float:
+    if budget is None:
+        return math.inf
+    seconds = check_number("budget", budget)
+    if not seconds > 0:
+        msg = f"budget must be a positive number of seconds, got {budget!r}. Try budget=60."
+        raise InputError(msg)
+    return seconds
+
+
+def _of_samples(trials: Sequence[Trial], chosen_ones: set[str], own: IndexArray) -> tuple[Trial, ...]:
+    """The trials with a row for each sample instead of each place; only the best few and the chosen keep their rows."""
+    return tuple(
+        replace(trial, Y=trial.Y[own] if trial.Y is not None and (rank < KEPT or trial.label in chosen_ones) else None)
+        for rank, trial in enumerate(trials)
+    )
