@@ -33,12 +33,12 @@ def intrinsic_dimension(
     """Estimate how many dimensions the manifold has that the samples lie on: an `n_components` to begin with.
 
     By two estimators: the likelihood of the distances to all neighbors but the nearest third (Levina and Bickel 2004,
-    rows averaged as MacKay and Ghahramani do), which gives the answer, and the ratio of the distances to the two
-    nearest (Facco et al. 2017). Both are right where samples were drawn at random from a smooth manifold and are
-    dense enough for it to look flat. Where they tell different numbers, `is_agreed` is False: noise raises the second
-    at first, and so do samples spread more evenly than by chance; curves and turns that neighborhoods jump across
-    raise the first. Estimates beyond 5 are too low where samples are few (of 1000 in a cube of 10 dimensions, 8), and
-    agreement does not tell.
+    rows averaged as MacKay and Ghahramani do), and the ratio of the distances to the two nearest (Facco et al. 2017).
+    Both are right where samples were drawn at random from a smooth manifold and are dense enough for it to look flat.
+    Noise raises the second, and so do samples spread more evenly than by chance; bends and turns that neighborhoods
+    jump across raise the first. The answer is the first, or the second where that is lower by more than chance;
+    `is_agreed` is False where they tell different whole numbers, and then it is a guess. Edges lower both: beyond 5,
+    estimates are too low where samples are few (8 for 1000 in a cube of 10 dimensions), agreed or not.
 
     Copies of a sample count once. A scale of X does not matter, but that of one column to another does.
 
@@ -47,8 +47,8 @@ def intrinsic_dimension(
     X : array-like of shape (n_samples, n_features)
         The samples.
     n_neighbors : int, default=12
-        Neighbors of each sample that are looked at, 4 or more. More look beyond stronger noise, and take turns and
-        edges of the manifold for flat.
+        Neighbors of each sample that are looked at, 4 or more. More look beyond stronger noise, fewer into finer
+        turns.
     n_sampled : int, default=None
         Number of different samples whose neighbors are looked for, among all, drawn at random. None takes 2 000, or
         all where there are fewer. More give steadier estimates.
