@@ -15,7 +15,7 @@ SOURCE = Path(hne.__file__).parent
 LEVELS = [
     {"exceptions", "_types"},
     {"_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
-    {"_validation", "_units", "_distinct", "_principal"},
+    {"_validation", "_units", "_dimension", "_distinct", "_principal"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
     {"_preparation"},

@@ -1,7 +1,9 @@
 """Quality of an embedding: Y, and what is known of the truth -> numbers that can be read."""
 
+from hne._dimension import Dimension
 from hne.metrics._chart import affine_errors, procrustes_error
 from hne.metrics._coranking import Coranking, coranking
+from hne.metrics._dimension import intrinsic_dimension
 from hne.metrics._geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
 from hne.metrics._groups import group_affine_errors, label_overlap, label_spread
 from hne.metrics._ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
@@ -10,6 +12,7 @@ from hne.metrics._rings import ring_order_error
 
 __all__ = [
     "Coranking",
+    "Dimension",
     "GeodesicQuality",
     "RankQuality",
     "affine_errors",
@@ -18,6 +21,7 @@ __all__ = [
     "geodesic_quality",
     "geodesic_rank_correlation",
     "group_affine_errors",
+    "intrinsic_dimension",
     "label_overlap",
     "label_spread",
     "neighborhood_preservation",
