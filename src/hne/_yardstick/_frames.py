@@ -96,13 +96,18 @@ def is_measurable(n_samples: int, n_components: int) -> bool:
     return n_samples >= 2 * (frame_neighbors(n_components) + 1)
 
 
+def drawn_rows(n: int) -> IndexArray:
+    """The samples whose neighborhoods are looked at, ascending: all, or some at random."""
+    if n <= MAX_FRAMES:
+        return np.arange(n)
+    return np.sort(np.random.RandomState(0).choice(n, MAX_FRAMES, replace=False))
+
+
 def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> Frames:
     """Frames of the samples, or of some of them where they are many."""
     n = X.shape[0]
     k = min(frame_neighbors(n_components), n - 1)
-    rows = np.arange(n)
-    if n > MAX_FRAMES:
-        rows = np.sort(np.random.RandomState(0).choice(n, MAX_FRAMES, replace=False))
+    rows = drawn_rows(n)
     targets = X if len(rows) == n else X[rows]
     near, distances, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
     known = (near >= 0).all(axis=1)

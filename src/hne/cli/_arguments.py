@@ -13,7 +13,9 @@ from hne.exceptions import InputError
 VARIANTS = ("bhne", "ihne", "rhne")
 NEIGHBORS = ("auto", "exact", "approximate")
 PIECES = ("separate", "join", "largest", "raise")
+COORDINATES = ("whitened", "metric")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
+AUTO = "auto"
 SCALINGS = ("none", "standard", "robust")
 MISSING = ("refuse", "drop", "impute")
 
@@ -55,6 +57,21 @@ def json_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"must be a JSON object such as '{{\"p\": 3}}', got {text!r}")  # noqa: TRY003, EM102
     return value
+
+
+def whole_or_auto(text: str) -> int | str:
+    """A whole number, or the word auto."""
+    return text if text == AUTO else int(text)
+
+
+def number_or_auto(text: str) -> float | str:
+    """A number, or the word auto."""
+    return text if text == AUTO else float(text)
+
+
+# How argparse names what it could not read.
+whole_or_auto.__name__ = "whole number or auto"
+number_or_auto.__name__ = "number or auto"
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -118,10 +135,16 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of the estimator, under its names and with its defaults."""
     method = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
-    method.add_argument("-k", "--n-neighbors", type=int, default=6, metavar="K", help="neighbors of a sample [6]")
-    method.add_argument("-d", "--n-components", type=int, default=2, metavar="D", help="coordinates to find [2]")
-    method.add_argument("--variant", choices=VARIANTS, default="bhne", help="how the outer layer is weighed [bhne]")
-    method.add_argument("--reg", type=float, default=1e-4, help="ridge of the small problems [1e-4]")
+    method.add_argument(
+        "-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]"
+    )
+    method.add_argument(
+        "-d", "--n-components", type=whole_or_auto, default=2, metavar="D", help="coordinates to find, or auto [2]"
+    )
+    method.add_argument(
+        "--variant", choices=(*VARIANTS, AUTO), default="bhne", help="how the outer layer is weighed [bhne]"
+    )
+    method.add_argument("--reg", type=number_or_auto, default=1e-4, help="ridge of the small problems, or auto [1e-4]")
     method.add_argument("--outer-reg", type=float, metavar="REG", help="ridge of the outer ones [that of --reg]")
     method.add_argument("--gamma", type=float, default=1.0, help="weight of the inner layer [1]")
     method.add_argument("--n-rounds", type=int, default=1, metavar="N", help="rounds of bhne after its first [1]")
@@ -137,6 +160,12 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     method.add_argument("--metric-params", type=json_object, metavar="JSON", help="further arguments of the metric")
     method.add_argument("--neighbors", choices=NEIGHBORS, default="auto", help="how they are searched [auto]")
     method.add_argument("--pieces", choices=PIECES, default="separate", help="a graph that falls apart [separate]")
+    method.add_argument(
+        "--coordinates",
+        choices=COORDINATES,
+        default="whitened",
+        help="as in the paper, or in lengths of INPUT [whitened]",
+    )
     method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
     method.add_argument("--tol", type=float, default=1e-7, help="angle at which an iteration stops [1e-7]")
     method.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")

@@ -20,9 +20,9 @@ MAX_READ, LISTED = 50_000_000, 20
 def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     """Print the plan; nothing is written."""
     from hne import forecast
-    from hne._validation import check_settings
+    from hne._validation import check_wishes
 
-    check_settings(parameters_of(options))
+    check_wishes(parameters_of(options))
     found, columns = _looked_at(options)
     expected = forecast(
         found.n_samples,

@@ -27,6 +27,7 @@ PARAMETERS = (
     "metric_params",
     "neighbors",
     "pieces",
+    "coordinates",
     "eigen_solver",
     "tol",
     "n_jobs",

@@ -1,0 +1,5 @@
+"""An embedding and what it was made of -> Trust: how far it can be believed, in numbers and in a sentence."""
+
+from hne._trust._record import Finding, Trust
+
+__all__ = ["Finding", "Trust"]

@@ -1,0 +1,42 @@
+"""What is known about how far an embedding can be believed."""
+
+from dataclasses import dataclass
+
+from hne._dimension import Dimension
+from hne._types import IndexArray
+from hne._yardstick import TangentScore
+
+# How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
+LEVELS = ("good", "doubtful", "bad", "unknown")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that speaks against an embedding, or that its reader should know."""
+
+    kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension", "self", "gap"
+    level: str  # "bad", "doubtful", or "good" for what is only to be known
+    text: str  # a plain sentence
+    advice: str = ""  # what to do about it, a sentence; empty where there is nothing to do
+
+
+@dataclass(frozen=True, repr=False)
+class Trust:
+    """How far an embedding can be believed."""
+
+    level: str  # one of LEVELS
+    verdict: str  # one sentence: can this be believed, why, and what to do if not
+    findings: tuple[Finding, ...]  # the gravest first
+    score: TangentScore | None  # None where it cannot be measured
+    eigenvalue_gap: float  # next eigenvalue over the last wanted one: near 1, the last coordinate is one of several
+    repeated_share: float  # largest share of a coordinate that is a smooth function of the others
+    self_share: float  # share of samples that are rebuilt mostly by themselves
+    n_pieces: int
+    n_thin_links: int
+    short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
+    dimension: Dimension | None  # what the samples' own dimension seems to be
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.verdict}"
+
+    __repr__ = __str__
