@@ -17,12 +17,13 @@ from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
 from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
+from hne._trust import trust_of
 from hne._types import Core, Embedding, Settings
 from hne._validation import check_samples, check_wishes, output_kind
 from hne._weights import layer_weights
 from hne.tuning._auto import settled
 
-STAGES = ("neighbors", "pieces", "weights", "eigenpairs", "lengths")
+STAGES = ("neighbors", "pieces", "weights", "eigenpairs", "lengths", "trust")
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
@@ -41,8 +42,8 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
     Returns
     -------
     Embedding
-        Frozen record: `Y`, and the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors`
-        it came from.
+        Frozen record: `Y`, the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors` it came from,
+        and `trust`, how far it can be believed.
 
     Examples
     --------
@@ -72,9 +73,10 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
         metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
+        trust = stage("trust", trust_of, X, graph, pieces, weights, parts, metric, settings, n_threads)
     with library_threads(1):
         errors = units.undo_length(reconstruction_errors(X, weights.J))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, metric)
-    result = Embedding(settings, distinct, units, core, dtype)
+    result = Embedding(settings, distinct, units, core, dtype, trust.of_samples(distinct.first))
     warn_of(result)
     return result

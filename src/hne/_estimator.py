@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
 from hne._samples import Distances, width
+from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
 from hne._validation import check_new_samples, check_points, check_samples, check_wishes, is_table, output_kind
@@ -118,6 +119,14 @@ class HierarchicNeighborsEmbedding(
     metric_correction_ : ndarray of shape (n_components, n_components) or None
         The matrix A whose product with the whitened coordinates of the largest piece has the lengths of X. None
         for one of a handful of samples, which is drawn by its principal components.
+    trust_ : Trust
+        How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
+        or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
+        it, and what to do), `score`, `short_circuits` (pairs of samples whose link seems to lead across a gap),
+        `dimension` and more. "bad" raises an `UntrustworthyWarning`, a `n_components` that is not the samples' own
+        dimension a `DimensionWarning`.
+    verdict_ : str
+        The same in a sentence: can it be believed, why, and what to do if not.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending. With several pieces, this and what else is
         said of eigenvectors is about the largest; empty where that is too small to have any.
@@ -308,6 +317,20 @@ class HierarchicNeighborsEmbedding(
         """Y in the lengths of X, made when asked for."""
         check_is_fitted(self)
         return self._fitted.metric_Y
+
+    @property
+    def trust_(self) -> Trust:
+        """How far it can be believed; of a loaded model, measured when asked for."""
+        check_is_fitted(self)
+        if self._fitted.trust is None:
+            self._fitted = replace(self._fitted, trust=trust_in(self._fitted))
+        trust: Trust = self._fitted.trust
+        return trust
+
+    @property
+    def verdict_(self) -> str:
+        """The sentence of `trust_`."""
+        return self.trust_.verdict
 
     @property
     def inner_weights_(self) -> SparseMatrix:

@@ -8,10 +8,12 @@ import numpy as np
 from hne._types import Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
+    DimensionWarning,
     DisconnectedGraphError,
     DisconnectedGraphWarning,
     HNEWarning,
     NeighborRecallWarning,
+    UntrustworthyWarning,
 )
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
@@ -53,6 +55,23 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
+    return found + _of_trust(result)
+
+
+def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
+    """What its trust says: nothing where it has not been measured."""
+    found: list[tuple[type[HNEWarning], str]] = []
+    if result.trust is None:
+        return found
+    if result.trust.level == "bad":
+        found.append((UntrustworthyWarning, f"{result.trust.verdict} See trust_."))
+    if result.trust.has_other_dimension(result.settings.n_components):
+        told, d = result.trust.dimension, result.settings.n_components
+        message = (
+            f"n_components should be the samples' own dimension, {told}, got {d}. "
+            f"Try n_components={told.dimension}, or 'auto'."
+        )
+        found.append((DimensionWarning, message))
     return found
 
 

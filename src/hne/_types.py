@@ -306,6 +306,7 @@ class Embedding(PicklesFields):
     units: Any
     core: Core
     dtype: Any  # of the coordinates that are handed out; all is computed in float64
+    trust: Any = None  # Trust: how far it can be believed; None where that has not been measured, as in a loaded model
 
     @cached_property
     def Y(self) -> NDArray[Any]:

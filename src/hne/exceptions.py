@@ -11,15 +11,18 @@
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
+    ├── DimensionWarning                     the samples have another dimension than the embedding
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
     ├── NeighborRecallWarning                approximate search missed many neighbors
-    └── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
+    ├── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
+    └── UntrustworthyWarning                 the embedding is not to be believed, and why
 
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
 __all__ = [
     "CloseEigenvaluesWarning",
+    "DimensionWarning",
     "DisconnectedGraphError",
     "DisconnectedGraphWarning",
     "EigenSolverError",
@@ -33,6 +36,7 @@ __all__ = [
     "PreparedModelWarning",
     "RivalError",
     "TooLargeError",
+    "UntrustworthyWarning",
 ]
 
 
@@ -80,6 +84,10 @@ class CloseEigenvaluesWarning(HNEWarning):
     """The last wanted eigenvalue equals the next to all digits: the embedding is one of many equally good ones."""
 
 
+class DimensionWarning(HNEWarning):
+    """Both estimators agree on another dimension of the samples than `n_components`."""
+
+
 class DisconnectedGraphWarning(HNEWarning):
     """The neighbor graph has several pieces; the message says how many, of what sizes, and what became of them."""
 
@@ -90,3 +98,7 @@ class NeighborRecallWarning(HNEWarning):
 
 class PreparedModelWarning(HNEWarning):
     """A model was fitted to columns that the command line filled or scaled; new samples need the same."""
+
+
+class UntrustworthyWarning(HNEWarning):
+    """The embedding has collapsed, repeats a coordinate or loses the shape of neighborhoods: see `trust_`."""

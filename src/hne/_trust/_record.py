@@ -1,8 +1,12 @@
 """What is known about how far an embedding can be believed."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from hne._dimension import Dimension
+from hne._trust._limits import REPEATED
 from hne._types import IndexArray
 from hne._yardstick import TangentScore
 
@@ -14,7 +18,8 @@ LEVELS = ("good", "doubtful", "bad", "unknown")
 class Finding:
     """One thing that speaks against an embedding, or that its reader should know."""
 
-    kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension", "self", "gap"
+    kind: str  # "score", "stretch", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
+    # "self", "gap", or "unknown" for why no verdict is given
     level: str  # "bad", "doubtful", or "good" for what is only to be known
     text: str  # a plain sentence
     advice: str = ""  # what to do about it, a sentence; empty where there is nothing to do
@@ -35,6 +40,22 @@ class Trust:
     n_thin_links: int
     short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
     dimension: Dimension | None  # what the samples' own dimension seems to be
+    stretch_spread: float = math.nan  # standard deviation of the logarithms of local stretches
+    collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
+
+    def has_other_dimension(self, n_components: int) -> bool:
+        """Whether it is agreed that the samples have more dimensions, or fewer than can fill the coordinates.
+
+        Closed curves and surfaces fill one more than they have: a ring is drawn in two.
+        """
+        if self.dimension is None or not self.dimension.is_agreed:
+            return False
+        spare = n_components - self.dimension.dimension
+        return spare < 0 or spare > 1 or (spare == 1 and self.repeated_share > REPEATED)
+
+    def of_samples(self, first: IndexArray) -> "Trust":
+        """The same with pairs of samples instead of places: `first` is a sample at each place."""
+        return replace(self, short_circuits=np.sort(first[self.short_circuits], axis=1))
 
     def __str__(self) -> str:
         return f"{self.level}: {self.verdict}"

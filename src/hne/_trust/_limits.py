@@ -1,0 +1,63 @@
+"""Where good ends: every number that a verdict depends on, and what it was calibrated by.
+
+Calibrated on 4600 embeddings of 36 data sets with known charts (Swiss rolls of 300 to 2000 samples even, uneven, noisy
+and holed, S-curves, twin peaks, severed spheres, sphere caps, strips, cubes in 8-D; three variants, k from 4 to 12, reg
+from 1e-7 to 1e-2). Good: affine error under .05; bad: over .15. `benchmarks/verdicts.py` measures on other seeds.
+"""
+
+# Scores above the limit are doubtful, above the other bad; noise, the share of local variance off the tangent planes,
+# raises the score of good embeddings too. At these limits, with the stretch below, 6 % of the good are flagged and 93 %
+# of the bad; the score alone flags 5 % and 91 %.
+SCORE_DOUBTFUL, SCORE_BAD, SCORE_NOISE = 0.046, 0.08, 1.5
+# Standard deviation of the logarithms of local stretches: coordinates that bend back or thin out keep tangent planes
+# nearly everywhere, and score well. Good embeddings: .02 to .9, the noisiest the most.
+STRETCH_DOUBTFUL, STRETCH_NOISE = 0.9, 3.0
+# Stretches below are as good as none.
+LEAST_STRETCH = 1e-3
+
+# The calibration carries over where tangent planes hold this share of the local variance, and few of the rest lies
+# beyond one more direction. Noisy surfaces in space: .89 and more, nothing beyond; images: .69 to .88, .06 to .2.
+EXPLAINED_LEAST, BEYOND_MOST = 0.8, 0.05
+# So many neighbors tell one direction from noise: nine samples lie in few directions, wherever they are from.
+NEIGHBORS_A_DIRECTION = 2.5
+# And where one of the estimators of the dimension is this near to the number of coordinates.
+DIMENSION_NEAR = 0.6
+
+# A coordinate repeats others where they tell so much of it. True strips, sheets and solids: under .5. Harmonics: .95.
+REPEATED = 0.8
+# Neighbors that a coordinate is told by, and samples that are looked at.
+TELLING_NEIGHBORS, TELLING_ROWS = 8, 2000
+
+# A neighborhood has collapsed where its narrowest side is less than this share of what it is in X, and an embedding
+# where so many have and its samples crowd in a part of its range: rings of images are narrow everywhere, and right.
+# Digits at k = 6 (a line and strays) .72 and .31, iris (two lines) .99 and .04, clusters on threads .75 and .26; rings
+# of images .63 and .6, Swiss rolls 0 and .9.
+COLLAPSED_SIDE, COLLAPSED_SHARE, CROWDED_SHARE = 0.05, 0.5, 0.4
+# Bins by which that is told, and samples for each.
+MOST_BINS, SAMPLES_A_BIN = 50, 4
+
+# Share of the samples outside the largest piece from which that is more than a few strays.
+PIECES_SHARE = 0.05
+# Share of |J_i| that makes a sample mostly its own, and share of such samples that is worth telling.
+SELF_WEIGHT, SELF_SHARE = 0.5, 0.5
+# The next eigenvalue over the last wanted one, below which the last coordinate is one of several as good.
+GAP_NOTED = 1.05
+
+# Neighbors of a tangent plane; share of a squared length off it from which a link is steep; and how many times as long
+# as itself, or as links usually are there, the way around is. Swiss rolls, S-curves, peaks, cubes and Gaussians without
+# noise: no link is steep and long at once. Rolls of 300 with k = 12, of 500 with noise .6: half and more of the links
+# across are found, and four in five of those found are across.
+PLANE_NEIGHBORS, NEIGHBORS_A_DIMENSION = 12, 4
+STEEP, WAY_AROUND = 0.3, 4.5
+# Pairs that are listed, and from how many on they count.
+MOST_CIRCUITS, CIRCUITS_COUNT = 50, 3
+# Products of a search by brute force, and numbers in all planes, beyond which short circuits are not looked for:
+# seconds, and 80 MB.
+CIRCUITS_MAX_PRODUCTS, CIRCUITS_MAX_SIZE = 2e10, 1e7
+# Ways that are measured, those around the longest links, and the longest, in lengths of the link, that are told apart.
+MOST_WAYS, FARTHEST_WAY = 200, 20.0
+# Eigenvalues below are rounding: those of a roll of a million samples are 1e-15, those of parts that hang together by
+# nothing 1e-20 and less.
+EIGENVALUE_ROUNDING = 1e-18
+# So few samples with so many features are measured by all their distances, made once by products: a third of the time.
+FEW_SAMPLES, MANY_FEATURES = 3000, 100

@@ -1,0 +1,163 @@
+"""What a walk made -> Measures: the numbers that a verdict is read off, of the largest piece where there are more."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hne._dimension import Dimension
+from hne._parts import Parts
+from hne._pieces import thin_links
+from hne._samples import Distances, Samples
+from hne._trust._circuits import is_searchable, short_circuits
+from hne._trust._limits import (
+    BEYOND_MOST,
+    EXPLAINED_LEAST,
+    FEW_SAMPLES,
+    MANY_FEATURES,
+    NEIGHBORS_A_DIRECTION,
+    SELF_WEIGHT,
+)
+from hne._trust._shape import collapsed_share, filled_share, repeated_share, stretch_spread
+from hne._types import (
+    PRECOMPUTED,
+    EigenPairs,
+    FloatArray,
+    IndexArray,
+    Metric,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    Weights,
+)
+from hne._yardstick import TangentScore, Yardstick, dimension_of, is_measurable, yardstick
+
+NAN = float("nan")
+NO_PAIRS = np.empty((0, 2), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What tangent frames tell of an embedding."""
+
+    score: TangentScore
+    stretch_spread: float
+    collapsed_share: float
+    filled_share: float  # how evenly samples fill the range of their coordinates
+    spreads: FloatArray  # mean shares of the local variance in each principal direction, descending
+
+    def explained(self, dimension: int) -> float:
+        """Share of the local variance that lies in so many directions."""
+        return float(self.spreads[:dimension].sum())
+
+    def is_flat(self, dimension: int) -> bool:
+        """Whether the samples lie on a surface of that dimension, or near it: what limits were calibrated on."""
+        is_told = NEIGHBORS_A_DIRECTION * dimension <= len(self.spreads) - 1
+        return (
+            is_told
+            and self.explained(dimension) >= EXPLAINED_LEAST
+            and 1 - self.explained(dimension + 1) <= BEYOND_MOST
+        )
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All that is known of an embedding; NaN and None for what cannot be."""
+
+    shape: Shape | None
+    pairs: EigenPairs | None
+    eigenvalue_gap: float
+    repeated_share: float
+    self_share: float
+    pieces: Pieces
+    n_thin_links: int
+    short_circuits: IndexArray
+    dimension: Dimension | None
+    n_rows: int  # samples of the part that was measured
+
+
+def measures(
+    X: Samples,
+    graph: NeighborGraph,
+    pieces: Pieces,
+    weights: Weights,
+    parts: Parts,
+    metric: Metric,
+    settings: Settings,
+    n_threads: int,
+) -> Measures:
+    """Measure the embedding of places."""
+    is_whole = pieces.count == 1 or settings.pieces == "join"
+    rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
+    own = X if is_whole else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+    pairs = parts.parts[0]
+    near, by = _with_distances(own, settings)
+    dimension = dimension_of(near, by.metric, by.metric_params, n_threads)
+    shape = None if pairs is None else _shape(near, metric.Y[rows], pairs.vectors, by, n_threads)
+    circuits = NO_PAIRS
+    if shape is not None and shape.is_flat(settings.n_components) and is_searchable(own, settings.n_components):
+        inside = graph if is_whole else _among(graph, rows)
+        circuits = rows[short_circuits(np.asarray(own), inside, settings.n_components, n_threads)]
+    return Measures(
+        shape=shape,
+        pairs=pairs,
+        eigenvalue_gap=_gap(pairs),
+        repeated_share=NAN if pairs is None else repeated_share(pairs.vectors),
+        self_share=_self_share(weights),
+        pieces=pieces,
+        n_thin_links=len(thin_links(graph)),
+        short_circuits=circuits,
+        dimension=dimension,
+        n_rows=len(rows),
+    )
+
+
+def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
+    """None for too few samples, and where not all distances are known: ranks would be guesses."""
+    d = settings.n_components
+    if not is_measurable(X.shape[0], d) or (isinstance(X, Distances) and not X.is_complete):
+        return None
+    rule: Yardstick = yardstick(X, d, settings.metric, settings.metric_params, n_threads)
+    frames = rule.frames
+    if not len(frames.members) or not (frames.S[:, -1] > 0).any():
+        return None
+    return Shape(
+        score=rule.measure(Y),
+        stretch_spread=stretch_spread(frames, Y),
+        collapsed_share=collapsed_share(frames, Y),
+        filled_share=filled_share(Y_whitened),
+        spreads=frames.spreads.mean(axis=0),
+    )
+
+
+def _with_distances(X: Samples, settings: Settings) -> tuple[Samples, Settings]:
+    """The samples, or where they are few with many features their distances, which are searched many times."""
+    is_plain = isinstance(X, np.ndarray) and isinstance(settings.metric, str) and settings.metric == "euclidean"
+    if not is_plain or len(X) > FEW_SAMPLES or X.shape[1] < MANY_FEATURES:
+        return X, settings
+    centered = X - X.mean(axis=0)
+    squares = np.einsum("ij,ij->i", centered, centered)
+    away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * (centered @ centered.T), 0.0))
+    away = np.maximum(away, away.T)
+    np.fill_diagonal(away, 0.0)
+    return Distances(away), replace(settings, metric=PRECOMPUTED, metric_params=None)
+
+
+def _gap(pairs: EigenPairs | None) -> float:
+    if pairs is None or not np.isfinite(pairs.next_value) or not pairs.values[-1] > 0:
+        return NAN
+    return float(pairs.next_value / pairs.values[-1])
+
+
+def _self_share(weights: Weights) -> float:
+    """Share of samples whose own weight is more than half of all in their outer layer."""
+    total = abs(weights.J).sum(axis=1)
+    if not len(total):
+        return NAN
+    return float(np.mean(np.abs(weights.J.diagonal()) > SELF_WEIGHT * total))
+
+
+def _among(graph: NeighborGraph, rows: IndexArray) -> NeighborGraph:
+    """The graph of some samples that have no links to others, numbered anew."""
+    numbers = np.full(graph.n_samples + 1, -1)
+    numbers[rows] = np.arange(len(rows))
+    return NeighborGraph(numbers[graph.indices[rows]], graph.distances[rows], graph.method, graph.recall)

@@ -1,0 +1,49 @@
+"""What a walk made -> Trust."""
+
+from hne._parts import Parts
+from hne._samples import Samples
+from hne._threads import library_threads, thread_count
+from hne._trust._measure import measures
+from hne._trust._record import Trust
+from hne._trust._verdict import judged
+from hne._types import Embedding, Metric, NeighborGraph, Pieces, Settings, Weights
+
+
+def trust_of(
+    X: Samples,
+    graph: NeighborGraph,
+    pieces: Pieces,
+    weights: Weights,
+    parts: Parts,
+    metric: Metric,
+    settings: Settings,
+    n_threads: int,
+) -> Trust:
+    """How far the embedding of places can be believed; pairs of its record are pairs of places."""
+    with library_threads(1):
+        found = measures(X, graph, pieces, weights, parts, metric, settings, n_threads)
+    level, verdict, findings = judged(found, settings)
+    shape = found.shape
+    return Trust(
+        level=level,
+        verdict=verdict,
+        findings=findings,
+        score=None if shape is None else shape.score,
+        eigenvalue_gap=found.eigenvalue_gap,
+        repeated_share=found.repeated_share,
+        self_share=found.self_share,
+        n_pieces=pieces.count,
+        n_thin_links=found.n_thin_links,
+        short_circuits=found.short_circuits,
+        dimension=found.dimension,
+        **({} if shape is None else {"stretch_spread": shape.stretch_spread, "collapsed_share": shape.collapsed_share}),
+    )
+
+
+def trust_in(result: Embedding) -> Trust:
+    """How far a finished embedding can be believed, with pairs of samples."""
+    core, settings = result.core, result.settings
+    parts = Parts(core.Y, core.parts)
+    n_threads = thread_count(settings.n_jobs)
+    found = trust_of(core.X, core.graph, core.pieces, core.weights, parts, core.metric, settings, n_threads)
+    return found.of_samples(result.distinct.first)

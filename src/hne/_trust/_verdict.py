@@ -1,0 +1,169 @@
+"""Measures -> findings -> level and verdict, in plain words."""
+
+import math
+from collections.abc import Iterator
+
+from hne._trust._limits import (
+    CIRCUITS_COUNT,
+    COLLAPSED_SHARE,
+    CROWDED_SHARE,
+    DIMENSION_NEAR,
+    EIGENVALUE_ROUNDING,
+    GAP_NOTED,
+    MOST_CIRCUITS,
+    PIECES_SHARE,
+    REPEATED,
+    SCORE_BAD,
+    SCORE_DOUBTFUL,
+    SCORE_NOISE,
+    SELF_SHARE,
+    STRETCH_DOUBTFUL,
+    STRETCH_NOISE,
+)
+from hne._trust._measure import Measures, Shape
+from hne._trust._record import Finding
+from hne._types import Settings
+
+GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
+# What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap"})
+OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
+CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
+
+
+def judged(found: Measures, settings: Settings) -> tuple[str, str, tuple[Finding, ...]]:
+    """Level, verdict and findings, the gravest first."""
+    reason = why_unknown(found, settings.n_components)
+    findings = sorted(_findings(found, settings), key=lambda finding: GRAVITY[finding.level])
+    counting = [one for one in findings if one.level != "good" and (not reason or one.kind in CERTAIN)]
+    if reason:
+        findings.append(Finding("unknown", "good", reason))
+    if counting:
+        gravest = counting[0]
+        more = f" ({len(counting) - 1} more in findings)" if len(counting) > 1 else ""
+        advice = f"; {gravest.advice[0].lower()}{gravest.advice[1:]}" if gravest.advice else ""
+        return gravest.level, f"{OPENINGS[gravest.level]}: {gravest.text}{more}{advice}.", tuple(findings)
+    if reason:
+        return "unknown", f"Cannot be judged: {reason}.", tuple(findings)
+    return "good", _praise(found, settings.n_components), tuple(findings)
+
+
+def why_unknown(found: Measures, d: int) -> str:
+    """Why limits that were calibrated on surfaces say nothing here; empty where they do."""
+    if found.shape is None:
+        return "too few samples, or too few known distances, to compare neighborhoods before and after"
+    own = max(d, _dimension(found, d))
+    if not found.shape.is_flat(own):
+        return (
+            f"around a sample {d} direction(s) hold only {found.shape.explained(d):.0%} of the variance, as in images "
+            "and other data of many features, where even perfect embeddings score as badly as wrong ones"
+        )
+    if found.dimension is None:
+        return "too few samples to tell how many dimensions they have"
+    told = found.dimension
+    if not told.is_agreed and min(abs(told.by_likelihood - d), abs(told.by_two_nearest - d)) > DIMENSION_NEAR:
+        return f"the samples' own dimension is not clear ({told})"
+    if told.is_agreed and told.dimension < d:
+        return (
+            f"the samples have {told.dimension} dimension(s) and the embedding {d}, of which only closed curves and "
+            "surfaces fill one more"
+        )
+    return ""
+
+
+def _praise(found: Measures, d: int) -> str:
+    assert found.shape is not None  # noqa: S101
+    score, limit = found.shape.score.score, score_limit(found.shape, SCORE_DOUBTFUL, d)
+    return f"Can be believed: neighborhoods keep their shape (score {score:.4f}, good below {limit:.3f})."
+
+
+def score_limit(shape: Shape, limit: float, d: int) -> float:
+    """The limit for samples as noisy as these."""
+    return limit + SCORE_NOISE * (1 - shape.explained(d))
+
+
+def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
+    """All that speaks against the embedding, or that its reader should know."""
+    d = settings.n_components
+    yield from _of_dimension(found, d)
+    if found.shape is not None:
+        yield from _of_shape(found, found.shape, d)
+    yield from _of_graph(found, settings)
+    if found.pairs is not None and not found.pairs.certificate.is_resolved:
+        text = f"eigenvalues {d} and {d + 1} cannot be told apart, so that it is one of many that are equally good"
+        yield Finding("gap", "doubtful", text, f"Choose n_components={d + 1}, another n_neighbors, or a larger reg")
+    elif found.eigenvalue_gap < GAP_NOTED:
+        text = f"the next eigenvalue is only {found.eigenvalue_gap - 1:.1%} larger than the last one that is shown"
+        yield Finding("gap", "good", text, f"Look at n_components={d + 1} as well")
+    if found.self_share > SELF_SHARE:
+        text = f"{found.self_share:.0%} of the samples are rebuilt mostly by themselves"
+        yield Finding("self", "good", text, "Pass include_self=False for reconstruction errors that say more")
+
+
+def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
+    if shape.collapsed_share > COLLAPSED_SHARE and shape.filled_share < CROWDED_SHARE:
+        text = f"it has collapsed: {shape.collapsed_share:.0%} of the neighborhoods shrink to points or lines"
+        least = math.nan if found.pairs is None else float(found.pairs.values[0])
+        tiny = f" (the first eigenvalue, {least:.0e}, is rounding)" if least < EIGENVALUE_ROUNDING else ""
+        yield Finding("collapsed", "bad", text + tiny, "Try a larger n_neighbors and reg, or n_neighbors='auto'")
+    score, limit = shape.score.score, score_limit(shape, SCORE_DOUBTFUL, d)
+    is_uneven = shape.stretch_spread > STRETCH_DOUBTFUL + STRETCH_NOISE * (1 - shape.explained(d))
+    if found.repeated_share > REPEATED and d <= _told(found, d):
+        # A crescent's coordinates tell much of each other, too: its neighborhoods keep their shape.
+        level = "bad" if score > limit else "doubtful" if is_uneven or not shape.is_flat(d) else "good"
+        text = f"a coordinate repeats the others: they tell {found.repeated_share:.0%} of it"
+        yield Finding("repeated", level, text, "Try a smaller reg, or reg='auto' and n_neighbors='auto'")
+    if d < _dimension(found, d):
+        return
+    if score > limit:
+        level = "bad" if score > score_limit(shape, SCORE_BAD, d) else "doubtful"
+        text = f"neighborhoods lose their shape (score {score:.3f}, good below {limit:.3f})"
+        yield Finding("score", level, text, CHOOSE)
+    if is_uneven:
+        text = "it stretches some places many times as much as others, or folds back on itself"
+        yield Finding("stretch", "doubtful", text, CHOOSE)
+    n_circuits = len(found.short_circuits)
+    if n_circuits:
+        level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"
+        many = f"{n_circuits} or more" if n_circuits == MOST_CIRCUITS else f"{n_circuits}"
+        text = f"{many} link(s) seem to lead across gaps, between samples that are far along the surface"
+        yield Finding("short circuits", level, text, "Lower n_neighbors, or look at short_circuits")
+
+
+def _dimension(found: Measures, d: int) -> int:
+    """The samples' own dimension where that is agreed, or else that of the embedding."""
+    return found.dimension.dimension if found.dimension is not None and found.dimension.is_agreed else d
+
+
+def _told(found: Measures, d: int) -> int:
+    """The samples' own dimension, agreed or not."""
+    return d if found.dimension is None else found.dimension.dimension
+
+
+def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
+    own = _dimension(found, d)
+    if own > d:
+        text = f"the samples have {own} dimensions, more than the {d} of the embedding"
+        yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
+    elif _told(found, d) < d and found.repeated_share > REPEATED:
+        text = f"the samples have {_told(found, d)} dimension(s), and of {d} coordinates one repeats the others"
+        yield Finding("repeated", "doubtful", text, f"Try n_components={_told(found, d)}")
+    elif own < d - 1:
+        text = f"the samples have {own} dimension(s), fewer than the {d} of the embedding"
+        yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
+
+
+def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
+    pieces = found.pieces
+    if pieces.count > 1:
+        outside = 1 - pieces.sizes[0] / pieces.sizes.sum()
+        level = "doubtful" if outside > PIECES_SHARE else "good"
+        text = f"the neighbor graph is in {pieces.count} pieces, and how they lie to each other is not known"
+        yield Finding(
+            "pieces", level, text, f"Raise n_neighbors (now {settings.n_neighbors}) where they belong together"
+        )
+    if found.n_thin_links:
+        text = f"{found.n_thin_links} link(s) are all that holds parts together"
+        yield Finding(
+            "thin links", "good", text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
+        )
