@@ -54,7 +54,7 @@ def told(rows: list[dict[str, Any]]) -> str:
             f"## {TITLE}",
             "",
             f"`tune` (84 settings) on {len(rows)} data sets with known charts, seeds that no rule was made",
-            "with. Error is the mean affine error, regret how much larger it is than with the best of the 84. The defaults",
+            "with. Error is the mean affine error, regret how much larger it is than with the best of the 84. Defaults",
             "are BHNE, k = 6, reg = 1e-4. LLE, MLLE and LTSA are scikit-learn's, each at that k of",
             f"{', '.join(map(str, RIVAL_NEIGHBORS))} that gives it the least error: they are told the truth.",
             "",
