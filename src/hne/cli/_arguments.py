@@ -186,7 +186,9 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         help="choose what is best of -k, --variant and --reg, but for those given: see hne tune",
     )
     add_one = partial(method.add_argument, action=Given)
-    add_one("-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]")
+    add_one(
+        "-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]"
+    )
     _add_dimension(method)
     add_one("--variant", choices=(*VARIANTS, AUTO), default="bhne", help="how the outer layer is weighed [bhne]")
     add_one("--reg", type=number_or_auto, default=1e-4, help="ridge of the small problems, or auto [1e-4]")

@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> None:
         tell(options, outputs)
         return
     with at_work(options) as (seconds, heard):
-        ready, found, result = _embedded(options)
-        summary = _summary(options, ready, found, result, heard)
+        ready, tuning, result = _embedded(options)
+        summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)
         _write(options, outputs, ready, result, seconds, heard)
     for path in outputs.values():
@@ -238,7 +238,8 @@ def _summary(
         "labels": list(ready.table.labels),
         "missing": options.missing,
         "scale": options.scale,
-        "parameters": parameters_of(options) | {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")},
+        "parameters": parameters_of(options)
+        | {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")},
         "tuning": None if found is None else chosen_facts(found),
         "n_distinct": result.distinct.n_places,
         "piece_sizes": result.pieces.sizes,

@@ -53,7 +53,11 @@ def add_to(commands: Any) -> None:
     )
     outputs = parser.add_argument_group("outputs")
     outputs.add_argument(
-        "-o", "--output", type=output_path, metavar="OUT", help="all that was tried: .csv, .tsv, .json, .parquet, .arrow"
+        "-o",
+        "--output",
+        type=output_path,
+        metavar="OUT",
+        help="all that was tried: .csv, .tsv, .json, .parquet, .arrow",
     )
     outputs.add_argument(
         "--report", type=output_path, metavar="HTML", help="page with the best embeddings and all scores"
@@ -70,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     with at_work(options) as (timings, heard):
         ready, found = _tuned(options)
         command = shlex.join(embed_words(options, found.parameters))
-        for sentence in sentences(found):
+        for sentence in [*_untried(options, found), *sentences(found)]:
             say(sentence, options)
         _write(options, outputs, ready, found, command)
     for path in outputs.values():
@@ -78,7 +82,12 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         written = {option[2:]: str(path) for option, path in outputs.items()}
         told = {"hne": __version__, "input": options.input, "source": ready.table.source}
-        print_json(told | chosen_facts(found) | {"trials": [_facts(trial) for trial in found.trials]} | {"command": command, "warnings": heard, "timings": timings, "outputs": written})
+        print_json(
+            told
+            | chosen_facts(found)
+            | {"trials": [_facts(trial) for trial in found.trials]}
+            | {"command": command, "warnings": heard, "timings": timings, "outputs": written}
+        )
         return
     say("this embeds it with the choice; add -o, --report, --plot or --save:", options)
     print(command)
@@ -181,6 +190,15 @@ def counts(found: "Tuning") -> dict[str, int]:
     """How many settings came to what, all outcomes named."""
     counted = Counter(trial.outcome for trial in found.trials)
     return {outcome: counted[outcome] for outcome in OUTCOMES}
+
+
+def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
+    """Numbers of neighbors that the samples have not."""
+    untried = sorted(set(options.n_neighbors or ()) - {trial.n_neighbors for trial in found.trials})
+    if not untried:
+        return []
+    numbers = ", ".join(str(k) for k in untried)
+    return [f"warning: --n-neighbors {numbers} not tried: there are no more different samples than that"]
 
 
 def sentences(found: "Tuning") -> list[str]:
