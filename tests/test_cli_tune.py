@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import pytest
 from hne import HNE, embed
 from hne.cli import _parser, main
 from hne.cli._command import embed_words
+from hne.cli._tune import _doubts, sentences
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError
 from hne.report import write_tuning_report
@@ -130,6 +132,19 @@ def test_json_tells_the_choice_all_trials_and_the_command(points, found, capsys)
     assert sum(told["counts"].values()) == 8
     assert (told["n_samples"], told["n_tuned"]) == (150, 150)
     assert shlex.split(told["command"])[:2] == ["hne", "embed"]
+
+
+@pytest.mark.parametrize(
+    ("score", "says"), [(0.2, "so high, none was right"), (0.05, "about one in ten was right"), (0.01, "")]
+)
+def test_scores_that_promise_little_are_warned_about(found, score, says):
+    told = _doubts(replace(found, best=replace(found.best, score=score)))
+    assert bool(told) == bool(says)
+    assert all(says in one for one in told)
+
+
+def test_pieces_of_the_choice_are_told(found):
+    assert "its neighbor graph has 3 pieces" in sentences(replace(found, best=replace(found.best, n_pieces=3)))[0]
 
 
 def test_one_value_is_kept_and_auto_means_the_usual_ones():

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".arrow", ".feather")
 # Why the choice may not have the lowest score.
 AGREED = "of the best ones, the others agree with the choice the most"
+# Scores from which few and no embeddings of known truth, in few dimensions, were right.
+DOUBTFUL, HOPELESS = 0.03, 0.1
 # Options that set the grid.
 SEARCHED = ("n_neighbors", "variant", "reg")
 OUTCOMES = ("measured", "stopped early", "failed", "not reached")
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     with at_work(options) as (timings, heard):
         ready, found = _tuned(options)
         command = shlex.join(embed_words(options, found.parameters))
-        for sentence in [*_untried(options, found), *sentences(found)]:
+        for sentence in [*_untried(options, found), *sentences(found), *_doubts(found)]:
             say(sentence, options)
         _write(options, outputs, ready, found, command)
     for path in outputs.values():
@@ -201,12 +203,24 @@ def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
     return [f"warning: --n-neighbors {numbers} not tried: there are no more different samples than that"]
 
 
+def _doubts(found: "Tuning") -> list[str]:
+    """What a high score says, from data of known truth."""
+    if found.best.score < DOUBTFUL:
+        return []
+    share = "about one in ten" if found.best.score < HOPELESS else "none"
+    return [
+        f"warning: of embeddings of known truth that scored so high, {share} was right, images apart. Look at them with "
+        "--report, scale columns, or try another -d"
+    ]
+
+
 def sentences(found: "Tuning") -> list[str]:
     """What was found, for people."""
     from hne._progress import duration
 
     best, other, lowest = found.best, found.runner_up, found.trials[0]
-    told = [f"chose {best.label}: score {best.score:.4g}, where 0 loses nothing of small neighborhoods"]
+    pieces = f"; its neighbor graph has {best.n_pieces} pieces" if best.n_pieces > 1 else ""
+    told = [f"chose {best.label}: score {best.score:.4g}, where 0 loses nothing of small neighborhoods{pieces}"]
     if lowest is not best and lowest is not other:
         told.append(f"{lowest.label} scores {lowest.score:.4g}, but {AGREED}")
     if other is None:
