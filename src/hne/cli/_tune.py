@@ -208,10 +208,8 @@ def _doubts(found: "Tuning") -> list[str]:
     if found.best.score < DOUBTFUL:
         return []
     share = "about one in ten" if found.best.score < HOPELESS else "none"
-    return [
-        f"warning: of embeddings of known truth that scored so high, {share} was right, images apart. Look at them with "
-        "--report, scale columns, or try another -d"
-    ]
+    known = f"of embeddings of known truth that scored so high, {share} was right, images apart"
+    return [f"warning: {known}. Look at them with --report, scale columns, or try another -d"]
 
 
 def sentences(found: "Tuning") -> list[str]:
