@@ -138,7 +138,7 @@ def _tuning_line(found: "Outline", expected: "Forecast") -> str:
 
     patch = f", on a patch of {PATCH_SAMPLES} samples" if found.n_samples > MAX_SAMPLES else ""
     longest = duration(expected.seconds["tuning"])
-    return f"tuning   comes on top, roughly {longest} at most{patch}: bad settings are stopped early"
+    return f"tuning   comes on top, very roughly {longest}{patch}; settings that fall behind are stopped early"
 
 
 def _columns_line(columns: dict[str, Any]) -> str:

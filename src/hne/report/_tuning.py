@@ -27,8 +27,8 @@ MEANING = (
     "they were right."
 )
 AGREED = (
-    "Of the best settings, the one is chosen that the others agree with the most: small differences of the score say "
-    "little, and a picture that several settings make is less of an accident."
+    "Of the five best settings, the one is chosen whose embedding the others agree with the most, even where its score "
+    "is clearly higher: compare the pictures below before you take it."
 )
 
 
