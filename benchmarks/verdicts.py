@@ -1,4 +1,4 @@
-"""Verdicts: are bad embeddings told from good ones, on samples and seeds that limits were not calibrated on?"""
+"""Verdicts: whether bad embeddings are told from good ones, on samples that no limit was calibrated on."""
 
 import warnings
 from collections.abc import Iterator

@@ -65,11 +65,10 @@ def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         return found
     if result.trust.level == "bad":
         found.append((UntrustworthyWarning, f"{result.trust.verdict} See trust_."))
-    if result.trust.has_other_dimension(result.settings.n_components):
-        told, d = result.trust.dimension, result.settings.n_components
+    told, d = result.trust.dimension, result.settings.n_components
+    if any(finding.kind == "dimension" for finding in result.trust.findings):
         message = (
-            f"n_components should be the samples' own dimension, {told}, got {d}. "
-            f"Try n_components={told.dimension}, or 'auto'."
+            f"n_components should be the samples' own dimension, {told}, got {d}. Try {told.dimension}, or 'auto'."
         )
         found.append((DimensionWarning, message))
     return found

@@ -22,6 +22,8 @@ EXPLAINED_LEAST, BEYOND_MOST = 0.8, 0.05
 NEIGHBORS_A_DIRECTION = 2.5
 # And where one of the estimators of the dimension is this near to the number of coordinates.
 DIMENSION_NEAR = 0.6
+# Dimensions that can be told for each factor of ten in the number of samples: Eckmann and Ruelle 1992.
+DIMENSIONS_A_DECADE = 2.0
 
 # A coordinate repeats others where they tell so much of it. True strips, sheets and solids: under .5. Harmonics: .95.
 REPEATED = 0.8

@@ -1,6 +1,9 @@
 """What a walk made -> Measures: the numbers that a verdict is read off, of the largest piece where there are more."""
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +33,11 @@ from hne._types import (
     Weights,
 )
 from hne._yardstick import TangentScore, Yardstick, dimension_of, is_measurable, yardstick
+from hne.exceptions import HNEError
+
+logger = logging.getLogger("hne")
+
+Result = TypeVar("Result")
 
 NAN = float("nan")
 NO_PAIRS = np.empty((0, 2), dtype=np.intp)
@@ -90,13 +98,14 @@ def measures(
     rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
     own = X if is_whole else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
     pairs = parts.parts[0]
-    near, by = _with_distances(own, settings)
-    dimension = dimension_of(near, by.metric, by.metric_params, n_threads)
-    shape = None if pairs is None else _shape(near, metric.Y[rows], pairs.vectors, by, n_threads)
-    circuits = NO_PAIRS
+    dimension, shape, circuits = None, None, None
+    if pairs is not None and is_measurable(len(rows), settings.n_components):
+        near, by = _with_distances(own, settings)
+        dimension = _attempted("dimension", dimension_of, near, by.metric, by.metric_params, n_threads)
+        shape = _attempted("shape", _shape, near, metric.Y[rows], pairs.vectors, by, n_threads)
     if shape is not None and shape.is_flat(settings.n_components) and is_searchable(own, settings.n_components):
         inside = graph if is_whole else _among(graph, rows)
-        circuits = rows[short_circuits(np.asarray(own), inside, settings.n_components, n_threads)]
+        circuits = _attempted("short circuits", short_circuits, own, inside, settings.n_components, n_threads)
     return Measures(
         shape=shape,
         pairs=pairs,
@@ -105,18 +114,17 @@ def measures(
         self_share=_self_share(weights),
         pieces=pieces,
         n_thin_links=len(thin_links(graph)),
-        short_circuits=circuits,
+        short_circuits=NO_PAIRS if circuits is None else rows[circuits],
         dimension=dimension,
         n_rows=len(rows),
     )
 
 
 def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
-    """None for too few samples, and where not all distances are known: ranks would be guesses."""
-    d = settings.n_components
-    if not is_measurable(X.shape[0], d) or (isinstance(X, Distances) and not X.is_complete):
+    """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
+    if isinstance(X, Distances) and not X.is_complete:
         return None
-    rule: Yardstick = yardstick(X, d, settings.metric, settings.metric_params, n_threads)
+    rule: Yardstick = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
     frames = rule.frames
     if not len(frames.members) or not (frames.S[:, -1] > 0).any():
         return None
@@ -127,6 +135,15 @@ def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings
         filled_share=filled_share(Y_whitened),
         spreads=frames.spreads.mean(axis=0),
     )
+
+
+def _attempted(what: str, function: Callable[..., Result], *arguments: Any) -> Result | None:
+    """What the function makes, or None: no embedding is lost because it cannot be judged."""
+    try:
+        return function(*arguments)
+    except (HNEError, np.linalg.LinAlgError, MemoryError) as error:
+        logger.info("trust: %s not measured, %s", what, error)
+        return None
 
 
 def _with_distances(X: Samples, settings: Settings) -> tuple[Samples, Settings]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hne._dimension import Dimension
-from hne._trust._limits import REPEATED
 from hne._types import IndexArray
 from hne._yardstick import TangentScore
 
@@ -42,16 +41,6 @@ class Trust:
     dimension: Dimension | None  # what the samples' own dimension seems to be
     stretch_spread: float = math.nan  # standard deviation of the logarithms of local stretches
     collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
-
-    def has_other_dimension(self, n_components: int) -> bool:
-        """Whether it is agreed that the samples have more dimensions, or fewer than can fill the coordinates.
-
-        Closed curves and surfaces fill one more than they have: a ring is drawn in two.
-        """
-        if self.dimension is None or not self.dimension.is_agreed:
-            return False
-        spare = n_components - self.dimension.dimension
-        return spare < 0 or spare > 1 or (spare == 1 and self.repeated_share > REPEATED)
 
     def of_samples(self, first: IndexArray) -> "Trust":
         """The same with pairs of samples instead of places: `first` is a sample at each place."""

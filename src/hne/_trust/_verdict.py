@@ -8,6 +8,7 @@ from hne._trust._limits import (
     COLLAPSED_SHARE,
     CROWDED_SHARE,
     DIMENSION_NEAR,
+    DIMENSIONS_A_DECADE,
     EIGENVALUE_ROUNDING,
     GAP_NOTED,
     MOST_CIRCUITS,
@@ -131,8 +132,10 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
 
 
 def _dimension(found: Measures, d: int) -> int:
-    """The samples' own dimension where that is agreed, or else that of the embedding."""
-    return found.dimension.dimension if found.dimension is not None and found.dimension.is_agreed else d
+    """The samples' own dimension where that is agreed, by enough samples, or else that of the embedding."""
+    told = found.dimension
+    is_sure = told is not None and told.is_agreed and told.dimension <= DIMENSIONS_A_DECADE * math.log10(found.n_rows)
+    return told.dimension if told is not None and is_sure else d
 
 
 def _told(found: Measures, d: int) -> int:
@@ -141,15 +144,14 @@ def _told(found: Measures, d: int) -> int:
 
 
 def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
-    own = _dimension(found, d)
-    if own > d:
-        text = f"the samples have {own} dimensions, more than the {d} of the embedding"
-        yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
-    elif _told(found, d) < d and found.repeated_share > REPEATED:
-        text = f"the samples have {_told(found, d)} dimension(s), and of {d} coordinates one repeats the others"
-        yield Finding("repeated", "doubtful", text, f"Try n_components={_told(found, d)}")
-    elif own < d - 1:
-        text = f"the samples have {own} dimension(s), fewer than the {d} of the embedding"
+    own, told = _dimension(found, d), _told(found, d)
+    repeats = found.repeated_share > REPEATED
+    if told < d and repeats:
+        text = f"the samples have {told} dimension(s), and of {d} coordinates one repeats the others"
+        yield Finding("repeated", "doubtful", text, f"Try n_components={told}")
+    # Closed curves and surfaces fill one coordinate more than they have dimensions: a ring is drawn in two.
+    if own > d or own < d - 1 or (own < d and repeats):
+        text = f"the samples have {own} dimension(s), and the embedding {d}"
         yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
 
 
