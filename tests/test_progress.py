@@ -68,6 +68,7 @@ def test_a_listener_hears_every_stage_and_what_it_made(cloud):
         ("weights", f"360 inner, {embed(cloud).weights.J.nnz} joint, numpy kernel"),
         ("eigenpairs", "2 of 60 x 60, dense solver"),
         ("lengths", "1 of 1 piece(s) corrected"),
+        ("trust", f"doubtful, score {embed(cloud).trust.score.score:.4f}"),
     ]
 
 

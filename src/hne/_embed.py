@@ -17,7 +17,7 @@ from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
 from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
-from hne._trust import trust_of
+from hne._trust import judgment
 from hne._types import Core, Embedding, Settings
 from hne._validation import check_samples, check_wishes, output_kind
 from hne._weights import layer_weights
@@ -73,10 +73,10 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
         metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
-        trust = stage("trust", trust_of, X, graph, pieces, weights, parts, metric, settings, n_threads)
+        judged = stage("trust", judgment, X, graph, pieces, weights, parts, metric, settings, n_threads)
     with library_threads(1):
         errors = units.undo_length(reconstruction_errors(X, weights.J))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, metric)
-    result = Embedding(settings, distinct, units, core, dtype, trust.of_samples(distinct.first))
+    result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.first))
     warn_of(result)
     return result

@@ -20,7 +20,7 @@ from hne._trust._limits import (
     NEIGHBORS_A_DIRECTION,
     SELF_WEIGHT,
 )
-from hne._trust._shape import collapsed_share, filled_share, repeated_share, stretch_spread
+from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import (
     PRECOMPUTED,
     EigenPairs,
@@ -48,7 +48,6 @@ class Shape:
     """What tangent frames tell of an embedding."""
 
     score: TangentScore
-    stretch_spread: float
     collapsed_share: float
     filled_share: float  # how evenly samples fill the range of their coordinates
     spreads: FloatArray  # mean shares of the local variance in each principal direction, descending
@@ -130,8 +129,7 @@ def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings
         return None
     return Shape(
         score=rule.measure(Y),
-        stretch_spread=stretch_spread(frames, Y),
-        collapsed_share=collapsed_share(frames, Y),
+        collapsed_share=collapsed_share(frames.members, Y_whitened),
         filled_share=filled_share(Y_whitened),
         spreads=frames.spreads.mean(axis=0),
     )

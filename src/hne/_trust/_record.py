@@ -17,7 +17,7 @@ LEVELS = ("good", "doubtful", "bad", "unknown")
 class Finding:
     """One thing that speaks against an embedding, or that its reader should know."""
 
-    kind: str  # "score", "stretch", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
+    kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
     # "self", "gap", or "unknown" for why no verdict is given
     level: str  # "bad", "doubtful", or "good" for what is only to be known
     text: str  # a plain sentence
@@ -39,7 +39,6 @@ class Trust:
     n_thin_links: int
     short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
     dimension: Dimension | None  # what the samples' own dimension seems to be
-    stretch_spread: float = math.nan  # standard deviation of the logarithms of local stretches
     collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
 
     def of_samples(self, first: IndexArray) -> "Trust":

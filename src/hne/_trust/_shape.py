@@ -1,40 +1,30 @@
-"""Frames, Y -> how unevenly an embedding stretches neighborhoods, how much has collapsed, what coordinates repeat."""
+"""Y -> how much of it has collapsed to points and lines, and what of its coordinates repeats the others."""
+
+import math
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from hne._trust._limits import (
     COLLAPSED_SIDE,
-    LEAST_STRETCH,
     MOST_BINS,
     SAMPLES_A_BIN,
     TELLING_NEIGHBORS,
     TELLING_ROWS,
 )
-from hne._types import FloatArray
-from hne._yardstick import Frames
+from hne._types import FloatArray, IndexArray
 
 
-def stretch_spread(frames: Frames, Y: FloatArray) -> float:
-    """Standard deviation of the logarithms of local stretches: 0 where all lengths grow alike, NaN without frames.
+def collapsed_share(members: IndexArray, Y: FloatArray) -> float:
+    """Share of neighborhoods (a, m) with one side far shorter than m of n evenly spread samples would have.
 
-    The stretches of a neighborhood are the singular values of T_i^+ Y_i.
+    Sides are measured where all coordinates have the same spread: in that of n samples, the side is (m / n)^(1/d).
     """
-    spans = frames.S[:, -1] > 0
-    local, U, S = _centered(Y, frames)[spans], frames.U[spans], frames.S[spans]
-    if not len(local):
-        return float("nan")
-    stretches = np.linalg.svd(U.transpose(0, 2, 1) @ local / S[:, :, None], compute_uv=False)
-    return float(np.log(np.maximum(stretches, LEAST_STRETCH)).std())
-
-
-def collapsed_share(frames: Frames, Y: FloatArray) -> float:
-    """Share of neighborhoods whose narrowest side has all but vanished beside what it is in X; NaN without frames."""
-    spans = frames.S[:, -1] > 0
-    if not spans.any():
-        return float("nan")
-    sides = np.linalg.svd(_centered(Y, frames)[spans], compute_uv=False)[:, -1]
-    return float(np.mean(sides < COLLAPSED_SIDE * frames.S[spans, -1]))
+    (n, d), m = Y.shape, members.shape[1]
+    spread = Y.std(axis=0)
+    local = (Y / np.where(spread > 0, spread, 1.0))[members]
+    sides = np.linalg.svd(local - local.mean(axis=1, keepdims=True), compute_uv=False)[:, -1] / math.sqrt(m)
+    return float(np.mean(sides < COLLAPSED_SIDE * (m / n) ** (1 / d)))
 
 
 def filled_share(Y: FloatArray) -> float:
@@ -79,9 +69,3 @@ def _told(others: FloatArray, coordinate: FloatArray) -> float:
     is_other[is_other.all(axis=1), -1] = False
     told = coordinate[near[is_other].reshape(len(others), -1)].mean(axis=1)
     return 1.0 - float(((coordinate - told) ** 2).mean())
-
-
-def _centered(Y: FloatArray, frames: Frames) -> FloatArray:
-    local = Y[frames.members]
-    centered: FloatArray = local - local.mean(axis=1, keepdims=True)
-    return centered

@@ -1,5 +1,9 @@
 """What a walk made -> Trust."""
 
+import math
+from dataclasses import dataclass
+from typing import Any
+
 from hne._parts import Parts
 from hne._samples import Samples
 from hne._threads import library_threads, thread_count
@@ -36,8 +40,24 @@ def trust_of(
         n_thin_links=found.n_thin_links,
         short_circuits=found.short_circuits,
         dimension=found.dimension,
-        **({} if shape is None else {"stretch_spread": shape.stretch_spread, "collapsed_share": shape.collapsed_share}),
+        collapsed_share=math.nan if shape is None else shape.collapsed_share,
     )
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """Trust, which says in a few words what it is where stages are told of."""
+
+    trust: Trust
+
+    def __str__(self) -> str:
+        score = self.trust.score
+        return self.trust.level if score is None else f"{self.trust.level}, score {score.score:.4f}"
+
+
+def judgment(*walked: Any) -> Judgment:
+    """What `trust_of` makes of the same, as the record of a stage."""
+    return Judgment(trust_of(*walked))
 
 
 def trust_in(result: Embedding) -> Trust:

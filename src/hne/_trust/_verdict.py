@@ -18,8 +18,6 @@ from hne._trust._limits import (
     SCORE_DOUBTFUL,
     SCORE_NOISE,
     SELF_SHARE,
-    STRETCH_DOUBTFUL,
-    STRETCH_NOISE,
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
@@ -108,10 +106,9 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
         tiny = f" (the first eigenvalue, {least:.0e}, is rounding)" if least < EIGENVALUE_ROUNDING else ""
         yield Finding("collapsed", "bad", text + tiny, "Try a larger n_neighbors and reg, or n_neighbors='auto'")
     score, limit = shape.score.score, score_limit(shape, SCORE_DOUBTFUL, d)
-    is_uneven = shape.stretch_spread > STRETCH_DOUBTFUL + STRETCH_NOISE * (1 - shape.explained(d))
     if found.repeated_share > REPEATED and d <= _told(found, d):
         # A crescent's coordinates tell much of each other, too: its neighborhoods keep their shape.
-        level = "bad" if score > limit else "doubtful" if is_uneven or not shape.is_flat(d) else "good"
+        level = "doubtful" if not shape.is_flat(d) else "bad" if score > limit else "good"
         text = f"a coordinate repeats the others: they tell {found.repeated_share:.0%} of it"
         yield Finding("repeated", level, text, "Try a smaller reg, or reg='auto' and n_neighbors='auto'")
     if d < _dimension(found, d):
@@ -120,9 +117,6 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
         level = "bad" if score > score_limit(shape, SCORE_BAD, d) else "doubtful"
         text = f"neighborhoods lose their shape (score {score:.3f}, good below {limit:.3f})"
         yield Finding("score", level, text, CHOOSE)
-    if is_uneven:
-        text = "it stretches some places many times as much as others, or folds back on itself"
-        yield Finding("stretch", "doubtful", text, CHOOSE)
     n_circuits = len(found.short_circuits)
     if n_circuits:
         level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"
