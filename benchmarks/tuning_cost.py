@@ -51,7 +51,7 @@ def measure() -> str:
             table(["cache", "one fit", "`tune`, 84 settings", "ratio", "fit alone", "`tune` alone"], lines),
             "",
             f"Metric coordinates of the choice on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
-            f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst roll), the",
+            f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst), the",
             f"ratio of the sides by {statistics.median(off):.1%} ({max(off):.1%}). Chosen:",
             f"{'; '.join(dict.fromkeys(settings))}.",
         ]
