@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._trust import Trust
 from hne.exceptions import InputError
 
 
@@ -22,6 +23,7 @@ class Details:
     color: str | None = None  # of these the one to color by at first
     images: NDArray[Any] | None = None  # (n, height, width) or (n, height, width, 3), uint8, or from 0 to 1 or more
     X: Any = None  # (n, D), dense or sparse, the samples to measure against; None takes those of the embedding
+    trust: Trust | None = None  # how far the embedding can be believed
     scree: Sequence[float] = ()  # eigenvalues after the constant one, ascending, more than are used
     timings: Mapping[str, float] = field(default_factory=dict)  # seconds of each stage
     notices: Sequence[str] | None = None  # warnings of the embedding in the caller's words; None takes its own

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._trust import Trust
 from hne._types import Embedding, FloatArray, IndexArray
 from hne.report._columns import thinned
 from hne.report._details import Details, check_details
 from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
-from hne.report._facts import parameters, spaced, warnings_of, what_was_embedded
+from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
+from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
 
 SIDE, MARGIN, MOST_POINTS = 300, 10, 2_000
 # Part of matplotlib's plasma in eight steps, and Petroff's ten accessible colors; both are seen on white and on black.
@@ -21,7 +23,7 @@ GREY = "#9aa0a6"
 # Inherited colors and half-transparent lines suit whatever theme a notebook has; classes are ours alone.
 STYLE = """<style>
 .hne-fragment{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;color:inherit;font-size:.92em;line-height:1.45}
-.hne-fragment svg{flex:none;border:1px solid rgb(128 128 128 / .4);border-radius:6px}
+.hne-fragment .hne-picture{flex:none;border:1px solid rgb(128 128 128 / .4);border-radius:6px}
 .hne-fragment>div{flex:1 1 20rem;max-width:46rem;min-width:0}
 .hne-fragment p{margin:0 0 .5em}
 .hne-fragment table{border-collapse:collapse;margin:0;color:inherit;background:none;font-size:inherit}
@@ -30,6 +32,12 @@ STYLE = """<style>
 border-bottom:1px solid rgb(128 128 128 / .25);overflow-wrap:anywhere;unicode-bidi:isolate}
 .hne-fragment th{opacity:.75;white-space:nowrap}
 .hne-fragment .hne-notice{border-left:3px solid #c98a00;padding-left:.6em}
+.hne-fragment .hne-verdict{border-left:4px solid var(--hne-level);padding-left:.6em}
+.hne-fragment .mark{width:1.25em;height:1.25em;vertical-align:-.25em}
+.hne-fragment .mark-shape{fill:var(--hne-level)}
+.hne-fragment .mark-sign{stroke:#fff}
+.hne-good{--hne-level:#00828a}.hne-doubtful{--hne-level:#b36b00}.hne-bad{--hne-level:#c4362b}
+.hne-unknown{--hne-level:#73787e}
 </style>"""
 
 
@@ -42,9 +50,18 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     )
     told = "".join(f'<p class="hne-notice">{escape(shortened(text, 600))}</p>' for text in warnings_of(result, details))
     return (
-        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div><p><strong><bdi>'
+        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{_verdict(details.trust)}<p><strong><bdi>'
         f"{escape(shortened(details.title, 200))}</bdi></strong></p><p>{escape(what_was_embedded(result))}</p>{told}"
         f"<table><tbody>{rows}</tbody></table></div></div>"
+    )
+
+
+def _verdict(trust: Trust | None) -> str:
+    """The verdict in one line, with its mark."""
+    level, said = ("unknown", NOT_MEASURED) if trust is None else (trust.level, trust.verdict)
+    return (
+        f'<p class="hne-verdict hne-{level}">{mark_svg(level)} <strong>{WORDS[level]}</strong> '
+        f"{escape(shortened(said, 600))}</p>"
     )
 
 
@@ -54,6 +71,7 @@ def _facts(result: Embedding, details: Details) -> list[tuple[str, str]]:
     itself = "with themselves" if result.settings.include_self else "without themselves"
     facts = [
         ("samples", spaced(len(result.Y))),
+        ("drawn in", AXES),
         ("pieces", spaced(result.pieces.count)),
         ("neighbors", str(result.graph)),
         ("mean reconstruction error", f"{result.reconstruction_error:.3g} (rebuilt {itself})"),
@@ -77,17 +95,15 @@ def _picture(result: Embedding, details: Details) -> str:
     rows = embedded[thinned(len(embedded), MOST_POINTS, ())]
     if not len(rows):
         return ""
-    Y = result.Y[rows].astype(np.float64)
+    Y = result.metric_Y[rows].astype(np.float64)
     places = np.column_stack([Y[:, 0], rows.astype(np.float64) if Y.shape[1] == 1 else Y[:, 1]])
     name, colors = _colors(details, rows)
     dots = _dots(_fitted(places, equal=Y.shape[1] > 1), colors)
     of = f", colored by {name}" if name else ""
     drawn = spaced(len(rows)) if len(rows) == len(result.Y) else f"{spaced(len(rows))} of {spaced(len(result.Y))}"
-    label = escape(f"{drawn} samples{of}")
-    side = f"{SIDE}"
-    return (
-        f'<svg width="{side}" height="{side}" viewBox="0 0 {side} {side}" role="img"><title>{label}</title>{dots}</svg>'
-    )
+    label = escape(f"{drawn} samples in metric coordinates{of}")
+    size = f'width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}"'
+    return f'<svg class="hne-picture" {size} role="img"><title>{label}</title>{dots}</svg>'
 
 
 def _fitted(places: FloatArray, *, equal: bool) -> FloatArray:
