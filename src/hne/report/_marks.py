@@ -7,13 +7,15 @@ SHAPES = {
     "bad": ("M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z", "M8.1 8.1l7.8 7.8M15.9 8.1l-7.8 7.8"),
     "unknown": ("M12 .8 23.2 12 12 23.2.8 12z", "M9.5 9.7a2.6 2.6 0 1 1 3.9 2.3c-.9.5-1.4 1-1.4 1.9M12 16.9v.1"),
 }
+# A circle with an i, for what is only to be known.
+NOTE = (SHAPES["good"][0], "M12 11.2v6M12 6.9v.1")
 WORDS = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
 NOT_MEASURED = "How far this embedding can be believed has not been measured."
 
 
 def mark_svg(level: str) -> str:
-    """The mark of a level; `.mark-shape` and `.mark-sign` are left to be colored."""
-    shape, sign = SHAPES[level]
+    """The mark of a level, or for others that of a note; `.mark-shape` and `.mark-sign` are left to be colored."""
+    shape, sign = SHAPES.get(level, NOTE)
     return (
         f'<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><path class="mark-shape" d="{shape}"/>'
         f'<path class="mark-sign" d="{sign}" fill="none" stroke-width="2.6" stroke-linecap="round" '

@@ -1,5 +1,6 @@
 """Embedding, Details -> a small fragment of HTML for notebooks: no script, styles of its own, as often as one likes."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -15,7 +16,7 @@ from hne.report._encoded import Column, color_rank, encoded, most_frequent, shor
 from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
 from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
 
-SIDE, MARGIN, MOST_POINTS = 300, 10, 2_000
+SIDE, LEAST_SIDE, MARGIN, MOST_POINTS = 300, 100, 10, 2_000
 # Part of matplotlib's plasma in eight steps, and Petroff's ten accessible colors; both are seen on white and on black.
 RAMP = ("#6100a7", "#8a09a5", "#ad2793", "#ca457a", "#e06363", "#f2844b", "#fca934", "#febe2a")
 TEN = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
@@ -98,21 +99,24 @@ def _picture(result: Embedding, details: Details) -> str:
     Y = result.metric_Y[rows].astype(np.float64)
     places = np.column_stack([Y[:, 0], rows.astype(np.float64) if Y.shape[1] == 1 else Y[:, 1]])
     name, colors = _colors(details, rows)
-    dots = _dots(_fitted(places, equal=Y.shape[1] > 1), colors)
+    fitted, height = _fitted(places, equal=Y.shape[1] > 1)
+    dots = _dots(fitted, colors)
     of = f", colored by {name}" if name else ""
     drawn = spaced(len(rows)) if len(rows) == len(result.Y) else f"{spaced(len(rows))} of {spaced(len(result.Y))}"
     label = escape(f"{drawn} samples in metric coordinates{of}")
-    size = f'width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}"'
+    size = f'width="{SIDE}" height="{height}" viewBox="0 0 {SIDE} {height}"'
     return f'<svg class="hne-picture" {size} role="img"><title>{label}</title>{dots}</svg>'
 
 
-def _fitted(places: FloatArray, *, equal: bool) -> FloatArray:
-    """Places in the square of the picture, both axes to one scale or each to its own."""
+def _fitted(places: FloatArray, *, equal: bool) -> tuple[FloatArray, int]:
+    """Places in the picture and its height: a square, or less of what is flat; axes to one scale or each to its own."""
     low, high = places.min(axis=0), places.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
     scale = (SIDE - 2 * MARGIN) / (spread.max() if equal else spread)
-    moved: FloatArray = (places - (low + high) / 2) * scale * [1, -1] + SIDE / 2
-    return moved
+    needed = math.ceil(2 * MARGIN + scale * spread[1]) if equal else SIDE
+    height = min(SIDE, max(LEAST_SIDE, needed))
+    moved: FloatArray = (places - (low + high) / 2) * scale * [1, -1] + [SIDE / 2, height / 2]
+    return moved, height
 
 
 def _colors(details: Details, rows: IndexArray) -> tuple[str, Sequence[str]]:

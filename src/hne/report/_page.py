@@ -1,6 +1,7 @@
 """Embedding, Details -> one HTML file that needs nothing else and asks nobody."""
 
 import os
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -14,7 +15,7 @@ from hne.report._columns import Points, page_columns, point_ids, row_numbers, th
 from hne.report._details import Details, check_details
 from hne.report._encoded import Column
 from hne.report._facts import AXES, counted, warnings_of, what_was_embedded, worst_rebuilt
-from hne.report._measures import measures
+from hne.report._measures import Measure, measures
 from hne.report._pack import array_block, bytes_block, json_block, script_hash, static_text
 from hne.report._sections import (
     graph_section,
@@ -28,7 +29,7 @@ from hne.report._sections import (
     warnings_section,
 )
 from hne.report._thumbnails import Sheet, thumbnail_sheet
-from hne.report._verdict import MAX_SHORTS, trust_section, verdict_block
+from hne.report._verdict import MAX_SHORTS, trust_measures, trust_section, verdict_block
 
 SCRIPTS = ("data", "colors", "raster", "view", "overlay", "pointer", "panels", "main", "start")
 # Nothing is loaded, sent or run but the one script whose hash is given: not even what an escape has missed.
@@ -87,7 +88,7 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
 {warnings_section(result, details)}
-{trust_section(details.trust, result.Y.shape[1], _pair_names(details, shorts))}{measures_section(found)}
+{trust_section(details.trust, result.Y.shape[1], _pair_names(details, shorts))}{measures_section(_others(found, details.trust))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
@@ -150,6 +151,12 @@ def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexAr
         "coordinates": result.settings.coordinates,
     }
     return "\n".join([json_block("meta", meta), *blocks]), left_out
+
+
+def _others(found: Sequence[Measure], trust: Trust | None) -> list[Measure]:
+    """The measures that the section of trust does not tell."""
+    told = set() if trust is None else {measure.name for measure in trust_measures(trust, 0)}
+    return [measure for measure in found if measure.name not in told]
 
 
 def _short_circuits(trust: Trust | None) -> IndexArray:

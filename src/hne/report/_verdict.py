@@ -29,10 +29,12 @@ def verdict_block(trust: Trust | None) -> str:
 
 
 def _finding(finding: Finding) -> str:
+    level = "note" if finding.level == "good" else finding.level
+    word = f'<span class="unseen">{WORDS[level]} </span>' if level in WORDS else ""
     advice = f' <span class="advice data">{escape(finding.advice)}</span>' if finding.advice else ""
     return (
-        f'<li class="level-{finding.level}">{mark_svg(finding.level)}<span><span class="unseen">'
-        f'{WORDS[finding.level]} </span><span class="data">{escape(finding.text)}</span>{advice}</span></li>'
+        f'<li class="level-{level}">{mark_svg(level)}<span>{word}<span class="data">{escape(finding.text)}</span>'
+        f"{advice}</span></li>"
     )
 
 
