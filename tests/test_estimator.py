@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
-from hne import HNE, HierarchicNeighborsEmbedding, _embed, embed
+from hne import HNE, HierarchicNeighborsEmbedding, _start, embed
 from hne._types import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, NeighborRecallWarning
@@ -197,8 +197,8 @@ def test_approximate_neighbors_unroll_the_roll_too_and_tell_their_recall():
 
 
 def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
-    real = _embed.knn_graph
-    monkeypatch.setattr(_embed, "knn_graph", lambda *parts: replace(real(*parts), recall=0.5))
+    real = _start.knn_graph
+    monkeypatch.setattr(_start, "knn_graph", lambda *parts: replace(real(*parts), recall=0.5))
     with pytest.warns(NeighborRecallWarning, match=r"at least 90% .* got 50\.0% .* pass neighbors='exact'") as caught:
         HNE().fit(roll.X)
     assert caught[0].filename == __file__

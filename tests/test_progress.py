@@ -67,6 +67,7 @@ def test_a_listener_hears_every_stage_and_what_it_made(cloud):
         ("pieces", "connected"),
         ("weights", f"360 inner, {embed(cloud).weights.J.nnz} joint, numpy kernel"),
         ("eigenpairs", "2 of 60 x 60, dense solver"),
+        ("lengths", "1 of 1 piece(s) corrected"),
     ]
 
 

@@ -81,12 +81,13 @@ def lay_out_at_scale(parts: Sequence[FloatArray], centers: FloatArray) -> FloatA
     Whatever the columns of a part are, those of the layout are only centered. A cell is what one sample of the
     largest piece takes up.
     """
+    d = parts[0].shape[1]
     turned = [_principal(part) for part in parts]
-    spread = np.sqrt((turned[0] ** 2).sum(axis=1).mean() / turned[0].shape[1])
-    cell = spread / len(turned[0]) ** (1 / turned[0].shape[1])
+    turned = [np.hstack([part, np.zeros((len(part), d - part.shape[1]))]) for part in turned]
+    spread = float(np.sqrt((turned[0] ** 2).mean()))
+    cell = spread / len(turned[0]) ** (1 / d) if spread > 0 else 1.0
     sizes = np.array([len(part) for part in parts])
-    cells = _side_by_side([part / (cell if cell > 0 else 1.0) for part in turned], sizes, centers, [])
-    return cells * (cell if cell > 0 else 1.0)
+    return cell * _side_by_side([part / cell for part in turned], sizes, centers, [])
 
 
 def _side_by_side(pieces: list[FloatArray], sizes: IndexArray, centers: FloatArray, missing: list[int]) -> FloatArray:

@@ -150,13 +150,14 @@ def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
         raise InputError(msg)
 
 
-def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> FloatArray:
-    """Gram matrices K (b, m, m) of the differences of sparse samples from each target, in units of the farthest.
+def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Gram matrices K (b, m, m) of the differences of sparse samples from each target, and their units (b,).
 
-    Row by row, over the columns that its samples use: no row's bits depend on the rows beside it.
+    In units of the largest difference. Row by row, over the columns that its samples use: no row's bits depend on the
+    rows beside it.
     """
     b, m = ids.shape
-    K = np.empty((b, m, m))
+    K, units = np.empty((b, m, m)), np.ones(b)
     for row in range(b):
         near, target = X[ids[row]], targets[row : row + 1]
         columns, slots = np.unique(np.concatenate([near.indices, target.indices]), return_inverse=True)
@@ -165,6 +166,7 @@ def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> F
         local[m, slots[near.nnz :]] = target.data
         difference = local[:m] - local[m]
         reach = np.abs(difference).max()
-        difference /= reach if reach > 0 else 1.0
+        units[row] = reach if reach > 0 else 1.0
+        difference /= units[row]
         K[row] = difference @ difference.T
-    return K
+    return K, units

@@ -237,5 +237,5 @@ def _local_gram(kernels: ModuleType, X: Samples, targets: Samples, ids: IndexArr
     """Gram matrices K (b, m, m) of the differences from each target, whatever the samples are known by."""
     if isinstance(X, Distances):
         return gram_of_distances(X, targets, ids)[0]
-    gram: FloatArray = gram_of_sparse(X, targets, ids) if issparse(X) else kernels.local_gram(X, targets, ids)
+    gram: FloatArray = gram_of_sparse(X, targets, ids)[0] if issparse(X) else kernels.local_gram(X, targets, ids)
     return gram

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from hne._neighbors import nearest_by
-from hne._samples import Distances, Samples, gram_of_distances, width
+from hne._samples import Distances, Samples, gram_of_distances, gram_of_sparse, width
 from hne._types import BoolArray, FloatArray, IndexArray
 
 # Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
@@ -126,14 +125,13 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
 
 def _principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
-    if isinstance(X, Distances):
-        K, units = gram_of_distances(X, X[members[:, 0]], members)
-        K *= units[:, None, None] ** 2
-    else:
-        local = (X[members.ravel()].toarray() if issparse(X) else X[members]).reshape(*members.shape, -1)
-        local = local - local[:, :1]
-        local -= local.mean(axis=1, keepdims=True)
+    if isinstance(X, np.ndarray):
+        local = X[members] - X[members[:, :1]]
         K = local @ local.transpose(0, 2, 1)
+    else:
+        gram = gram_of_distances if isinstance(X, Distances) else gram_of_sparse
+        K, units = gram(X, X[members[:, 0]], members)
+        K *= units[:, None, None] ** 2
     K = K - K.mean(axis=1, keepdims=True)
     K -= K.mean(axis=2, keepdims=True)
     values, vectors = np.linalg.eigh(K)

@@ -1,6 +1,7 @@
 """Quality of an embedding: Y, and what is known of the truth -> numbers that can be read."""
 
 from hne._dimension import Dimension
+from hne._yardstick import TangentScore
 from hne.metrics._chart import affine_errors, procrustes_error
 from hne.metrics._coranking import Coranking, coranking
 from hne.metrics._dimension import intrinsic_dimension
@@ -9,12 +10,14 @@ from hne.metrics._groups import group_affine_errors, label_overlap, label_spread
 from hne.metrics._ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
 from hne.metrics._rebuilding import reconstruction_errors
 from hne.metrics._rings import ring_order_error
+from hne.metrics._tangent import tangent_score
 
 __all__ = [
     "Coranking",
     "Dimension",
     "GeodesicQuality",
     "RankQuality",
+    "TangentScore",
     "affine_errors",
     "continuity",
     "coranking",
@@ -30,5 +33,6 @@ __all__ = [
     "reconstruction_errors",
     "residual_variance",
     "ring_order_error",
+    "tangent_score",
     "trustworthiness",
 ]
