@@ -15,11 +15,16 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from hne import embed
+from hne._dimension import Dimension
 from hne._notices import notices
+from hne._trust import Finding, Trust
+from hne._trust._record import LEVELS
+from hne._yardstick import TangentScore
 from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
 from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
 from hne.report._columns import page_columns, thinned
 from hne.report._encoded import color_rank, encoded, most_frequent, natural_order
+from hne.report._marks import mark_svg
 from hne.report._scree import gap_in_words, scree_svg
 from hne.report._sections import measures_section
 from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
@@ -65,6 +70,22 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+def some_trust(**changes):
+    """What is known of an embedding that nobody should believe."""
+    findings = (
+        Finding("short circuits", "bad", "2 pairs tie what is far apart.", "Lower n_neighbors."),
+        Finding("dimension", "doubtful", "The samples seem to have 3 dimensions."),
+        Finding("pieces", "good", "There is 1 piece."),
+    )
+    known = {
+        "level": "bad", "verdict": "Do not believe it: try n_neighbors=5.", "findings": findings,
+        "score": TangentScore(0.25, 0.75, 0.5, np.eye(2)), "eigenvalue_gap": 1.5, "repeated_share": 0.875,
+        "self_share": 0.125, "n_pieces": 1, "n_thin_links": 4, "short_circuits": np.array([[3, 41], [7, 50]]),
+        "dimension": Dimension(3, 2.75, 2.25, is_agreed=False),
+    }  # fmt: skip
+    return Trust(**(known | changes))
+
+
 @pytest.fixture(scope="module")
 def result():
     return embed(np.random.default_rng(7).normal(size=(60, 3)))
@@ -87,10 +108,10 @@ def test_arrays_decode_to_the_numbers_of_the_embedding(result):
     page = read(result, columns={"sevenths": values, "kind": np.array(["a", "b", None] * 20, dtype=object)})
     columns = page.meta()["columns"]
     assert [column["name"] for column in columns] == [
-        "coordinate 1", "coordinate 2", "reconstruction error", "sevenths", "kind",
+        "metric coordinate 1", "metric coordinate 2", "reconstruction error", "sevenths", "kind",
     ]  # fmt: skip
     for axis in (0, 1):
-        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.Y[:, axis].astype("f4"))
+        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.metric_Y[:, axis].astype("f4"))
     np.testing.assert_array_equal(page.array("column-2", "f4"), result.reconstruction_errors.astype("f4"))
     np.testing.assert_array_equal(page.array("column-3", "f4"), values.astype("f4"))
     assert columns[4]["categories"] == ["a", "b"]
@@ -118,9 +139,11 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(60)], id_name=HOSTILE, columns=columns, color=HOSTILE,
         warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
+        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", HOSTILE, HOSTILE),)),
     )  # fmt: skip
     plain = [tag for tag, _ in read(result, title="t", ids=["x"] * 60, columns={"a": columns["n"], "b": columns["n"]},
-             warnings=["w"], source="s", command="c", timings={"t": 1.0}).tags]  # fmt: skip
+             warnings=["w"], source="s", command="c", timings={"t": 1.0},
+             trust=some_trust(findings=(Finding("score", "bad", "t", "a"),))).tags]  # fmt: skip
     write_report(tmp_path / "hostile.html", result, details)
     written = (tmp_path / "hostile.html").read_text(encoding="utf-8")
     page = Reader(written)
@@ -131,6 +154,85 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     fragment = notebook_html(result, details)
     assert "<script" not in fragment
     assert "<img" not in fragment
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_verdict_is_said_before_the_picture_with_its_own_shape_and_word(result, level):
+    page = report_page(result, Details(trust=some_trust(level=level)))
+    top = page[page.index("<main>") : page.index('id="picture"')]
+    assert f'<section id="verdict" class="level-{level}"' in top
+    words = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
+    assert Reader(top).text.startswith(f"Can it be believed? {words[level]} Do not believe it: try n_neighbors=5.")
+    assert "2 pairs tie what is far apart. Lower n_neighbors." in Reader(top).text
+    assert mark_svg(level) in top
+    assert len({mark_svg(one) for one in LEVELS}) == len(LEVELS)
+    assert page.count("level-note") == 1 + page.count(".level-note")  # what is only to be known speaks for nothing
+
+
+def test_an_embedding_that_was_not_judged_says_so(result):
+    page = read(result)
+    assert "Not known. How far this embedding can be believed has not been measured." in page.text
+    assert not any(attrs.get("id") == "trust" for _, attrs in page.tags)
+    assert "has not been measured" in notebook_html(result)
+
+
+def test_the_numbers_behind_the_verdict_are_told(result):
+    page = read(result, trust=some_trust(), ids=[f"s{i}" for i in range(60)])
+    told = page.text.split("How far it can be believed")[1].split("How well neighbors")[0]
+    # The score is a quarter, plus three tenths of another quarter and a half.
+    assert "Score 0.475" in told
+    assert "Tangent planes lost: 0.2500. Neighbors lost: 0.2250, of a trustworthiness of 0.7500" in told
+    assert "Intrinsic dimension 3" in told
+    assert "2.75 by likelihood, 2.25 by the two nearest, which do not agree. The embedding has 2: 1 fewer." in told
+    assert "Eigenvalue gap 1.500" in told
+    assert "Repeated share 87.5%" in told
+    assert "Self share 12.5%" in told
+    assert "Pieces 1 " in told
+    assert "Thin links 4 " in told
+    assert "Short circuits 2 " in told
+    assert told.endswith("Each button shows its pair in the picture. s3 and s41 s7 and s50 ")
+    assert page.text.count("Eigenvalue gap") == 1
+    assert page.meta()["shorts"] == [[3, 41], [7, 50]]
+
+
+def test_what_is_not_known_of_trust_is_explained(result):
+    nothing = {"score": None, "dimension": None, "eigenvalue_gap": np.inf, "repeated_share": np.nan}
+    unknown = some_trust(short_circuits=np.empty((0, 2), dtype=np.intp), findings=(), **nothing)
+    page = read(result, trust=unknown)
+    assert page.text.count("not measured") >= 4
+    assert "Short circuits 0 " in page.text
+    assert page.meta()["shorts"] == []
+    assert "Each button" not in page.text
+
+
+def test_short_circuits_are_kept_among_few_points_and_beyond_many_counted(result, monkeypatch):
+    monkeypatch.setattr("hne.report._page.MAX_POINTS", 40)
+    monkeypatch.setattr("hne.report._page.MAX_SHORTS", 1)
+    page = read(result, trust=some_trust(), rows=np.arange(60) + 101)
+    ((first, second),) = page.meta()["shorts"]
+    assert page.array("rows", "f8")[[first, second]].tolist() == [104, 142]
+    assert "104 and 142 1 more pair not listed." in page.text
+
+
+def test_a_page_and_a_notebook_say_what_their_axes_are(result):
+    page = read(result)
+    assert "in metric coordinates, in units of X: the first coordinate across" in page.text
+    assert page.meta()["coordinates"] == "whitened"
+    fragment = notebook_html(result, Details(trust=some_trust(level="doubtful")))
+    assert "metric coordinates, in units of X" in fragment
+    assert "<strong>Doubtful.</strong> Do not believe it: try n_neighbors=5.</p>" in fragment
+    assert fragment.index("hne-verdict hne-doubtful") < fragment.index("Hierarchic Neighbors")
+
+
+def test_a_notebook_draws_to_one_scale_and_flat_what_is_flat():
+    grid = np.random.default_rng(0).random((300, 2)) * [16, 1]
+    strip = embed(np.column_stack([grid, np.zeros(300)]), n_neighbors=8)
+    fragment = notebook_html(strip)
+    places = np.array(re.findall(r"M([0-9.]+) ([0-9.]+)h0", fragment), dtype=float)
+    drawn, own = np.ptp(places, axis=0), np.ptp(strip.metric_Y, axis=0)
+    np.testing.assert_allclose(drawn[0] / drawn[1], own[0] / own[1], rtol=0.02)
+    assert 'width="300" height="100"' in fragment
+    assert 'width="300" height="300"' in notebook_html(embed(grid, n_neighbors=8, n_components=1))
 
 
 def test_measures_are_all_there_and_say_how_to_read_them(result):
@@ -191,8 +293,8 @@ def test_all_coordinates_are_there_whatever_their_number(d):
     cloud = np.random.default_rng(0).normal(size=(60, 6))
     page = read(embed(cloud, n_components=d))
     names = [column["name"] for column in page.meta()["columns"] if column["group"] == "coordinates"]
-    assert names == [f"coordinate {axis + 1}" for axis in range(d)]
-    assert notebook_html(embed(cloud, n_components=d)).count("<svg") == 1
+    assert names == [f"metric coordinate {axis + 1}" for axis in range(d)]
+    assert notebook_html(embed(cloud, n_components=d)).count('<svg class="hne-picture"') == 1
 
 
 def test_pieces_are_a_column_and_warned_of(in_pieces):
@@ -319,7 +421,7 @@ def test_the_first_color_is_never_a_name_of_each_sample(result):
 
 
 def test_the_top_tells_trust_in_plain_words(result):
-    top = read(result).text.split("In numbers")[1].split("How far it can be trusted")[0]
+    top = read(result).text.split("In numbers")[1].split("How well neighbors and distances are kept")[0]
     assert "of what is drawn close together, how much is close in the data (chance gives 50%)" in top
     assert "rebuil" not in top
     assert f"{measures(result)[0].value:.0%}" in top
@@ -481,7 +583,7 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "id=" not in fragment
     assert "colored by" in fragment
     assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
-    constant = replace(result.core, Y=np.zeros_like(result.core.Y))
+    constant = replace(result.core, metric=replace(result.core.metric, Y=np.zeros_like(result.core.Y)))
     assert "NaN" not in notebook_html(replace(result, core=constant))
 
 

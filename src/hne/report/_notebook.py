@@ -37,8 +37,10 @@ border-bottom:1px solid rgb(128 128 128 / .25);overflow-wrap:anywhere;unicode-bi
 .hne-fragment .mark{width:1.25em;height:1.25em;vertical-align:-.25em}
 .hne-fragment .mark-shape{fill:var(--hne-level)}
 .hne-fragment .mark-sign{stroke:#fff}
-.hne-good{--hne-level:#00828a}.hne-doubtful{--hne-level:#b36b00}.hne-bad{--hne-level:#c4362b}
-.hne-unknown{--hne-level:#73787e}
+.hne-fragment .hne-good{--hne-level:#00828a}
+.hne-fragment .hne-doubtful{--hne-level:#b36b00}
+.hne-fragment .hne-bad{--hne-level:#c4362b}
+.hne-fragment .hne-unknown{--hne-level:#73787e}
 </style>"""
 
 

@@ -88,7 +88,8 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
 {warnings_section(result, details)}
-{trust_section(details.trust, result.Y.shape[1], _pair_names(details, shorts))}{measures_section(_others(found, details.trust))}
+{trust_section(details.trust, result.Y.shape[1], _pair_names(details, shorts))}
+{measures_section(_others(found, details.trust))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
