@@ -73,7 +73,7 @@ class Reader(HTMLParser):
 def some_trust(**changes):
     """What is known of an embedding that nobody should believe."""
     findings = (
-        Finding("short circuits", "bad", "2 pairs tie what is far apart.", "Lower n_neighbors."),
+        Finding("short circuits", "bad", "2 pairs tie what is far apart", "Lower n_neighbors"),
         Finding("dimension", "doubtful", "The samples seem to have 3 dimensions."),
         Finding("pieces", "good", "There is 1 piece."),
     )

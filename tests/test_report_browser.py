@@ -629,6 +629,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
     with Watched(browser, folder / "hostile.html") as watched:
         page = watched.page
         assert "<script>window.hacked=1</script>" in page.title()
+        page.locator("#plot").scroll_into_view_if_needed()
         page.mouse.move(*watched.pixel(4))
         assert f"4{HOSTILE}" in page.evaluate("document.getElementById('card').textContent")
         page.mouse.click(*watched.pixel(4))

@@ -108,6 +108,15 @@ def warnings_of(result: Embedding, details: Details) -> list[str]:
     return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
 
 
+def sentence(text: str) -> str:
+    """The text with a capital and a full stop.
+
+    >>> sentence("a piece is small"), sentence("Try again?")
+    ('A piece is small.', 'Try again?')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
 def versions() -> list[tuple[str, str]]:
     """Names and versions of what an embedding depends on."""
     return [("hne", __version__), *((name, _version(name)) for name in LIBRARIES),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from hne._trust import Finding, Trust
-from hne.report._facts import counted
+from hne.report._facts import counted, sentence
 from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
 from hne.report._measures import Measure, measured, missing
 from hne.report._sections import measure_item, section
@@ -31,9 +31,9 @@ def verdict_block(trust: Trust | None) -> str:
 def _finding(finding: Finding) -> str:
     level = "note" if finding.level == "good" else finding.level
     word = f'<span class="unseen">{WORDS[level]} </span>' if level in WORDS else ""
-    advice = f' <span class="advice data">{escape(finding.advice)}</span>' if finding.advice else ""
+    advice = f' <span class="advice data">{escape(sentence(finding.advice))}</span>' if finding.advice else ""
     return (
-        f'<li class="level-{level}">{mark_svg(level)}<span>{word}<span class="data">{escape(finding.text)}</span>'
+        f'<li class="level-{level}">{mark_svg(level)}<span>{word}<span class="data">{escape(sentence(finding.text))}</span>'
         f"{advice}</span></li>"
     )
 
