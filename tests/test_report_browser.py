@@ -11,7 +11,7 @@ from hne import embed
 from hne._trust import Finding
 from hne.datasets import make_faces, make_swiss_roll
 from hne.report import Details, write_report
-from tests.test_report import some_trust
+from tests.judged import some_trust
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -32,10 +32,8 @@ def _finding(finding: Finding) -> str:
     level = "note" if finding.level == "good" else finding.level
     word = f'<span class="unseen">{WORDS[level]} </span>' if level in WORDS else ""
     advice = f' <span class="advice data">{escape(sentence(finding.advice))}</span>' if finding.advice else ""
-    return (
-        f'<li class="level-{level}">{mark_svg(level)}<span>{word}<span class="data">{escape(sentence(finding.text))}</span>'
-        f"{advice}</span></li>"
-    )
+    text = f'<span class="data">{escape(sentence(finding.text))}</span>'
+    return f'<li class="level-{level}">{mark_svg(level)}<span>{word}{text}{advice}</span></li>'
 
 
 def trust_section(trust: Trust | None, n_components: int, shorts: Sequence[tuple[str, str]]) -> str:
