@@ -45,7 +45,7 @@ def test_the_numbers_behind_the_verdict_are_told(result):
     assert "Score 0.475" in told
     assert "Tangent planes lost: 0.2500. Neighbors lost: 0.2250, of a trustworthiness of 0.7500" in told
     assert "Intrinsic dimension 3" in told
-    assert "2.75 by likelihood, 2.25 by the two nearest, which do not agree. The embedding has 2: 1 fewer." in told
+    assert "2.75 by likelihood, 2.25 by the two nearest, which do not agree. The embedding has 2, 1 fewer." in told
     assert "Eigenvalue gap 1.500" in told
     assert "Repeated share 87.5%" in told
     assert "Self share 12.5%" in told

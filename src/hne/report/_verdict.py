@@ -103,7 +103,7 @@ def _dimension(trust: Trust, n_components: int) -> Measure:
     compared = "as many" if not more else f"{abs(more)} {'fewer' if more > 0 else 'more'}"
     note = (
         f"{found.by_likelihood:.2f} by likelihood, {found.by_two_nearest:.2f} by the two nearest, {agreed}. The "
-        f"embedding has {n_components}: {compared}."
+        f"embedding has {n_components}, {compared}."
     )
     return Measure(name, found.dimension, str(found.dimension), READ_DIMENSION, None, note)
 

@@ -114,11 +114,12 @@ function drawAxes(context, style) {
   }
   context.stroke();
   const shorter = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
+  const named = (column) => (column.group === "coordinates" ? `${column.name} (units of X)` : shorter(column.name));
   context.textBaseline = "top";
-  label(context, `↑ ${shorter(view.columns[1].name)}`, 8, 8, style);
+  label(context, `↑ ${named(view.columns[1])}`, 8, 8, style);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  label(context, `${shorter(view.columns[0].name)} →`, width - 8, height - 24, style);
+  label(context, `${named(view.columns[0])} →`, width - 8, height - 24, style);
 }
 
 // Text on a patch of paper, so that it can be read over points.
