@@ -9,7 +9,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 # One process a core, and one thread a process.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo reproduce test test-slow fuzz lint format bench clean
+.PHONY: demo reproduce test test-slow fuzz lint format bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -38,6 +38,10 @@ format: $(READY)  ## let the linter mend what it can
 bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth rolls" for some of it
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/run.py $(SECTIONS)
+
+bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 data sets: half an hour on 2 cores
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning
 
 clean:  ## remove the environment, all caches and the demo's files
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced

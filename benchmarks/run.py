@@ -29,6 +29,7 @@ SECTIONS = (
     "metrics",
     "cold_start",
     "files",
+    "tuning",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks

@@ -9,6 +9,7 @@ from hne._samples import Distances, Samples
 from hne._threads import library_threads
 from hne._types import EigenPairs, FloatArray, IndexArray, Metric, Pieces, Settings
 from hne._yardstick import frame_neighbors, frames_of
+from hne.exceptions import InputError
 
 
 def metric_coordinates(X: Samples, parts: Parts, pieces: Pieces, settings: Settings, n_threads: int) -> Metric:
@@ -40,5 +41,14 @@ def _of_piece(
     if pairs is None or len(rows) <= frame_neighbors(d) + 1:
         return principal_coordinates(X, rows, d), None
     own = X if len(rows) == X.shape[0] else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
-    A = frames_of(own, d, settings.metric, settings.metric_params, n_threads).correction(pairs.vectors)
+    frames = frames_of(own, d, settings.metric, settings.metric_params, n_threads)
+    if not len(frames.rows):
+        if settings.coordinates == "metric":
+            msg = (
+                f"coordinates='metric' needs the distances among the {frame_neighbors(d)} nearest samples of a sample, "
+                "got a graph that has them of none. Store more, or choose coordinates='whitened'."
+            )
+            raise InputError(msg)
+        return pairs.vectors, None
+    A = frames.correction(pairs.vectors)
     return pairs.vectors @ A, A

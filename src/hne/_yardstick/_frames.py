@@ -67,7 +67,7 @@ class Frames:
         """
         local, T = _centered(Y, self.members), self.U * self.S[:, None, :]
         squares = (self.S**2).sum(axis=1)
-        usable = (self.S[:, -1] > 0) & (squares > 0)
+        usable = squares > 0
         local, T, squares = local[usable], T[usable], squares[usable]
         unit = np.abs(local).max(initial=0.0)
         if not unit > 0:
@@ -75,7 +75,8 @@ class Frames:
         local = local / unit
         P = local.transpose(0, 2, 1) @ T
         shared = np.linalg.pinv((local.transpose(0, 2, 1) @ local / squares[:, None, None]).sum(axis=0), hermitian=True)
-        J = P / (T**2).sum(axis=1)[:, None, :]
+        lengths = (T**2).sum(axis=1)
+        J = P * np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 0.0)[:, None, :]
         A = _inverse_root((J @ J.transpose(0, 2, 1)).mean(axis=0))
         for _ in range(MAX_STEPS):
             left, _, right = np.linalg.svd(P.transpose(0, 2, 1) @ A)
@@ -109,18 +110,27 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     rows = drawn_rows(n)
     targets = X if len(rows) == n else X[rows]
     near, distances, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
-    known = (near >= 0).all(axis=1)
-    rows, near, distances = rows[known], near[known], distances[known]
     members = np.column_stack([rows, near])
+    known = _are_known(X, members)
+    members, distances = members[known], distances[known]
     # Bytes of the differences of a neighborhood, or of what stands for them.
     step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
-    blocks = [_principal(X, members[start : start + step]) for start in range(0, len(rows), step)]
-    values, vectors = (np.concatenate([block[part] for block in blocks]) for part in (0, 1))
+    blocks = [_principal(X, members[start : start + step]) for start in range(0, len(members), step)]
+    values = np.concatenate([np.empty((0, k + 1)), *(block[0] for block in blocks)])
+    vectors = np.concatenate([np.empty((0, k + 1, k + 1)), *(block[1] for block in blocks)])
     spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
     U = vectors[:, :, :n_components] * spans[:, None, :]
     S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
     total = values.sum(axis=1, keepdims=True)
     return Frames(members, U, S, values / np.where(total > 0, total, 1.0), distances)
+
+
+def _are_known(X: Samples, members: IndexArray) -> BoolArray:
+    """Which neighborhoods have all their distances; a sparse graph of distances may lack some."""
+    known = np.asarray((members >= 0).all(axis=1))
+    if isinstance(X, Distances) and not X.is_complete:
+        known[known] = ~np.isnan(X.at(members[known, :, None], members[known, None, :])).any(axis=(1, 2))
+    return known
 
 
 def _principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:

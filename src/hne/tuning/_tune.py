@@ -15,7 +15,7 @@ from hne._progress import shown, stage
 from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
 from hne._threads import library_threads, thread_count
-from hne._types import Distinct, IndexArray, NeighborGraph, Settings
+from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Settings
 from hne._validation import check_number, check_samples, check_wishes
 from hne._yardstick import frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
@@ -121,6 +121,7 @@ def _trials(
     rows = patch(X, settings, PATCH_SAMPLES, n_threads) if X.shape[0] > MAX_SAMPLES else None
     if rows is not None:
         X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+    X = _narrowed(X, settings)
     given = _given_graph(X, settings, distinct, rows)
     wanted = _possible(settings_of(list(values)), X.shape[0], given, settings.n_components)
     largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
@@ -129,6 +130,14 @@ def _trials(
     trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted))
     trials.rows = rows
     return trials
+
+
+def _narrowed(X: Samples, settings: Settings) -> Samples:
+    """Samples of more features than there are samples, turned into as many axes: the same lengths, for less."""
+    if not isinstance(X, np.ndarray) or X.shape[1] <= X.shape[0] or settings.metric != "euclidean":
+        return X
+    corner: FloatArray = np.linalg.qr((X - X.mean(axis=0)).T, mode="r")  # type: ignore[assignment]  # says its stub
+    return corner.T
 
 
 def _given_graph(X: Samples, settings: Settings, distinct: Distinct, rows: IndexArray | None) -> NeighborGraph | None:
