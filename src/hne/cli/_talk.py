@@ -33,9 +33,11 @@ PARAMETERS = (
     "n_jobs",
     "random_state",
 )
-_WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})='?([\w.+-]*\w)'?")
+# Those, and arguments of other functions that are options too.
+_OPTIONS = (*PARAMETERS, "budget")
+_WITH_VALUE = re.compile(rf"\b({'|'.join(_OPTIONS)})='?([\w.+-]*\w)'?")
 # Words of one syllable are words of their own, but for what a message is about.
-_SUBJECT = re.compile(rf"^({'|'.join(PARAMETERS)})\b(?= (must|needs|takes))")
+_SUBJECT = re.compile(rf"^({'|'.join(_OPTIONS)})\b(?= (must|needs|takes))")
 _ALONE = re.compile(rf"(?<!--)\b({'|'.join(name for name in PARAMETERS if '_' in name)})\b(?!=)")
 # Attributes of a model, of which a file has none.
 _PYTHON_ONLY = re.compile(r"( See \w+_\.)|( \(see \w+_\))")

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         check_output_ending(output)
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
     with at_work(options) as (seconds, heard):
-        model, preparation = _loaded(options.model)
+        model, preparation = loaded(options.model)
         ready = treated(_read(options, preparation), preparation, options.missing)
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
@@ -74,7 +74,7 @@ def _read(options: argparse.Namespace, preparation: "Preparation") -> "Table":
         raise InputError(msg + "Pass images, or another model.") from error
 
 
-def _loaded(path: Path) -> tuple["HNE", "Preparation"]:
+def loaded(path: Path) -> tuple["HNE", "Preparation"]:
     """The model, and what was done to its columns."""
     from hne import HNE
     from hne._preparation import Preparation

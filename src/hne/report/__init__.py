@@ -6,6 +6,7 @@ from hne.report._measures import Measure, measures
 from hne.report._notebook import notebook_html
 from hne.report._pack import static_text
 from hne.report._page import report_page, write_report
+from hne.report._tuning import write_tuning_report
 
 __all__ = [
     "Details",
@@ -16,4 +17,5 @@ __all__ = [
     "report_page",
     "static_text",
     "write_report",
+    "write_tuning_report",
 ]

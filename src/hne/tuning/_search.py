@@ -6,7 +6,7 @@ since only finished rounds count, the outcome does not depend on threads.
 
 from __future__ import annotations
 
-import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -26,14 +26,12 @@ from hne._yardstick import Yardstick
 from hne.exceptions import HNEError
 from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
 
-logger = logging.getLogger("hne")
-
 Setting = tuple[str, int, float]
 
 # Share of small neighborhoods that a graph in pieces may cut through.
 MAX_CUT = 0.2
-# reg of the first round, times (k / 6)^3.3: the ridge on which good settings lie, and how far off it they may be.
-RIDGE, RIDGE_POWER, RIDGE_WIDTH = 1e-4, 3.3, 10.0**0.75
+# Good settings lie on a ridge, reg = 1e-4 (k / 6)^3.3. The first round goes so many powers of ten off it.
+RIDGE, RIDGE_POWER, RIDGE_WIDTH = 1e-4, 3.3, 0.75
 # A setting of the second round is tried if its k or its reg have come this near to the best, by a factor and a number.
 WORTH_FACTOR, WORTH_MARGIN = 4.0, 0.03
 
@@ -52,7 +50,7 @@ class Problem:
 
 def searched(problem: Problem, wanted: Sequence[Setting]) -> list[Trial]:
     """Try the settings; those that nobody got to are told as well."""
-    first = [setting for setting in wanted if is_on_ridge(setting)] or list(wanted)
+    first = usually_good(wanted)
     second = [setting for setting in wanted if setting not in set(first)]
     trials: list[Trial] = []
     for settings in (first, second):
@@ -67,11 +65,18 @@ def searched(problem: Problem, wanted: Sequence[Setting]) -> list[Trial]:
     return trials
 
 
-def is_on_ridge(setting: Setting) -> bool:
-    """Whether reg is near what suits this k on most data."""
+def usually_good(wanted: Sequence[Setting]) -> list[Setting]:
+    """Settings on the ridge or near it; where a k has none in the grid, those nearest to it."""
+    nearest: dict[int, float] = {}
+    for setting in wanted:
+        nearest[setting[1]] = min(nearest.get(setting[1], np.inf), off_ridge(setting))
+    return [setting for setting in wanted if off_ridge(setting) <= max(nearest[setting[1]], RIDGE_WIDTH)]
+
+
+def off_ridge(setting: Setting) -> float:
+    """How far reg is from what suits this k on most data, in powers of ten."""
     _, k, reg = setting
-    away = reg / (RIDGE * (k / 6) ** RIDGE_POWER)
-    return bool(1 / RIDGE_WIDTH <= away <= RIDGE_WIDTH)
+    return abs(math.log10(reg / (RIDGE * (k / 6) ** RIDGE_POWER)))
 
 
 def best_score(trials: Sequence[Trial]) -> float:

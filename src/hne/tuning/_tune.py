@@ -20,8 +20,9 @@ from hne._validation import check_number, check_samples, check_wishes
 from hne._yardstick import frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
 from hne.tuning._choice import chosen, ordered
+from hne.tuning._dimension import found_dimension
 from hne.tuning._grid import GRID, check_grid, settings_of
-from hne.tuning._record import MEASURED, Trial, Tuning
+from hne.tuning._record import MEASURED, NOT_REACHED, Trial, Tuning
 from hne.tuning._search import Problem, Setting, searched
 from hne.tuning._subset import patch
 
@@ -71,7 +72,10 @@ def tune(
     """
     wished, automatic = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
     values = check_grid(grid, wished, automatic)
-    return tuned(check_samples(X, wished), wished, values, _check_budget(budget))
+    seconds, samples = _check_budget(budget), check_samples(X, wished)
+    if "n_components" in automatic:
+        wished = replace(wished, n_components=found_dimension(samples, wished))
+    return tuned(samples, wished, values, seconds)
 
 
 def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float = math.inf) -> Tuning:
@@ -82,6 +86,9 @@ def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float =
     with library_threads(n_threads), shown(settings.verbose):
         trials = stage("tuning", _trials, places, distinct, settings, values, n_threads, start + budget)
     rows = trials.rows
+    if all(trial.outcome == NOT_REACHED for trial in trials):
+        msg = f"budget must be enough for one setting at least, got {budget:g} seconds. Raise it."
+        raise InputError(msg)
     if not any(trial.outcome == MEASURED for trial in trials):
         msg = (
             f"grid must have a setting that works, got {len(trials)} of which none does: {trials[0].reason}. "
