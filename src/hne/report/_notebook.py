@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hne._trust import Trust
 from hne._types import Embedding, FloatArray, IndexArray
 from hne.report._columns import thinned
-from hne.report._details import Details, check_details
+from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
 from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
 from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
@@ -53,7 +53,7 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     )
     told = "".join(f'<p class="hne-notice">{escape(shortened(text, 600))}</p>' for text in warnings_of(result, details))
     return (
-        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{_verdict(details.trust)}<p><strong><bdi>'
+        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{_verdict(trust_shown(result, details))}<p><strong><bdi>'
         f"{escape(shortened(details.title, 200))}</bdi></strong></p><p>{escape(what_was_embedded(result))}</p>{told}"
         f"<table><tbody>{rows}</tbody></table></div></div>"
     )

@@ -12,7 +12,7 @@ from hne._files import expanded, whole_file
 from hne._trust import Trust
 from hne._types import Embedding, IndexArray
 from hne.report._columns import Points, page_columns, point_ids, row_numbers, thinned
-from hne.report._details import Details, check_details
+from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column
 from hne.report._facts import AXES, counted, warnings_of, what_was_embedded, worst_rebuilt
 from hne.report._measures import Measure, measures
@@ -52,7 +52,8 @@ def write_report(path: str | os.PathLike[str], result: Embedding, details: Detai
 def report_page(result: Embedding, details: Details | None = None) -> str:
     """The report as text; all that comes from the data is escaped."""
     details = check_details(details or Details(), len(result.Y))
-    worst, shorts = worst_rebuilt(result, WORST), _short_circuits(details.trust)
+    trust, worst = trust_shown(result, details), worst_rebuilt(result, WORST)
+    shorts = _short_circuits(trust)
     kept = np.union1d(worst, shorts).astype(np.intp).tolist()
     points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, kept))
     blocks, left_out = _blocks(result, details, points, shorts)
@@ -80,7 +81,7 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 {source}{alert}
 </div><button type="button" id="theme" hidden>Dark</button></header>
 <main>
-{verdict_block(details.trust)}
+{verdict_block(trust)}
 <section id="picture" aria-labelledby="picture-title"><h2 class="unseen" id="picture-title">Picture of the samples</h2>
 <p class="unseen" id="picture-text">{escape(_picture_in_words(result))}</p>
 <noscript><p>The picture needs JavaScript, which is switched off; all numbers below are here without it.</p></noscript>
@@ -88,8 +89,8 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
 {warnings_section(result, details)}
-{trust_section(details.trust, result.Y.shape[1], _pair_names(details, shorts))}
-{measures_section(_others(found, details.trust))}
+{trust_section(trust, result.Y.shape[1], _pair_names(details, shorts))}
+{measures_section(_others(found, trust))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
