@@ -31,11 +31,25 @@ def test_the_verdict_is_said_before_the_picture_with_its_own_shape_and_word(resu
     assert page.count("level-note") == 1 + page.count(".level-note")  # what is only to be known speaks for nothing
 
 
-def test_an_embedding_that_was_not_judged_says_so(result):
+def test_an_embedding_that_was_not_judged_says_so(result, monkeypatch):
+    monkeypatch.setitem(vars(result), "trust", None)
     page = read(result)
     assert "Not known. How far this embedding can be believed has not been measured." in page.text
     assert not any(attrs.get("id") == "trust" for _, attrs in page.tags)
     assert "has not been measured" in notebook_html(result)
+
+
+def test_what_the_verdict_says_is_not_said_again_among_the_warnings(result):
+    verdict = "Do not believe it: try n_neighbors=5."
+    page = read(result, trust=some_trust(), notices=[f"{verdict} See trust_.", "Neighbors are few."])
+    assert page.text.count(verdict) == 1
+    assert "Worth knowing Neighbors are few." in page.text
+
+
+def test_an_embedding_shows_what_it_knows_itself(result, monkeypatch):
+    monkeypatch.setitem(vars(result), "trust", some_trust(verdict="Its own words."))
+    assert "Bad. Its own words." in read(result).text
+    assert "Bad.</strong> Its own words." in notebook_html(result)
 
 
 def test_the_numbers_behind_the_verdict_are_told(result):

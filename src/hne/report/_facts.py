@@ -13,7 +13,7 @@ from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._types import Embedding, IndexArray, NeighborGraph, Settings
-from hne.report._details import Details
+from hne.report._details import Details, trust_shown
 from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -103,8 +103,14 @@ def _parameter(name: str, value: Any, default: Any) -> Parameter:
 
 
 def warnings_of(result: Embedding, details: Details) -> list[str]:
-    """Warnings of the embedding, in the caller's words where there are some, and notices about the data."""
-    own = [message for _, message in notices(result)] if details.notices is None else details.notices
+    """Warnings of the embedding, in the caller's words where there are some, and notices about the data.
+
+    What the verdict says at the top is not said again.
+    """
+    told, trust = [message for _, message in notices(result)], trust_shown(result, details)
+    if details.notices is not None:
+        told = list(details.notices)
+    own = [message for message in told if trust is None or trust.verdict not in message]
     return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
 
 

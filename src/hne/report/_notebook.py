@@ -52,8 +52,9 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
         for name, value in _facts(result, details)
     )
     told = "".join(f'<p class="hne-notice">{escape(shortened(text, 600))}</p>' for text in warnings_of(result, details))
+    verdict = _verdict(trust_shown(result, details))
     return (
-        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{_verdict(trust_shown(result, details))}<p><strong><bdi>'
+        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{verdict}<p><strong><bdi>'
         f"{escape(shortened(details.title, 200))}</bdi></strong></p><p>{escape(what_was_embedded(result))}</p>{told}"
         f"<table><tbody>{rows}</tbody></table></div></div>"
     )
