@@ -21,8 +21,9 @@ from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraErr
 from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
 from hne.report._columns import page_columns, thinned
 from hne.report._encoded import color_rank, encoded, most_frequent, natural_order
+from hne.report._facts import warnings_of
 from hne.report._scree import gap_in_words, scree_svg
-from hne.report._sections import measures_section
+from hne.report._sections import key_numbers, measures_section
 from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
 from tests.judged import some_trust
 from tests.test_architecture import modules_after
@@ -204,10 +205,10 @@ def test_pieces_are_a_column_and_warned_of(in_pieces):
     pieces = next(column for column in page.meta()["columns"] if column["name"] == "piece")
     assert pieces["categories"] == ["piece 1 (of 40 samples)", "piece 2 (of 20 samples)"]
     np.testing.assert_array_equal(page.array(pieces["block"], "u1"), in_pieces.pieces.labels)
-    ((category, message),) = notices(in_pieces)
-    assert category is DisconnectedGraphWarning
+    message = next(message for category, message in notices(in_pieces) if category is DisconnectedGraphWarning)
     assert message[1:] in page.text
-    assert "2 things worth knowing" in page.text.replace("\xa0", " ")
+    told = len(warnings_of(in_pieces, Details(warnings=["A notice about the data."])))
+    assert f"{told} things worth knowing" in page.text.replace("\xa0", " ")
     assert "A notice about the data." in page.text
     assert "eigenvalues of the largest piece" in page.text
 
@@ -323,7 +324,7 @@ def test_the_first_color_is_never_a_name_of_each_sample(result):
 
 
 def test_the_top_tells_trust_in_plain_words(result):
-    top = read(result).text.split("In numbers")[1].split("How well neighbors and distances are kept")[0]
+    top = Reader(key_numbers(result, measures(result))).text
     assert "of what is drawn close together, how much is close in the data (chance gives 50%)" in top
     assert "rebuil" not in top
     assert f"{measures(result)[0].value:.0%}" in top
