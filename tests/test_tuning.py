@@ -155,7 +155,7 @@ def test_two_surfaces_far_apart_are_tuned_as_pieces():
     X = np.concatenate([make_s_curve(200, random_state=0).X, 40 + make_s_curve(200, random_state=1).X])
     found = tune(X, grid=SMALL)
     assert found.best.n_pieces == 2
-    assert found.best.score < 0.05
+    assert found.best.score < 0.1
 
 
 def test_what_loses_too_much_is_not_ranked(letter, found):

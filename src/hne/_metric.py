@@ -50,5 +50,5 @@ def _of_piece(
             )
             raise InputError(msg)
         return pairs.vectors, None
-    A = frames.correction(pairs.vectors)
+    A, _ = frames.correction(pairs.vectors)
     return pairs.vectors @ A, A

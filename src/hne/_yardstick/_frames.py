@@ -19,8 +19,11 @@ FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
 MAX_FRAMES = 2000
 # Variances below this share of a neighborhood's largest are rounding.
 NEGLIGIBLE = 1e-10
-# Steps of the correction, and the change that ends them.
-MAX_STEPS, SETTLED = 12, 1e-6
+# Stretches are logarithms. From the first on a neighborhood counts as torn or folded rather than stretched, beyond the
+# second all are alike.
+TORN, MAX_STRETCH = 0.5, 3.0
+# Steps of their mean, and the change that ends them.
+MAX_STEPS, SETTLED = 8, 1e-4
 BLOCK_BYTES = 2**25
 
 
@@ -59,31 +62,31 @@ class Frames:
         losses: FloatArray = 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
         return losses
 
-    def correction(self, Y: FloatArray) -> FloatArray:
-        """The one map A (d, d) with which Y A has the lengths of X: A minimizes sum_i |Y_i A - T_i R_i|^2 / |T_i|^2.
+    def correction(self, Y: FloatArray) -> tuple[FloatArray, float]:
+        """The one map A (d, d) with which Y A has the lengths of X, and how unevenly it still stretches, 0 to 1.
 
-        R_i turns each frame as it likes. Of the maps that differ by a turn of the whole, the one whose columns are
-        orthogonal, the longest first: where Y is whitened, Y A lies along its principal axes.
+        J_i = Y_i' T_i / S_i^2 takes tangent coordinates to those of Y. A is the inverse root of a mean of the J_i J_i'
+        in which neighborhoods that are torn or folded have little say. After it, the logarithms e_i of the singular
+        values of A' J_i tell how much longer a place is than it should be; of their mean square q_i, what counts is
+        q_i / (q_i + 1/4): torn is torn, however far. Of the maps that differ by a turn of the whole, A is the one
+        whose columns are orthogonal, the longest first: where Y is whitened, Y A lies along its principal axes.
         """
-        local, T = _centered(Y, self.members), self.U * self.S[:, None, :]
-        squares = (self.S**2).sum(axis=1)
-        usable = squares > 0
-        local, T, squares = local[usable], T[usable], squares[usable]
+        d = Y.shape[1]
+        local = _centered(Y, self.members)
         unit = np.abs(local).max(initial=0.0)
         if not unit > 0:
-            return np.zeros((Y.shape[1], Y.shape[1]))
-        local = local / unit
-        P = local.transpose(0, 2, 1) @ T
-        shared = np.linalg.pinv((local.transpose(0, 2, 1) @ local / squares[:, None, None]).sum(axis=0), hermitian=True)
-        lengths = (T**2).sum(axis=1)
-        J = P * np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 0.0)[:, None, :]
-        A = _inverse_root((J @ J.transpose(0, 2, 1)).mean(axis=0))
-        for _ in range(MAX_STEPS):
-            left, _, right = np.linalg.svd(P.transpose(0, 2, 1) @ A)
-            before, A = A, shared @ ((P @ (left @ right)) / squares[:, None, None]).sum(axis=0)
-            if np.abs(A - before).max() <= SETTLED * np.abs(A).max():
-                break
-        return _along_axes(A / unit)
+            return np.zeros((d, d)), 1.0
+        spans = self.S > 0
+        T = self.U * np.where(spans, 1 / np.where(spans, self.S, 1.0), 0.0)[:, None, :]
+        J = (local / unit).transpose(0, 2, 1) @ T
+        shapes = J @ J.transpose(0, 2, 1)
+        # A surface drawn as a solid has no frame with all dimensions; its plane is the best there is.
+        is_full = spans.all(axis=1)
+        W = _inverse_root((shapes[is_full] if is_full.any() else shapes).mean(axis=0))
+        unevenness = 1.0
+        if is_full.any():
+            W, unevenness = _evened(W, shapes[is_full])
+        return _along_axes(W.T / unit), unevenness
 
 
 def frame_neighbors(n_components: int) -> int:
@@ -159,6 +162,26 @@ def _inverse_root(matrix: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(matrix)
     root: FloatArray = (vectors / np.sqrt(np.maximum(values, NEGLIGIBLE * values[-1]))) @ vectors.T
     return root
+
+
+def _evened(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, float]:
+    """W (d, d), improved until the W J of all neighborhoods are as near to turns as can be, and how near that is."""
+    for _ in range(MAX_STEPS):
+        e, axes = _stretches(W, shapes)
+        say = 1 / (1 + (e**2).sum(axis=1) / TORN**2) ** 2
+        mean = ((axes * (say[:, None] * e)[:, None, :]) @ axes.transpose(0, 2, 1)).sum(axis=0) / say.sum()
+        logs, turn = np.linalg.eigh(mean)
+        W = (turn * np.exp(-logs)) @ turn.T @ W
+        if np.abs(logs).max() <= SETTLED:
+            break
+    q = (_stretches(W, shapes)[0] ** 2).mean(axis=1)
+    return W, float(np.mean(q / (q + TORN**2)))
+
+
+def _stretches(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logarithms (a, d) of the singular values of W J of each neighborhood, given J J', and their axes (a, d, d)."""
+    squares, axes = np.linalg.eigh(W @ shapes @ W.T)
+    return np.clip(np.log(np.maximum(squares, 1e-300)) / 2, -MAX_STRETCH, MAX_STRETCH), axes
 
 
 def _along_axes(A: FloatArray) -> FloatArray:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".arrow", ".feather")
 # Why the choice may not have the lowest score.
 AGREED = "of the best ones, the others agree with the choice the most"
-# Scores from which few and no embeddings of known truth, in few dimensions, were right.
-DOUBTFUL, HOPELESS = 0.03, 0.1
+# Scores from which half and hardly any of the embeddings of known truth, in few dimensions, were right.
+DOUBTFUL, HOPELESS = 0.075, 0.15
 # Options that set the grid.
 SEARCHED = ("n_neighbors", "variant", "reg")
 OUTCOMES = ("measured", "stopped early", "failed", "not reached")
@@ -207,8 +207,8 @@ def _doubts(found: "Tuning") -> list[str]:
     """What a high score says, from data of known truth."""
     if found.best.score < DOUBTFUL:
         return []
-    share = "about one in ten" if found.best.score < HOPELESS else "none"
-    known = f"of embeddings of known truth that scored so high, {share} was right, images apart"
+    share = "half and less were" if found.best.score < HOPELESS else "hardly any was"
+    known = f"of embeddings of known truth that scored so high, {share} right, images apart"
     return [f"warning: {known}. Look at them with --report, scale columns, or try another -d"]
 
 

@@ -18,12 +18,14 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
 
     Of each small neighborhood (a sample and its 8 nearest, 12 in three dimensions) the tangent plane is found, and the
     share of it that no affine map of the embedding gives back: collapse, folds and repeated coordinates lose much,
-    stretching nothing. To the mean of this comes 0.3 times what trustworthiness and continuity lack at 10 neighbors,
-    of Y corrected to the lengths of X by one matrix, `correction`. Any affine map of Y scores the same.
+    stretching nothing. Y is then corrected to the lengths of X by one matrix, `correction`. Of the corrected Y comes
+    0.3 times what trustworthiness and continuity lack at 10 neighbors, and 0.2 times its `unevenness`: by how much
+    it stretches some places more than others, 0 to 1. Any affine map of Y scores the same.
 
-    `hne.tuning.tune` chooses settings by it. On low-dimensional data, embeddings below 0.003 are nearly always right
-    and above 0.1 never; on images even perfect ones have 0.04 to 0.14, so that only differences tell. Copies of a
-    sample count once; of more than 2 000 samples, the neighborhoods of 2 000 are looked at.
+    `hne.tuning.tune` chooses settings by it. Of embeddings of 77 low-dimensional data sets, 95 in 100 with a score
+    below 0.02 were right (an affine error below 0.05), 89 from 0.03 to 0.05, 48 from 0.075 to 0.1 and 3 above 0.15. On
+    images even good ones score 0.3, so that only differences tell. Copies of a sample count once; of more than 2 000
+    samples, the neighborhoods of 2 000 are looked at.
 
     Parameters
     ----------
@@ -37,8 +39,8 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     Returns
     -------
     TangentScore
-        `score`, its parts `tangent_loss`, `trustworthiness` and `continuity`, and the `correction` A: Y @ A has the
-        lengths of X.
+        `score`, its parts `tangent_loss`, `trustworthiness`, `continuity` and `unevenness`, and the `correction` A:
+        Y @ A has the lengths of X.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     >>> roll = make_swiss_roll(1000)
     >>> unrolled, from_the_end = tangent_score(roll.X, roll.chart), tangent_score(roll.X, roll.X[:, [0, 2]])
     >>> print(f"{unrolled.score:.3f} {from_the_end.score:.3f}")
-    0.000 0.483
+    0.000 0.672
     """
     samples, embedding = check_rows(X, "X", Y, "Y")
     n_threads = thread_count(check_settings({"n_jobs": n_jobs}).n_jobs)

@@ -10,8 +10,9 @@ from hne._types import FloatArray
 from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
 
 ORDER = (MEASURED, STOPPED, FAILED, NOT_REACHED)
-# The choice is the trial on which so many of the best agree the most.
-VOTERS = 5
+# The choice is the trial on which so many of the best agree the most: of embeddings that score alike, wrong ones are
+# wrong each in its own way. Who is farther behind than a factor and a number has no vote.
+VOTERS, VOTE_FACTOR, VOTE_MARGIN = 5, 3.0, 0.05
 
 
 def ordered(trials: Sequence[Trial]) -> list[Trial]:
@@ -22,7 +23,7 @@ def ordered(trials: Sequence[Trial]) -> list[Trial]:
 def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
     """The choice, and a runner-up of another k or variant."""
     best = [trial for trial in ordered(trials) if trial.outcome == MEASURED]
-    voters = best[:VOTERS]
+    voters = [trial for trial in best[:VOTERS] if trial.score <= VOTE_FACTOR * best[0].score + VOTE_MARGIN]
     planes = [plane(trial.Y) for trial in voters if trial.Y is not None]
     votes = [float(np.mean([agreement(one, other) for other in planes])) for one in planes]
     choice = voters[int(np.argmax(votes))]

@@ -100,7 +100,7 @@ class Tuning:
 
     def table(self) -> dict[str, list[Any]]:
         """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
-        parts = ("tangent_loss", "trustworthiness", "continuity")
+        parts = ("tangent_loss", "trustworthiness", "continuity", "unevenness")
         columns: dict[str, list[Any]] = {
             name: [getattr(trial, name) for trial in self.trials] for name in ("variant", "n_neighbors", "reg", "score")
         }

@@ -33,7 +33,7 @@ MAX_CUT = 0.2
 # Good settings lie on a ridge, reg = 1e-4 (k / 6)^3.3. The first round goes so many powers of ten off it.
 RIDGE, RIDGE_POWER, RIDGE_WIDTH = 1e-4, 3.3, 0.75
 # A setting of the second round is tried if its k or its reg have come this near to the best, by a factor and a number.
-WORTH_FACTOR, WORTH_MARGIN = 4.0, 0.03
+WORTH_FACTOR, WORTH_MARGIN = 1.5, 0.01
 
 
 @dataclass(frozen=True)
