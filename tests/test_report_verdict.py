@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hne import embed
+from hne._trust import Finding
 from hne._trust._record import LEVELS
 from hne.report import Details, notebook_html, report_page
 from hne.report._marks import mark_svg
@@ -44,6 +45,15 @@ def test_what_the_verdict_says_is_not_said_again_among_the_warnings(result):
     page = read(result, trust=some_trust(), notices=[f"{verdict} See trust_.", "Neighbors are few."])
     assert page.text.count(verdict) == 1
     assert "Worth knowing Neighbors are few." in page.text
+
+
+def test_a_finding_that_the_verdict_has_told_is_not_listed_again(result):
+    told = Finding("score", "bad", "neighborhoods lose their shape", "Try reg='auto'")
+    other = Finding("self", "good", "samples rebuild themselves", "Pass include_self=False")
+    verdict = "Do not believe it: neighborhoods lose their shape; try reg='auto'."
+    page = read(result, trust=some_trust(verdict=verdict, findings=(told, other)))
+    assert page.text.lower().count("neighborhoods lose their shape") == 1
+    assert "Samples rebuild themselves. Pass include_self=False." in page.text
 
 
 def test_an_embedding_shows_what_it_knows_itself(result, monkeypatch):

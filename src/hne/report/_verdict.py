@@ -17,7 +17,7 @@ MAX_SHORTS = 60
 def verdict_block(trust: Trust | None) -> str:
     """One sentence with its mark, and what was found as a short list."""
     level, said = ("unknown", NOT_MEASURED) if trust is None else (trust.level, trust.verdict)
-    findings = "" if trust is None else "".join(_finding(one) for one in trust.findings)
+    findings = "" if trust is None else "".join(_finding(one) for one in trust.findings if not _is_said(one, said))
     listed = f'<ul class="findings">{findings}</ul>' if findings else ""
     more = "" if trust is None else '<p class="more"><a href="#trust">The numbers behind it</a></p>'
     return (
@@ -26,6 +26,12 @@ def verdict_block(trust: Trust | None) -> str:
         f'<p class="said">{mark_svg(level)}<span><strong>{WORDS[level]}</strong> '
         f'<span class="data">{escape(said)}</span></span></p>{listed}{more}</section>\n'
     )
+
+
+def _is_said(finding: Finding, verdict: str) -> bool:
+    """Whether the verdict has said all of it."""
+    whole = verdict.lower()
+    return finding.text.lower() in whole and finding.advice.lower() in whole
 
 
 def _finding(finding: Finding) -> str:
