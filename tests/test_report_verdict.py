@@ -65,9 +65,10 @@ def test_an_embedding_shows_what_it_knows_itself(result, monkeypatch):
 def test_the_numbers_behind_the_verdict_are_told(result):
     page = read(result, trust=some_trust(), ids=[f"s{i}" for i in range(60)])
     told = page.text.split("How far it can be believed")[1].split("How well neighbors")[0]
-    # The score is a quarter, plus three tenths of another quarter and a half.
-    assert "Score 0.475" in told
-    assert "Tangent planes lost: 0.2500. Neighbors lost: 0.2250, of a trustworthiness of 0.7500" in told
+    # A quarter, plus three tenths of another quarter and a half, plus a fifth of a half.
+    assert "Score 0.575" in told
+    assert "the tangent loss, 0.2500, the rank loss, 0.7500 (trustworthiness 0.7500, continuity 0.5000), and" in told
+    assert "unevenness of its stretching, 0.5000." in told
     assert "Intrinsic dimension 3" in told
     assert "2.75 by likelihood, 2.25 by the two nearest, which do not agree. The embedding has 2, 1 fewer." in told
     assert "Eigenvalue gap 1.500" in told

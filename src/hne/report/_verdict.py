@@ -92,10 +92,10 @@ def _score(trust: Trust) -> Measure:
     if trust.score is None:
         return missing("score", READ_SCORE, "too few samples, or no lengths to measure by")
     found = trust.score
-    ranks = found.score - found.tangent_loss
     note = (
-        f"Tangent planes lost: {found.tangent_loss:.4f}. Neighbors lost: {ranks:.4f}, of a trustworthiness of "
-        f"{found.trustworthiness:.4f} and a continuity of {found.continuity:.4f}."
+        f"A weighted sum of the tangent loss, {found.tangent_loss:.4f}, the rank loss, {found.rank_loss:.4f} "
+        f"(trustworthiness {found.trustworthiness:.4f}, continuity {found.continuity:.4f}), and the unevenness of its "
+        f"stretching, {found.unevenness:.4f}."
     )
     return measured("score", found.score, READ_SCORE, note)
 
