@@ -121,7 +121,7 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(60)], id_name=HOSTILE, columns=columns, color=HOSTILE,
         warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
-        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", HOSTILE, HOSTILE),)),
+        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
     )  # fmt: skip
     plain = [tag for tag, _ in read(result, title="t", ids=["x"] * 60, columns={"a": columns["n"], "b": columns["n"]},
              warnings=["w"], source="s", command="c", timings={"t": 1.0},
