@@ -48,6 +48,8 @@ class Watched:
         self.page.route("**/*", lambda route: route.continue_() if route.request.url == self.url else route.abort())
         self.page.goto(self.url)
         self.until("window.hneReport !== undefined")
+        # A verdict of many findings may push the lower part of the picture out of the window.
+        self.page.locator("#plot").scroll_into_view_if_needed()
 
     def __enter__(self):
         return self
@@ -333,7 +335,10 @@ CONTRAST = """(selectors) => { const light = (color) => { const canvas = documen
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_verdict_is_seen_first_and_can_be_read_in_light_and_in_the_dark(browser, judged_path, scheme):
     with Watched(browser, judged_path, color_scheme=scheme) as watched:
-        page, box = watched.page, watched.page.locator("#verdict").bounding_box()
+        page = watched.page
+        page.evaluate("scrollTo(0, 0)")
+        box = page.locator("#verdict").bounding_box()
+        assert box["y"] >= 0
         assert box["y"] + box["height"] < page.locator("#plot").bounding_box()["y"] < 800
         assert watched.words("#verdict .said") == "Bad. Do not believe it: try n_neighbors=5."
         assert page.locator("#verdict .findings li").count() == 3
@@ -629,7 +634,6 @@ def test_hostile_data_is_only_ever_text(browser, folder):
     with Watched(browser, folder / "hostile.html") as watched:
         page = watched.page
         assert "<script>window.hacked=1</script>" in page.title()
-        page.locator("#plot").scroll_into_view_if_needed()
         page.mouse.move(*watched.pixel(4))
         assert f"4{HOSTILE}" in page.evaluate("document.getElementById('card').textContent")
         page.mouse.click(*watched.pixel(4))
