@@ -41,7 +41,7 @@ bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth 
 
 bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 data sets: half an hour on 2 cores
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning tuning_cost
 
 clean:  ## remove the environment, all caches and the demo's files
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced

@@ -30,6 +30,7 @@ SECTIONS = (
     "cold_start",
     "files",
     "tuning",
+    "tuning_cost",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks
