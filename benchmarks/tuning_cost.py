@@ -45,14 +45,15 @@ def measure() -> str:
         [
             f"## {TITLE}",
             "",
-            f"Swiss roll, n = {N_SAMPLES}; medians of {REPEATS} fresh processes each, imports included, in seconds, with the",
-            "cache of compiled code filled or empty. The last two columns leave imports out.",
+            f"Swiss roll, n = {N_SAMPLES}; medians of {REPEATS} fresh processes each, imports included, in seconds,",
+            "with the cache of compiled code filled or empty. The last two columns leave imports out.",
             "",
             table(["cache", "one fit", "`tune`, 84 settings", "ratio", "fit alone", "`tune` alone"], lines),
             "",
             f"Metric coordinates of the choice on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
-            f"{statistics.median(apart):.1%} (the median of all pairs; median over rolls, {max(apart):.1%} at worst), the ratio",
-            f"of the sides by {statistics.median(off):.1%} ({max(off):.1%} at worst). Chosen: {', '.join(dict.fromkeys(settings))}.",
+            f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst), the",
+            f"ratio of the sides by {statistics.median(off):.1%} ({max(off):.1%}). Chosen:",
+            f"{'; '.join(dict.fromkeys(settings))}.",
         ]
     )
 
@@ -65,9 +66,8 @@ def _median_seconds(call: str, is_empty: bool) -> tuple[float, float]:
 def _seconds(script: str, is_empty: bool) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as empty:
         environment = {**os.environ, **({"NUMBA_CACHE_DIR": empty} if is_empty else {})}
-        run = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-        )  # noqa: S603
+        command = [sys.executable, "-c", script]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
     whole, alone = map(float, run.stdout.split())
     return whole, alone
 

@@ -140,10 +140,44 @@ def legend_words(axes):
 
 
 def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(model, roll):
-    for given in (model, embed(roll.X), model.embedding_, pd.DataFrame(model.embedding_)):
+    for given in (model.embedding_, pd.DataFrame(model.embedding_)):
         axes = plots.scatter(given)
         np.testing.assert_array_equal(dots(axes)[0], model.embedding_)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("coordinate 1", "coordinate 2")
+    assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.get_xticks())) == ("coordinate 1", "coordinate 2", 0)
+    for given in (model, embed(roll.X)):
+        axes = plots.scatter(given)
+        np.testing.assert_array_equal(dots(axes)[0], model.metric_embedding_)
+    assert axes.get_xlabel() == "metric coordinate 1 (units of X)"
+    assert len(axes.get_xticks()) > 2
+
+
+def is_to_one_scale(axes):
+    """Whether a step along both axes is as many pixels."""
+    axes.figure.canvas.draw()
+    (x0, y0), (x1, y1) = axes.transData.transform([(0.0, 0.0), (1.0, 1.0)])
+    return bool(np.isclose(x1 - x0, y1 - y0, rtol=0.005))  # the layout is found by steps
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        plots.scatter,
+        lambda model: plots.scatter_images(model, np.ones((180, 4, 4))),
+        plots.neighbor_links,
+        lambda model: plots.neighbor_links(model, sample=7),
+        lambda model: plots.compare({"HNE": model})[0],
+    ],
+    ids=["scatter", "images", "links", "layers", "compare"],
+)
+def test_metric_coordinates_are_drawn_to_one_scale(torn, draw):
+    assert is_to_one_scale(draw(torn))
+
+
+def test_coordinates_of_unknown_scale_are_stretched_beside_images_and_others(roll):
+    long = roll.chart * [9, 1]
+    assert not is_to_one_scale(plots.scatter_images(long, np.ones((400, 4, 4))))
+    assert not is_to_one_scale(plots.compare({"array": long})[0])
+    assert plots.scatter(LinearHNE().fit(roll.X)).get_xlabel() == "coordinate 1"
 
 
 def test_a_scatter_is_drawn_where_it_is_asked_for(model):
@@ -164,7 +198,7 @@ def test_numbers_have_a_color_bar_with_their_name_and_gray_where_there_is_none(m
     values[:3] = np.nan
     axes = plots.scatter(model, pd.Series(values, name="arc length"))
     points, colors = dots(axes)
-    np.testing.assert_array_equal(points[:3], model.embedding_[:3])  # below all others
+    np.testing.assert_array_equal(points[:3], model.metric_embedding_[:3])  # below all others
     assert np.ptp(colors[:3], axis=1).max() < 0.05
     assert "3 without a value in gray" in axes.texts[0].get_text()
     bar = axes.figure.axes[1]
@@ -289,7 +323,7 @@ def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
     assert words == ["sample 7", "6 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
     *_, shown_outer, shown_inner, itself = axes.collections
     for drawn, rows in ((shown_outer, outer), (shown_inner, inner), (itself, {7})):
-        expected = {tuple(place) for place in model.embedding_[list(rows)]}
+        expected = {tuple(place) for place in model.metric_embedding_[list(rows)]}
         assert {tuple(place) for place in drawn.get_offsets().data} == expected
     assert len(axes.collections[1].get_segments()) == 36
 
@@ -354,7 +388,9 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
     axes = plots.compare(found, roll.chart[:, 0], title="four", titles={"BHNE": "BHNE, best"})
     assert [panel.get_title(loc="left") for panel in axes] == ["BHNE, best", "HLLE: failed", "none: failed", "chart"]
     assert axes[1].texts[0].get_text() == "k is too small"
-    np.testing.assert_array_equal(dots(axes[0])[0], model.embedding_)
+    np.testing.assert_array_equal(dots(axes[0])[0], model.metric_embedding_)
+    np.testing.assert_array_equal(dots(axes[3])[0], roll.chart)
+    assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["metric coordinates", ""]
     assert len(axes[0].figure.axes) == 5  # a color bar for all
     assert axes[0].figure.get_suptitle() == "four"
 
@@ -362,6 +398,11 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
 def test_a_comparison_turns_to_a_chart_and_leaves_out_what_has_no_place(torn, roll):
     chart = np.vstack([roll.chart[:120], roll.chart[:60]])
     panel = plots.compare({"torn": torn}, ["a", "b"] * 90, chart=chart)[0]
+    metric, drawn = torn.metric_embedding_[:120], dots(panel)[0]
+    np.testing.assert_allclose(drawn @ drawn.T, (metric - metric.mean(axis=0)) @ (metric - metric.mean(axis=0)).T)
+    assert np.trace(drawn.T @ (chart[:120] - chart[:120].mean(axis=0))) > 0
+    assert panel.texts[0].get_text() == "metric coordinates, 60 of 180 without any"
+    panel = plots.compare({"torn": torn.embedding_}, chart=chart)[0]
     np.testing.assert_allclose(dots(panel)[0], plots.oriented(torn.embedding_[:120], chart[:120]))
     assert panel.texts[0].get_text() == "60 of 180 without coordinates"
 

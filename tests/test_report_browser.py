@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from hne import embed
+from hne._trust import Finding
 from hne.datasets import make_faces, make_swiss_roll
 from hne.report import Details, write_report
+from tests.judged import some_trust
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -46,6 +48,8 @@ class Watched:
         self.page.route("**/*", lambda route: route.continue_() if route.request.url == self.url else route.abort())
         self.page.goto(self.url)
         self.until("window.hneReport !== undefined")
+        # A verdict of many findings may push the lower part of the picture out of the window.
+        self.page.locator("#plot").scroll_into_view_if_needed()
 
     def __enter__(self):
         return self
@@ -195,7 +199,7 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
         page.locator("#download").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(triangle) + 1
-    assert lines[0] == "sample,coordinate 1,coordinate 2,reconstruction error,kind,turn,skewed,class,row"
+    assert lines[0] == "sample,metric coordinate 1,metric coordinate 2,reconstruction error,kind,turn,skewed,class,row"
     assert lines[1].startswith(f"tree-{triangle[0]},")
     page.locator("#selection-list button").first.click()
     assert roll_page.state()["pinned"] == triangle[0]
@@ -271,6 +275,118 @@ def test_axes_to_one_scale_unless_they_are_columns(roll_page):
     assert not roll_page.state()["equal"]
     roll_page.page.mouse.move(*roll_page.pixel(3))
     assert roll_page.state()["hovered"] == 3
+
+
+def steps_of(watched, Y):
+    """Pixels across and up of a unit, by least squares over some samples; both upward and to the right."""
+    rows = np.arange(0, len(Y), 7)
+    places = np.array([watched.pixel(i) for i in rows.tolist()])
+    slopes = [np.polyfit(Y[rows, axis], places[:, axis], 1)[0] for axis in (0, 1)]
+    return slopes[0], -slopes[1]
+
+
+@pytest.mark.parametrize("size", [(1200, 800), (420, 800)])
+def test_a_unit_is_as_long_across_as_up_and_zoom_move_and_resize_keep_it(browser, folder, size):
+    grid = np.random.default_rng(0).random((300, 2)) * [8, 1]
+    strip = embed(np.column_stack([grid[:, 0], np.sin(grid[:, 0]), grid[:, 1]]), n_neighbors=8)
+    write_report(folder / "strip.html", strip)
+    with Watched(browser, folder / "strip.html", viewport={"width": size[0], "height": size[1]}) as watched:
+        page = watched.page
+
+        def scale():
+            across, up = steps_of(watched, strip.metric_Y)
+            np.testing.assert_allclose(across, up, rtol=1e-4)
+            return across
+
+        first = scale()
+        assert watched.state()["equal"]
+        plot = page.locator("#plot").bounding_box()
+        places = np.array([watched.pixel(i) for i in range(300)])
+        assert (np.ptp(places, axis=0) < [plot["width"], plot["height"]]).all()
+        assert np.ptp(places[:, 0]) > 6 * np.ptp(places[:, 1])
+        page.locator("#zoom-in").click()
+        np.testing.assert_allclose(scale(), 1.5 * first, rtol=1e-4)
+        x, y = plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2
+        watched.drag([(x, y), (x - 50, y + 30)])
+        np.testing.assert_allclose(scale(), 1.5 * first, rtol=1e-4)
+        page.set_viewport_size({"width": size[0], "height": 560})
+        watched.state()
+        scale()
+        assert "Metric coordinates, in units of X" in page.locator("#scale-note").text_content()
+
+
+@pytest.fixture(scope="module")
+def judged_path(folder):
+    write_report(folder / "judged.html", *rolled(400, trust=some_trust()))
+    return folder / "judged.html"
+
+
+CONTRAST = """(selectors) => { const light = (color) => { const canvas = document.createElement("canvas");
+  const context = canvas.getContext("2d"); context.fillStyle = color; context.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).map((value) => value / 255)
+    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue; };
+  const paper = light(getComputedStyle(document.getElementById("verdict")).backgroundColor);
+  return selectors.map(([selector, property]) => { const found = document.querySelector(selector);
+    const own = light(getComputedStyle(found)[property]);
+    return (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05); }); }"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_verdict_is_seen_first_and_can_be_read_in_light_and_in_the_dark(browser, judged_path, scheme):
+    with Watched(browser, judged_path, color_scheme=scheme) as watched:
+        page = watched.page
+        page.evaluate("scrollTo(0, 0)")
+        box = page.locator("#verdict").bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] < page.locator("#plot").bounding_box()["y"] < 800
+        assert watched.words("#verdict .said") == "Bad. Do not believe it: try n_neighbors=5."
+        assert page.locator("#verdict .findings li").count() == 3
+        seen = [("#verdict .said", "color"), ("#verdict .said strong", "color"), ("#verdict .advice", "color")]
+        marks = [(f"#verdict .level-{level} .mark-shape", "fill") for level in ("bad", "doubtful", "note")]
+        assert min(page.evaluate(CONTRAST, seen)) >= 4.5
+        assert min(page.evaluate(CONTRAST, marks)) >= 3
+        page.emulate_media(media="print")
+        assert page.locator("#verdict .said .mark").is_visible()
+        assert min(page.evaluate(CONTRAST, seen)) >= 4.5
+
+
+def test_short_circuits_are_drawn_all_at_once_or_shown_one_by_one(browser, judged_path):
+    with Watched(browser, judged_path) as watched:
+        page = watched.page
+        assert (watched.state()["shorts"], watched.ink("links")) == (0, 0)
+        page.locator("#shorts").check()
+        assert watched.state()["shorts"] == 2
+        both = watched.ink("links")
+        assert both > 0
+        page.locator("#shorts").uncheck()
+        for _ in range(8):
+            page.locator("#zoom-in").click()
+        buttons = page.locator("button[data-short]")
+        assert buttons.all_inner_texts() == ["tree-3 and tree-41", "tree-7 and tree-50"]
+        buttons.nth(1).click()
+        state = watched.state()
+        assert (state["short"], state["shorts"]) == (1, 1)
+        plot = page.locator("#plot").bounding_box()
+        for end in (7, 50):
+            x, y = watched.pixel(end)
+            assert plot["x"] < x < plot["x"] + plot["width"]
+            assert plot["y"] < y < plot["y"] + plot["height"]
+        watched.until("document.getElementById('live').textContent === 'Short circuit between tree-7 and tree-50'")
+        page.keyboard.press("Escape")
+        assert (watched.state()["short"], watched.ink("links")) == (-1, 0)
+
+
+def test_a_page_without_short_circuits_does_not_offer_them(roll_page):
+    assert not roll_page.page.locator("#shorts-choice").is_visible()
+    assert roll_page.page.locator("#verdict .said .mark").count() == 1
+
+
+def test_the_download_says_which_coordinates_it_holds(roll_page):
+    lines = downloaded(roll_page)
+    assert lines[0][1:3] == ["metric coordinate 1", "metric coordinate 2"]
+    whitened = "Its coordinates are the metric ones that are drawn; embedding_ and files of coordinates are whitened."
+    assert roll_page.words("#download-note") == whitened
 
 
 def test_names_of_axes_have_paper_behind_them(roll_page):
@@ -511,6 +627,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(rows)], id_name=HOSTILE, columns=columns, color=HOSTILE,
         warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1},
+        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
     )  # fmt: skip
     result = embed(np.random.default_rng(0).normal(size=(rows, 3)))
     write_report(folder / "hostile.html", result, details)
@@ -525,7 +642,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
         for label in ("__proto__", "<b>", "reconstruction error"):
             page.select_option("#color", label=label)
         page.select_option("#x-axis", label="<b>")
-        page.select_option("#x-axis", label="coordinate 1")
+        page.select_option("#x-axis", label="metric coordinate 1")
         page.locator("#mode-box").click()
         box = page.locator("#plot").bounding_box()
         watched.drag([(box["x"] + 5, box["y"] + 5), (box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)])
@@ -555,7 +672,7 @@ def test_lines_and_many_coordinates(browser, folder, d):
     write_report(folder / "d.html", embed(np.random.default_rng(0).normal(size=(50, 5)), n_components=d))
     with Watched(browser, folder / "d.html") as watched:
         axis = watched.page.evaluate("document.querySelector('#y-axis').selectedOptions[0].textContent")
-        assert axis == ("row" if d == 1 else "coordinate 2")
+        assert axis == ("row" if d == 1 else "metric coordinate 2")
         watched.page.mouse.move(*watched.pixel(11))
         assert watched.state()["hovered"] == 11
         assert "sample 12" in watched.words("#card")
@@ -599,13 +716,14 @@ def crowd(result, n, rng):
 
     joint = vstack([core.weights.J] * times).tocsr()[:n]
     joint.resize((n, n))
-    Y = repeated(core.Y)
+    Y = repeated(core.metric.Y)
     everyone = replace(
         core,
         X=repeated(core.X) + 0.1 * rng.normal(size=(n, 3)),
-        Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape),
+        Y=repeated(core.Y),
         graph=replace(core.graph, indices=repeated(core.graph.indices), distances=repeated(core.graph.distances)),
         pieces=replace(core.pieces, labels=repeated(core.pieces.labels), sizes=np.array([n])),
+        metric=replace(core.metric, Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape)),
         weights=replace(core.weights, J=joint, W=joint),
         reconstruction_errors=repeated(core.reconstruction_errors),
     )

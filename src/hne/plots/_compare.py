@@ -1,6 +1,6 @@
 """compare(): what several methods make of the same samples, a panel each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from hne._types import FloatArray
 from hne._validation import check_integer, check_matrix
 from hne.exceptions import InputError, InputTypeError
 from hne.plots._drawing import DENSITY, Bar, dot_size, draw_key, draw_points, note
-from hne.plots._models import check_components, coordinates, has_place
+from hne.plots._models import check_components, coordinates, has_place, is_metric
 from hne.plots._paint import Paint, paint
-from hne.plots._panels import bare, empty_panel, oriented
+from hne.plots._panels import bare, empty_panel, oriented, turned
 from hne.plots._pyplot import pyplot
 
 # Inches of a panel.
@@ -31,7 +31,8 @@ def compare(
 ) -> NDArray[Any]:
     """Draw several embeddings of the same samples side by side, a panel each.
 
-    Each panel is stretched to its frame, because methods scale coordinates as they like, and turns and mirrors none.
+    Metric coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
+    methods scale coordinates as they like. None is turned or mirrored without a chart.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def compare(
     color : array-like of shape (n_samples,), or a color, default=None
         As of `scatter`, one for all panels.
     chart : array-like of shape (n_samples, n_components), default=None
-        True coordinates, to which all embeddings are turned, where they are known.
+        True coordinates, to which all embeddings are turned, where they are known; others than metric ones also get
+        its spread along each axis.
     components : pair of int, default=(0, 1)
         Which coordinates to draw.
     columns : int, default=None
@@ -69,9 +71,14 @@ def compare(
     found = _check_embeddings(embeddings)
     n = next((len(Y) for Y in found.values() if not isinstance(Y, str)), 0)
     painted = paint(color, n if n or color is None or isinstance(color, str) else len(color))
-    shown = {name: Y if isinstance(Y, str) else _drawn(Y, chart, components) for name, Y in found.items()}
+    # One coordinate is drawn against the number of the row: there is no scale to share.
+    metric = {str(name) for name, one in embeddings.items() if is_metric(one) and coordinates(one).shape[1] > 1}
+    shown = {
+        name: Y if isinstance(Y, str) else _drawn(Y, chart, components, turned if name in metric else oriented)
+        for name, Y in found.items()
+    }
     axes = _grid(len(found), columns)
-    bars = [_panel(*one, painted, titles or {}) for one in zip(axes, shown.items(), strict=True)]
+    bars = [_panel(*one, painted, titles or {}, metric) for one in zip(axes, shown.items(), strict=True)]
     bar = next((bar for bar in bars if bar is not None and bar.label != DENSITY), None)
     draw_key(axes[0], painted, bar, among=list(axes))
     if title is not None:
@@ -97,13 +104,18 @@ def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | s
     return found
 
 
-def _drawn(Y: FloatArray, chart: ArrayLike | None, components: Sequence[int]) -> FloatArray:
+def _drawn(
+    Y: FloatArray,
+    chart: ArrayLike | None,
+    components: Sequence[int],
+    turn: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
     """Places of the dots: turned to the chart where there is one, and one coordinate against the number of the row."""
     kept = has_place(Y)
     if chart is not None:
-        turned = np.full_like(Y, np.nan)
-        turned[kept] = oriented(Y[kept], check_matrix(chart, "chart")[kept])
-        Y = turned
+        moved = np.full_like(Y, np.nan)
+        moved[kept] = turn(Y[kept], check_matrix(chart, "chart")[kept])
+        Y = moved
     if Y.shape[1] == 1:
         return np.column_stack([np.arange(len(Y)), Y[:, 0]])
     return Y[:, check_components(components, Y.shape[1])]
@@ -123,7 +135,9 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
     return panels
 
 
-def _panel(axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str]) -> Bar | None:
+def _panel(
+    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], metric: Collection[str]
+) -> Bar | None:
     name, points = named
     if isinstance(points, str):
         empty_panel(axes, points, titles.get(name, f"{name}: failed"), line=34)
@@ -132,6 +146,11 @@ def _panel(axes: Any, named: tuple[str, FloatArray | str], painted: Paint, title
     kept = has_place(points)
     bar = draw_points(axes, points[kept], painted.of(kept), size=0.55 * dot_size(len(points)))
     axes.set_title(titles.get(name, name), fontsize=10, loc="left")
-    note(axes, "" if kept.all() else f"{(~kept).sum()} of {len(kept)} without coordinates", below=True)
+    remarks = ["metric coordinates"] if name in metric else []
+    if not kept.all():
+        remarks.append(f"{(~kept).sum()} of {len(kept)} without {'any' if remarks else 'coordinates'}")
+    note(axes, ", ".join(remarks), below=True)
     bare(axes)
+    if name in metric:
+        axes.set_aspect("equal", adjustable="datalim")
     return bar

@@ -26,19 +26,25 @@ def image_panel(
     """
     Y = first_columns(Y, 2, "Y")
     embedding_panel(axes, Y, colors, title=title, size=9, equal=False)
-    draw_images(axes, Y, colors, images, n_images, zoom)
+    draw_images(axes, Y, colors, images, n_images, zoom, equal=False)
     return axes
 
 
 def draw_images(
-    axes: Any, points: FloatArray, colors: FloatArray, images: NDArray[Any], n_images: int, zoom: float
+    axes: Any, points: FloatArray, colors: FloatArray, images: NDArray[Any], n_images: int, zoom: float, *, equal: bool
 ) -> None:
-    """Put some of the images beside their points, framed in their colors, with room for them at the borders."""
+    """Put some of the images beside their points, framed in their colors, with room for them at the borders.
+
+    Not `equal`, each axis is stretched to the frame.
+    """
     from matplotlib.colors import Normalize
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     axes.margins(0.14)
-    low, reach = points.min(axis=0), np.maximum(np.ptp(points, axis=0), np.finfo(float).tiny)
+    low, high = points.min(axis=0), points.max(axis=0)
+    reach = np.maximum(high - low, np.finfo(float).tiny)
+    if equal:
+        low, reach = (low + high - reach.max()) / 2, np.full(2, reach.max())
     scaled = (points - low) / reach
     chosen = spread_out(scaled, n_images)
     for place, center in zip(chosen, _rooms(scaled, chosen), strict=True):

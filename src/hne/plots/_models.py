@@ -13,7 +13,10 @@ from hne.exceptions import InputError, InputTypeError
 
 
 def coordinates(model: Any, name: str = "model") -> FloatArray:
-    """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay."""
+    """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay.
+
+    Of an HNE and of an Embedding, the metric ones.
+    """
     Y = _embedding(model, name)
     given = np.asarray(Y)
     if given.dtype.kind != "f" or given.ndim != 2 or not given.size:
@@ -28,7 +31,9 @@ def coordinates(model: Any, name: str = "model") -> FloatArray:
 
 def _embedding(model: Any, name: str) -> Any:
     if isinstance(model, Embedding):
-        return model.Y
+        return model.metric_Y
+    if hasattr(model, "metric_embedding_"):
+        return model.metric_embedding_
     if hasattr(model, "embedding_"):
         return model.embedding_
     if isinstance(model, BaseEstimator):
@@ -36,6 +41,16 @@ def _embedding(model: Any, name: str) -> Any:
         msg = f"{name} must be fitted or an array, got {kind} without coordinates. Call fit, or pass what it made of X."
         raise InputError(msg)
     return model
+
+
+def is_metric(model: Any) -> bool:
+    """Whether the coordinates of the model have the lengths of X."""
+    return isinstance(model, Embedding) or hasattr(model, "metric_embedding_")
+
+
+def axis_name(model: Any, column: int) -> str:
+    """What an axis shows."""
+    return f"metric coordinate {column + 1} (units of X)" if is_metric(model) else f"coordinate {column + 1}"
 
 
 def has_place(points: FloatArray) -> BoolArray:

@@ -9,7 +9,16 @@ from hne._types import FloatArray, IndexArray, SparseMatrix
 from hne._validation import check_integer
 from hne.exceptions import InputError
 from hne.plots._drawing import TOO_MANY, dot_size, draw_key, draw_links, draw_points, legend_of, note
-from hne.plots._models import check_components, coordinates, has_place, inner_links, layers, thin_links_of
+from hne.plots._models import (
+    axis_name,
+    check_components,
+    coordinates,
+    has_place,
+    inner_links,
+    is_metric,
+    layers,
+    thin_links_of,
+)
 from hne.plots._paint import PALETTE, paint
 from hne.plots._pyplot import check_axes
 from hne.plots._scatter import finish, paint_of
@@ -37,8 +46,8 @@ def neighbor_links(
     Parameters
     ----------
     model : HNE, LinearHNE or Embedding
-        A fitted model, or what `embed` gave; two coordinates or more, 200 000 samples or fewer. LinearHNE knows no
-        thin links.
+        A fitted model, or what `embed` gave, in the coordinates of `scatter`; two of them or more, 200 000 samples or
+        fewer. LinearHNE knows no thin links.
     color : array-like of shape (n_samples,), or a color, default=None
         As of `scatter`; not used with `sample`.
     sample : int, default=None
@@ -77,7 +86,8 @@ def neighbor_links(
     points = Y[:, [first, second]]
     place = None if sample is None else _check_sample(sample, points)
     axes = check_axes(axes)
-    finish(axes, (f"coordinate {first + 1}", f"coordinate {second + 1}"), title, is_plane=True)
+    names = (axis_name(model, first), axis_name(model, second))
+    finish(axes, names, title, is_plane=True, has_units=is_metric(model))
     if place is None:
         _draw_all(axes, model, points, W, color)
     else:
@@ -121,14 +131,14 @@ def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) ->
 
 
 def _zoom(axes: Any, points: FloatArray) -> None:
-    """Show the surroundings of the points that have places, stretched to the frame."""
+    """Show at least a square around the points that have places."""
     placed = points[has_place(points)]
     low, high = placed.min(axis=0), placed.max(axis=0)
-    room = ROOM * np.maximum(high - low, np.finfo(float).tiny)
-    # With one scale for both axes, matplotlib would widen the limits until little is left of them.
-    axes.set_aspect("auto")
-    axes.set_xlim(low[0] - room[0], high[0] + room[0])
-    axes.set_ylim(low[1] - room[1], high[1] + room[1])
+    reach = (0.5 + ROOM) * max(float((high - low).max()), np.finfo(float).tiny)
+    middle = (low + high) / 2
+    # Limits that are not fixed are widened along one axis, to one scale in the whole frame.
+    axes.set_xlim(middle[0] - reach, middle[0] + reach, auto=True)
+    axes.set_ylim(middle[1] - reach, middle[1] + reach, auto=True)
 
 
 def _row(W: SparseMatrix, sample: int) -> IndexArray:

@@ -18,9 +18,7 @@ def oriented(Y: FloatArray, chart: FloatArray) -> FloatArray:
     Y is whitened and its orientation is free, so this changes nothing that the method decides.
     """
     Y, chart = check_matrix(Y, "Y"), check_matrix(chart, "chart")
-    if Y.shape != chart.shape:
-        msg = f"chart must have the shape of Y, {Y.shape}, got {chart.shape}. Pass as many true coordinates as columns."
-        raise InputError(msg)
+    check_chart(Y, chart)
     target = chart - chart.mean(axis=0)
     spread = target.std(axis=0)
     lengths = Y.std(axis=0)
@@ -28,6 +26,23 @@ def oriented(Y: FloatArray, chart: FloatArray) -> FloatArray:
     rotation, _ = orthogonal_procrustes(source, target / np.where(spread > 0, spread, 1.0))
     turned: FloatArray = source @ rotation * spread
     return turned
+
+
+def turned(Y: FloatArray, chart: FloatArray) -> FloatArray:
+    """Turn and mirror Y to the true chart, its lengths as they are."""
+    Y, chart = check_matrix(Y, "Y"), check_matrix(chart, "chart")
+    check_chart(Y, chart)
+    centered = Y - Y.mean(axis=0)
+    rotation, _ = orthogonal_procrustes(centered, chart - chart.mean(axis=0))
+    moved: FloatArray = centered @ rotation
+    return moved
+
+
+def check_chart(Y: FloatArray, chart: FloatArray) -> None:
+    """Raise unless there is a true coordinate for each of Y."""
+    if Y.shape != chart.shape:
+        msg = f"chart must have the shape of Y, {Y.shape}, got {chart.shape}. Pass as many true coordinates as columns."
+        raise InputError(msg)
 
 
 def embedding_panel(

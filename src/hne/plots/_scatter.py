@@ -11,7 +11,16 @@ from hne._validation import check_integer
 from hne.exceptions import InputError
 from hne.plots._drawing import TOO_MANY, draw_key, draw_links, draw_points, note
 from hne.plots._images import draw_images
-from hne.plots._models import check_components, coordinates, has_place, inner_links, layers, piece_labels
+from hne.plots._models import (
+    axis_name,
+    check_components,
+    coordinates,
+    has_place,
+    inner_links,
+    is_metric,
+    layers,
+    piece_labels,
+)
 from hne.plots._paint import Paint, paint, piece_paint
 from hne.plots._panels import bare
 from hne.plots._pyplot import check_axes
@@ -39,8 +48,8 @@ def scatter(
     Parameters
     ----------
     model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        A fitted model, anything else with an `embedding_`, what `embed` gave, or coordinates. Rows of NaN are left
-        out, which a note says.
+        A fitted HNE or what `embed` gave, of which the metric coordinates are drawn, in units of X; anything else
+        with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
     color : array-like of shape (n_samples,), or a color, default=None
         Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own.
         Samples without a value are gray. RGB colors, (n_samples, 3), are taken as they are. None colors by pieces of
@@ -69,11 +78,11 @@ def scatter(
     >>> roll = make_swiss_roll(300, random_state=0)
     >>> axes = scatter(HNE().fit(roll.X), roll.chart[:, 0], title="300 samples of a Swiss roll")
     >>> axes.get_xlabel(), axes.get_ylabel()
-    ('coordinate 1', 'coordinate 2')
+    ('metric coordinate 1 (units of X)', 'metric coordinate 2 (units of X)')
     """
     Y = coordinates(model)
     painted = paint_of(model, color, len(Y))
-    points, names = _places(Y, painted, components)
+    points, names = _places(model, Y, painted, components)
     axes = check_axes(axes)
     kept = has_place(points)
     if links:
@@ -81,7 +90,13 @@ def scatter(
     bar = draw_points(axes, points[kept], painted.of(kept))
     if Y.shape[1] > 1 or painted.values is None:  # else the axis tells the numbers
         draw_key(axes, painted.of(kept), bar)
-    finish(axes, names if labels is None else _check_labels(labels), title, is_plane=Y.shape[1] > 1)
+    finish(
+        axes,
+        names if labels is None else _check_labels(labels),
+        title,
+        is_plane=Y.shape[1] > 1,
+        has_units=is_metric(model),
+    )
     note(axes, _left_out(Y, painted, kept))
     return axes
 
@@ -145,10 +160,12 @@ def scatter_images(
         raise InputError(msg)
     count = check_integer("n_images", n_images, 1, "Try n_images=14")
     axes = scatter(model, color, axes=axes, components=components, title=title)
-    axes.set_aspect("auto")
+    if not is_metric(model):
+        axes.set_aspect("auto")
     kept = has_place(Y)
     points, colors = Y[kept][:, check_components(components, Y.shape[1])], paint_of(model, color, len(Y)).colors[kept]
-    draw_images(axes, points, colors, pictures[kept], count, zoom or THUMBNAIL / max(pictures.shape[1:3]))
+    zoom = zoom or THUMBNAIL / max(pictures.shape[1:3])
+    draw_images(axes, points, colors, pictures[kept], count, zoom, equal=is_metric(model))
     return axes
 
 
@@ -158,10 +175,11 @@ def paint_of(model: Any, color: Any, n: int) -> Paint:
     return paint(color, n) if labels is None else piece_paint(labels)
 
 
-def finish(axes: Any, labels: Sequence[str], title: str | None, *, is_plane: bool) -> None:
-    """Write at the axes and above; a plane has one scale and no ticks, since units of coordinates mean nothing."""
+def finish(axes: Any, labels: Sequence[str], title: str | None, *, is_plane: bool, has_units: bool) -> None:
+    """Write at the axes and above; a plane has one scale, and ticks only where units of coordinates mean something."""
     if is_plane:
         axes.set_aspect("equal", adjustable="datalim")
+    if is_plane and not has_units:
         bare(axes)
     else:
         axes.tick_params(labelsize=8, color="#9aa0a6")
@@ -173,14 +191,14 @@ def finish(axes: Any, labels: Sequence[str], title: str | None, *, is_plane: boo
         axes.set_title(title, fontsize=11, loc="left")
 
 
-def _places(Y: FloatArray, painted: Paint, components: Sequence[int]) -> tuple[FloatArray, tuple[str, str]]:
+def _places(model: Any, Y: FloatArray, painted: Paint, components: Sequence[int]) -> tuple[FloatArray, tuple[str, str]]:
     """Where the dots are, and what the axes are: two coordinates, or one against numbers or rows."""
     if Y.shape[1] > 1:
         first, second = check_components(components, Y.shape[1])
-        return Y[:, [first, second]], (f"coordinate {first + 1}", f"coordinate {second + 1}")
+        return Y[:, [first, second]], (axis_name(model, first), axis_name(model, second))
     if painted.values is not None:
-        return np.column_stack([painted.values, Y[:, 0]]), (painted.name or "color", "coordinate 1")
-    return np.column_stack([np.arange(len(Y)), Y[:, 0]]), ("row", "coordinate 1")
+        return np.column_stack([painted.values, Y[:, 0]]), (painted.name or "color", axis_name(model, 0))
+    return np.column_stack([np.arange(len(Y)), Y[:, 0]]), ("row", axis_name(model, 0))
 
 
 def _draw_neighbors(axes: Any, model: Any, points: FloatArray) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._trust import Trust
+from hne._types import Embedding
 from hne.exceptions import InputError
 
 
@@ -22,6 +24,7 @@ class Details:
     color: str | None = None  # of these the one to color by at first
     images: NDArray[Any] | None = None  # (n, height, width) or (n, height, width, 3), uint8, or from 0 to 1 or more
     X: Any = None  # (n, D), dense or sparse, the samples to measure against; None takes those of the embedding
+    trust: Trust | None = None  # how far the embedding can be believed; None takes what it knows itself
     scree: Sequence[float] = ()  # eigenvalues after the constant one, ascending, more than are used
     timings: Mapping[str, float] = field(default_factory=dict)  # seconds of each stage
     notices: Sequence[str] | None = None  # warnings of the embedding in the caller's words; None takes its own
@@ -29,6 +32,12 @@ class Details:
     left_out: Sequence[str] = ()  # what the page would have, had it not been too much
     source: str = ""  # what was read, in a line
     command: str = ""  # what makes the same report again
+
+
+def trust_shown(result: Embedding, details: Details) -> Trust | None:
+    """How far the embedding can be believed, as far as that has been measured."""
+    own: Trust | None = vars(result).get("trust")
+    return own if details.trust is None else details.trust
 
 
 def check_details(details: Details, n: int) -> Details:

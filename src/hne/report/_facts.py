@@ -13,11 +13,13 @@ from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._types import Embedding, IndexArray, NeighborGraph, Settings
-from hne.report._details import Details
+from hne.report._details import Details, trust_shown
 from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 MAX_VALUE = 80
+# What the axes of every picture are.
+AXES = "metric coordinates, in units of X"
 # Sizes of pieces that are told one by one.
 SIZES_TOLD = 12
 
@@ -101,9 +103,24 @@ def _parameter(name: str, value: Any, default: Any) -> Parameter:
 
 
 def warnings_of(result: Embedding, details: Details) -> list[str]:
-    """Warnings of the embedding, in the caller's words where there are some, and notices about the data."""
-    own = [message for _, message in notices(result)] if details.notices is None else details.notices
+    """Warnings of the embedding, in the caller's words where there are some, and notices about the data.
+
+    What the verdict says at the top is not said again.
+    """
+    told, trust = [message for _, message in notices(result)], trust_shown(result, details)
+    if details.notices is not None:
+        told = list(details.notices)
+    own = [message for message in told if trust is None or trust.verdict not in message]
     return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital and a full stop.
+
+    >>> sentence("a piece is small"), sentence("Try again?")
+    ('A piece is small.', 'Try again?')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def versions() -> list[tuple[str, str]]:

@@ -39,14 +39,20 @@ class Measure:
 
 def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
     """All measures of an embedding against its samples; X=None takes those that the embedding keeps."""
-    samples, is_embedded = samples_of(result, X), np.isfinite(result.Y).all(axis=1)
+    samples, Y = samples_of(result, X), drawn_coordinates(result)
+    is_embedded: BoolArray = np.asarray(np.isfinite(Y).all(axis=1))
     return (
-        *_of_ranks(result, samples, is_embedded),
-        *_of_paths(result, samples, is_embedded),
+        *_of_ranks(result, samples, Y, is_embedded),
+        *_of_paths(result, samples, Y, is_embedded),
         _of_rebuilding(result, is_embedded),
         _of_gap(result),
         _of_residuals(result),
     )
+
+
+def drawn_coordinates(result: Embedding) -> FloatArray:
+    """The metric coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
+    return result.core.metric.Y[result.distinct.place]
 
 
 def samples_of(result: Embedding, X: Any = None) -> FloatArray | str:
@@ -76,7 +82,7 @@ READ_KEPT = (
 )
 
 
-def _of_ranks(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) -> Iterator[Measure]:
+def _of_ranks(result: Embedding, X: FloatArray | str, Y: FloatArray, is_embedded: BoolArray) -> Iterator[Measure]:
     n = int(is_embedded.sum())
     k = min(result.settings.n_neighbors, (n - 1) // 2)
     how = {"trustworthiness": READ_TRUST, "continuity": READ_CONTINUITY}
@@ -86,19 +92,17 @@ def _of_ranks(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) ->
         seconds = n * ((COUNTING if k <= MOST_COUNTED else SORTING) + FEATURE * X.shape[1])
         n_ranked = min(n, max(FEWEST_RANKED, int(RANK_SECONDS / seconds)))
         try:
-            found = rank_quality(
-                X[is_embedded], result.Y[is_embedded], k, n_sampled=n_ranked, n_jobs=result.settings.n_jobs
-            )
+            found = rank_quality(X[is_embedded], Y[is_embedded], k, n_sampled=n_ranked, n_jobs=result.settings.n_jobs)
         except HNEError as error:
             why = str(error)
         else:
             on = "" if found.is_exact else f", on {n_ranked} samples drawn at random"
             for name, text in how.items():
                 spread = None if found.is_exact else getattr(found, f"{name}_standard_error")
-                yield _measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", spread)
+                yield measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", spread)
             return
     for name, text in how.items():
-        yield _missing(name, text, why)
+        yield missing(name, text, why)
 
 
 READ_RANKS = (
@@ -107,31 +111,29 @@ READ_RANKS = (
 )
 READ_VARIANCE = (
     "The same with lengths instead of their order: the share of the drawn distances that path lengths do not explain, "
-    "0 to 1. Coordinates are all drawn equally wide, so even a good picture of something long and thin is not near 0."
+    "0 to 1."
 )
 
 
-def _of_paths(result: Embedding, X: FloatArray | str, is_embedded: BoolArray) -> Iterator[Measure]:
+def _of_paths(result: Embedding, X: FloatArray | str, Y: FloatArray, is_embedded: BoolArray) -> Iterator[Measure]:
     how = {"geodesic rank correlation": READ_RANKS, "residual variance": READ_VARIANCE}
     n, k = int(is_embedded.sum()), min(result.settings.n_neighbors, result.distinct.n_places - 1)
     why = X if isinstance(X, str) else ""
     if not isinstance(X, str):
         m = min(n, int(np.clip(PATH_VISITS // max(n, 1), FEWEST_LANDMARKS, MOST_LANDMARKS)))
         try:
-            found = geodesic_quality(
-                X[is_embedded], result.Y[is_embedded], k, n_landmarks=m, n_jobs=result.settings.n_jobs
-            )
+            found = geodesic_quality(X[is_embedded], Y[is_embedded], k, n_landmarks=m, n_jobs=result.settings.n_jobs)
         except HNEError as error:
             why = str(error)
         else:
             starts = "" if m == n else f" from {m} samples drawn at random"
             pieces = f"; {found.share_connected:.1%} of the pairs have a path" if found.share_connected < 1 else ""
             note = f"{found.n_pairs} pairs{starts}, paths over {k} neighbors{pieces}."
-            yield _measured("geodesic rank correlation", found.rank_correlation, READ_RANKS, note)
-            yield _measured("residual variance", found.residual_variance, READ_VARIANCE, note)
+            yield measured("geodesic rank correlation", found.rank_correlation, READ_RANKS, note)
+            yield measured("residual variance", found.residual_variance, READ_VARIANCE, note)
             return
     for name, text in how.items():
-        yield _missing(name, text, why)
+        yield missing(name, text, why)
 
 
 def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
@@ -147,8 +149,8 @@ def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
     errors = result.reconstruction_errors[is_embedded]
     errors, link = errors[np.isfinite(errors)], mean_link(result)
     if not len(errors) or not 0 < link < math.inf:
-        return _missing("relative reconstruction error", how, "no sample has neighbors at a measurable distance")
-    return _measured("relative reconstruction error", float(errors.mean()) / link, how, f"{itself}.")
+        return missing("relative reconstruction error", how, "no sample has neighbors at a measurable distance")
+    return measured("relative reconstruction error", float(errors.mean()) / link, how, f"{itself}.")
 
 
 def mean_link(result: Embedding) -> float:
@@ -176,10 +178,10 @@ def _of_gap(result: Embedding) -> Measure:
     )
     pairs = result.eigenpairs
     if pairs is None:
-        return _missing("eigenvalue gap", how, "the largest piece is too small for eigenvectors")
+        return missing("eigenvalue gap", how, "the largest piece is too small for eigenvectors")
     if not math.isfinite(pairs.next_value) or pairs.values[-1] <= 0:
-        return _missing("eigenvalue gap", how, "there is no next eigenvalue, or the last one is zero")
-    return _measured("eigenvalue gap", float(pairs.next_value / pairs.values[-1]), how, _largest_piece(result))
+        return missing("eigenvalue gap", how, "there is no next eigenvalue, or the last one is zero")
+    return measured("eigenvalue gap", float(pairs.next_value / pairs.values[-1]), how, _largest_piece(result))
 
 
 def _of_residuals(result: Embedding) -> Measure:
@@ -188,19 +190,21 @@ def _of_residuals(result: Embedding) -> Measure:
         "measured on itself. 1e-8 and less is exact for all purposes; it says nothing about whether they suit the data."
     )
     if result.eigenpairs is None:
-        return _missing("eigenvector residual", how, "the largest piece is too small for eigenvectors")
+        return missing("eigenvector residual", how, "the largest piece is too small for eigenvectors")
     note = f"{_largest_piece(result)}{result.eigenpairs.certificate}."
-    return _measured("eigenvector residual", float(result.eigenpairs.residuals.max()), how, note)
+    return measured("eigenvector residual", float(result.eigenpairs.residuals.max()), how, note)
 
 
 def _largest_piece(result: Embedding) -> str:
     return "Of the largest piece. " if len(result.core.parts) > 1 else ""
 
 
-def _measured(name: str, value: float, how: str, note: str = "", error: float | None = None) -> Measure:
+def measured(name: str, value: float, how: str, note: str = "", error: float | None = None) -> Measure:
+    """A number as people write it, with how to read it."""
     text = f"{value:.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
     return Measure(name, value, text, how, error, note)
 
 
-def _missing(name: str, how: str, why: str) -> Measure:
+def missing(name: str, how: str, why: str) -> Measure:
+    """A number that cannot be had, with the reason."""
     return Measure(name, None, "not measured", how, None, f"Not measured: {why.rstrip('.')}.")

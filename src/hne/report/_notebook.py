@@ -1,5 +1,6 @@
 """Embedding, Details -> a small fragment of HTML for notebooks: no script, styles of its own, as often as one likes."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._trust import Trust
 from hne._types import Embedding, FloatArray, IndexArray
 from hne.report._columns import thinned
-from hne.report._details import Details, check_details
+from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
-from hne.report._facts import parameters, spaced, warnings_of, what_was_embedded
+from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
+from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
 
-SIDE, MARGIN, MOST_POINTS = 300, 10, 2_000
+SIDE, LEAST_SIDE, MARGIN, MOST_POINTS = 300, 100, 10, 2_000
 # Part of matplotlib's plasma in eight steps, and Petroff's ten accessible colors; both are seen on white and on black.
 RAMP = ("#6100a7", "#8a09a5", "#ad2793", "#ca457a", "#e06363", "#f2844b", "#fca934", "#febe2a")
 TEN = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
@@ -21,7 +24,7 @@ GREY = "#9aa0a6"
 # Inherited colors and half-transparent lines suit whatever theme a notebook has; classes are ours alone.
 STYLE = """<style>
 .hne-fragment{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;color:inherit;font-size:.92em;line-height:1.45}
-.hne-fragment svg{flex:none;border:1px solid rgb(128 128 128 / .4);border-radius:6px}
+.hne-fragment .hne-picture{flex:none;border:1px solid rgb(128 128 128 / .4);border-radius:6px}
 .hne-fragment>div{flex:1 1 20rem;max-width:46rem;min-width:0}
 .hne-fragment p{margin:0 0 .5em}
 .hne-fragment table{border-collapse:collapse;margin:0;color:inherit;background:none;font-size:inherit}
@@ -30,6 +33,14 @@ STYLE = """<style>
 border-bottom:1px solid rgb(128 128 128 / .25);overflow-wrap:anywhere;unicode-bidi:isolate}
 .hne-fragment th{opacity:.75;white-space:nowrap}
 .hne-fragment .hne-notice{border-left:3px solid #c98a00;padding-left:.6em}
+.hne-fragment .hne-verdict{border-left:4px solid var(--hne-level);padding-left:.6em}
+.hne-fragment .mark{width:1.25em;height:1.25em;vertical-align:-.25em}
+.hne-fragment .mark-shape{fill:var(--hne-level)}
+.hne-fragment .mark-sign{stroke:#fff}
+.hne-fragment .hne-good{--hne-level:#00828a}
+.hne-fragment .hne-doubtful{--hne-level:#b36b00}
+.hne-fragment .hne-bad{--hne-level:#c4362b}
+.hne-fragment .hne-unknown{--hne-level:#73787e}
 </style>"""
 
 
@@ -41,10 +52,20 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
         for name, value in _facts(result, details)
     )
     told = "".join(f'<p class="hne-notice">{escape(shortened(text, 600))}</p>' for text in warnings_of(result, details))
+    verdict = _verdict(trust_shown(result, details))
     return (
-        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div><p><strong><bdi>'
+        f'<div class="hne-fragment">{STYLE}{_picture(result, details)}<div>{verdict}<p><strong><bdi>'
         f"{escape(shortened(details.title, 200))}</bdi></strong></p><p>{escape(what_was_embedded(result))}</p>{told}"
         f"<table><tbody>{rows}</tbody></table></div></div>"
+    )
+
+
+def _verdict(trust: Trust | None) -> str:
+    """The verdict in one line, with its mark."""
+    level, said = ("unknown", NOT_MEASURED) if trust is None else (trust.level, trust.verdict)
+    return (
+        f'<p class="hne-verdict hne-{level}">{mark_svg(level)} <strong>{WORDS[level]}</strong> '
+        f"{escape(shortened(said, 600))}</p>"
     )
 
 
@@ -54,6 +75,7 @@ def _facts(result: Embedding, details: Details) -> list[tuple[str, str]]:
     itself = "with themselves" if result.settings.include_self else "without themselves"
     facts = [
         ("samples", spaced(len(result.Y))),
+        ("drawn in", AXES),
         ("pieces", spaced(result.pieces.count)),
         ("neighbors", str(result.graph)),
         ("mean reconstruction error", f"{result.reconstruction_error:.3g} (rebuilt {itself})"),
@@ -77,26 +99,27 @@ def _picture(result: Embedding, details: Details) -> str:
     rows = embedded[thinned(len(embedded), MOST_POINTS, ())]
     if not len(rows):
         return ""
-    Y = result.Y[rows].astype(np.float64)
+    Y = result.metric_Y[rows].astype(np.float64)
     places = np.column_stack([Y[:, 0], rows.astype(np.float64) if Y.shape[1] == 1 else Y[:, 1]])
     name, colors = _colors(details, rows)
-    dots = _dots(_fitted(places, equal=Y.shape[1] > 1), colors)
+    fitted, height = _fitted(places, equal=Y.shape[1] > 1)
+    dots = _dots(fitted, colors)
     of = f", colored by {name}" if name else ""
     drawn = spaced(len(rows)) if len(rows) == len(result.Y) else f"{spaced(len(rows))} of {spaced(len(result.Y))}"
-    label = escape(f"{drawn} samples{of}")
-    side = f"{SIDE}"
-    return (
-        f'<svg width="{side}" height="{side}" viewBox="0 0 {side} {side}" role="img"><title>{label}</title>{dots}</svg>'
-    )
+    label = escape(f"{drawn} samples in metric coordinates{of}")
+    size = f'width="{SIDE}" height="{height}" viewBox="0 0 {SIDE} {height}"'
+    return f'<svg class="hne-picture" {size} role="img"><title>{label}</title>{dots}</svg>'
 
 
-def _fitted(places: FloatArray, *, equal: bool) -> FloatArray:
-    """Places in the square of the picture, both axes to one scale or each to its own."""
+def _fitted(places: FloatArray, *, equal: bool) -> tuple[FloatArray, int]:
+    """Places in the picture and its height: a square, or less of what is flat; axes to one scale or each to its own."""
     low, high = places.min(axis=0), places.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
     scale = (SIDE - 2 * MARGIN) / (spread.max() if equal else spread)
-    moved: FloatArray = (places - (low + high) / 2) * scale * [1, -1] + SIDE / 2
-    return moved
+    needed = math.ceil(2 * MARGIN + scale * spread[1]) if equal else SIDE
+    height = min(SIDE, max(LEAST_SIDE, needed))
+    moved: FloatArray = (places - (low + high) / 2) * scale * [1, -1] + [SIDE / 2, height / 2]
+    return moved, height
 
 
 def _colors(details: Details, rows: IndexArray) -> tuple[str, Sequence[str]]:

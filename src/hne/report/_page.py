@@ -1,6 +1,7 @@
 """Embedding, Details -> one HTML file that needs nothing else and asks nobody."""
 
 import os
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -8,12 +9,13 @@ import numpy as np
 
 from hne import __version__
 from hne._files import expanded, whole_file
+from hne._trust import Trust
 from hne._types import Embedding, IndexArray
 from hne.report._columns import Points, page_columns, point_ids, row_numbers, thinned
-from hne.report._details import Details, check_details
+from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column
-from hne.report._facts import counted, warnings_of, what_was_embedded, worst_rebuilt
-from hne.report._measures import measures
+from hne.report._facts import AXES, counted, warnings_of, what_was_embedded, worst_rebuilt
+from hne.report._measures import Measure, measures
 from hne.report._pack import array_block, bytes_block, json_block, script_hash, static_text
 from hne.report._sections import (
     graph_section,
@@ -27,6 +29,7 @@ from hne.report._sections import (
     warnings_section,
 )
 from hne.report._thumbnails import Sheet, thumbnail_sheet
+from hne.report._verdict import MAX_SHORTS, trust_measures, trust_section, verdict_block
 
 SCRIPTS = ("data", "colors", "raster", "view", "overlay", "pointer", "panels", "main", "start")
 # Nothing is loaded, sent or run but the one script whose hash is given: not even what an escape has missed.
@@ -49,9 +52,11 @@ def write_report(path: str | os.PathLike[str], result: Embedding, details: Detai
 def report_page(result: Embedding, details: Details | None = None) -> str:
     """The report as text; all that comes from the data is escaped."""
     details = check_details(details or Details(), len(result.Y))
-    worst = worst_rebuilt(result, WORST)
-    points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, worst.tolist()))
-    blocks, left_out = _blocks(result, details, points)
+    trust, worst = trust_shown(result, details), worst_rebuilt(result, WORST)
+    shorts = _short_circuits(trust)
+    kept = np.union1d(worst, shorts).astype(np.intp).tolist()
+    points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, kept))
+    blocks, left_out = _blocks(result, details, points, shorts)
     found = measures(result, details.X)
     script = f'"use strict";\n(() => {{\n{static_text(*(f"{name}.js" for name in SCRIPTS))}\n}})();\n'
     told = len(warnings_of(result, details))
@@ -76,13 +81,16 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 {source}{alert}
 </div><button type="button" id="theme" hidden>Dark</button></header>
 <main>
+{verdict_block(trust)}
 <section id="picture" aria-labelledby="picture-title"><h2 class="unseen" id="picture-title">Picture of the samples</h2>
 <p class="unseen" id="picture-text">{escape(_picture_in_words(result))}</p>
 <noscript><p>The picture needs JavaScript, which is switched off; all numbers below are here without it.</p></noscript>
 {static_text("picture.html")}</section>
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
-{warnings_section(result, details)}{measures_section(found)}
+{warnings_section(result, details)}
+{trust_section(trust, result.Y.shape[1], _pair_names(details, shorts))}
+{measures_section(_others(found, trust))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
 {scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
@@ -103,12 +111,13 @@ def _picture_in_words(result: Embedding) -> str:
     missing = f" {n - drawn} samples have no place." if drawn < n else ""
     axes = "one coordinate across, the row number up" if d == 1 else "the first coordinate across, the second up"
     return (
-        f"A scatter plot of {counted(drawn, 'sample')}: {axes}.{missing} With the keys n and p samples are read out "
-        "from the center outward, Enter pins one; the search field after the picture finds samples by name."
+        f"A scatter plot of {counted(drawn, 'sample')} in {AXES}: {axes}.{missing} With the keys n and p "
+        "samples are read out from the center outward, Enter pins one; the search field after the picture finds "
+        "samples by name."
     )
 
 
-def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, list[str]]:
+def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexArray) -> tuple[str, list[str]]:
     """Data of the picture as blocks, and what had to be left out."""
     n, rows, left_out = len(points.rows), points.rows, list(points.left_out)
     is_thinned = n < len(result.Y)
@@ -140,8 +149,30 @@ def _blocks(result: Embedding, details: Details, points: Points) -> tuple[str, l
         "rows": has_rows,
         "neighbors": k if has_links else 0,
         "sheet": _sheet_facts(sheet),
+        "shorts": np.searchsorted(rows, shorts).tolist(),
+        "coordinates": result.settings.coordinates,
     }
     return "\n".join([json_block("meta", meta), *blocks]), left_out
+
+
+def _others(found: Sequence[Measure], trust: Trust | None) -> list[Measure]:
+    """The measures that the section of trust does not tell."""
+    told = set() if trust is None else {measure.name for measure in trust_measures(trust, 0)}
+    return [measure for measure in found if measure.name not in told]
+
+
+def _short_circuits(trust: Trust | None) -> IndexArray:
+    """Rows of the pairs that the page draws, (p, 2)."""
+    pairs: IndexArray = np.empty((0, 2), dtype=np.intp) if trust is None else trust.short_circuits[:MAX_SHORTS]
+    return pairs
+
+
+def _pair_names(details: Details, pairs: IndexArray) -> list[tuple[str, str]]:
+    return list(zip(*(_names(details, rows) for rows in pairs.T), strict=True))
+
+
+def _names(details: Details, rows: IndexArray) -> list[str]:
+    return point_ids(details, rows) or [str(number) for number in row_numbers(details, rows)]
 
 
 def _column_facts(number: int, column: Column) -> dict[str, Any]:
@@ -162,8 +193,7 @@ def _worst_section(result: Embedding, details: Details, rows: IndexArray, worst:
     if not len(worst):
         return ""
     items = []
-    names = point_ids(details, worst) or [str(number) for number in row_numbers(details, worst)]
-    for name, row, point in zip(names, worst, np.searchsorted(rows, worst), strict=True):
+    for name, row, point in zip(_names(details, worst), worst, np.searchsorted(rows, worst), strict=True):
         error = f"{result.reconstruction_errors[row]:.3g}"
         items.append(
             f'<li><button type="button" data-worst="{point}"><span class="data" dir="auto">{escape(name)}</span>'

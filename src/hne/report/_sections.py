@@ -15,7 +15,7 @@ KEPT, TRUST = "preservation", "trustworthiness"
 
 
 def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
-    """A few numbers in plain words, without a verdict."""
+    """A few numbers in plain words."""
     by_name = {measure.name: measure for measure in found}
     kept, trust = by_name[KEPT].value, by_name[TRUST].value
     d = result.Y.shape[1]
@@ -52,11 +52,12 @@ def left_out_section(left_out: Sequence[str]) -> str:
 
 def measures_section(found: Sequence[Measure]) -> str:
     """Each measure with its number, how to read it, and what it was measured on."""
-    rows = "".join(_measure(measure) for measure in found)
-    return section("quality", "How far it can be trusted", f'<dl class="measures">{rows}</dl>')
+    rows = "".join(measure_item(measure) for measure in found)
+    return section("quality", "How well neighbors and distances are kept", f'<dl class="measures">{rows}</dl>')
 
 
-def _measure(measure: Measure) -> str:
+def measure_item(measure: Measure) -> str:
+    """A measure with its number, how to read it, and what it was measured on."""
     error = "" if measure.standard_error is None else f" <small>± {measure.standard_error:.1g}</small>"
     kind = ' class="missing"' if measure.value is None else ""
     note = f'<p class="note">{escape(measure.note)}</p>' if measure.note else ""

@@ -18,6 +18,8 @@ const state = {
   inner: true,
   outer: false,
   all: false,
+  shorts: false, // all short circuits are drawn
+  short: -1, // the one that was asked for
   mode: "move",
   size: 1,
   outline: null,
@@ -40,6 +42,7 @@ function readStyle() {
   style = { ink: read("--ink"), dim: read("--dim"), paper: read("--plot"), accent: read("--accent"), wash: read("--wash") };
   style.innerLink = read("--inner");
   style.outerLink = read("--outer");
+  style.shortLink = read("--short");
   style.faintLink = read("--faint");
 }
 
@@ -146,7 +149,7 @@ function redraw(what = drawAll) {
 }
 
 function describeScale() {
-  const scale = view.equal ? "Both axes to the same scale" : "Each axis stretched to the plot";
+  const scale = view.equal ? "Metric coordinates, in units of X, both axes to one scale" : "Each axis stretched to the plot";
   const density = state.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
   byId("scale-note").textContent = `${scale}${density}`;
 }
@@ -238,6 +241,18 @@ const on = {
     else on.pin(i);
     plot.scrollIntoView({ block: "nearest" });
   },
+  // Mark a short circuit and bring its ends into the picture; -1 lets go of it.
+  short: (number) => {
+    state.short = number;
+    if (number >= 0) {
+      const [from, to] = meta.shorts[number];
+      on.pin(-1);
+      on.moved();
+      if (!areInView(from, to)) showAll();
+      say(`Short circuit between ${idOf(from)} and ${idOf(to)}`);
+    }
+    redraw();
+  },
   select: (samples, added) => {
     state.selected = added ? [...new Set([...state.selected, ...samples])].sort((a, b) => a - b) : samples;
     setLevels();
@@ -249,7 +264,8 @@ const on = {
     if (state.pinned >= 0 || state.hovered >= 0) {
       hideCard();
       on.pin(-1);
-    } else on.select([]);
+    } else if (state.short >= 0) on.short(-1);
+    else on.select([]);
   },
   emphasize: (number) => {
     state.emphasis = number;

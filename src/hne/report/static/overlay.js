@@ -41,8 +41,17 @@ function strokeLinks(context, links, style) {
   context.stroke();
 }
 
+// Short circuits, all of them or the one that was asked for; how many.
+function drawShorts(context, state, style) {
+  const wanted = state.shorts ? meta.shorts : state.short < 0 ? [] : [meta.shorts[state.short]];
+  strokeLinks(context, wanted, { strokeStyle: style.shortLink, lineWidth: 2, dash: [7, 4] });
+  if (state.short >= 0) strokeLinks(context, [meta.shorts[state.short]], { strokeStyle: style.shortLink, lineWidth: 4 });
+  return wanted.length;
+}
+
 function drawLinks(canvas, state, style) {
   const context = sized(canvas);
+  state.nShorts = drawShorts(context, state, style);
   if (!neighbors) return 0;
   let drawn = 0;
   if (state.all && n <= MOST_LINKED) {
@@ -105,11 +114,12 @@ function drawAxes(context, style) {
   }
   context.stroke();
   const shorter = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
+  const named = (column) => (column.group === "coordinates" ? `${column.name} (units of X)` : shorter(column.name));
   context.textBaseline = "top";
-  label(context, `↑ ${shorter(view.columns[1].name)}`, 8, 8, style);
+  label(context, `↑ ${named(view.columns[1])}`, 8, 8, style);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  label(context, `${shorter(view.columns[0].name)} →`, width - 8, height - 24, style);
+  label(context, `${named(view.columns[0])} →`, width - 8, height - 24, style);
 }
 
 // Text on a patch of paper, so that it can be read over points.
@@ -142,6 +152,10 @@ function drawOver(canvas, state, style, radius) {
       if (state.outer) for (const [, far] of outerLinks(focus)) ring(context, far, radius + 2, style.outerLink, 1);
       if (state.inner) for (const near of neighborsOf(focus)) ring(context, near, radius + 2, style.innerLink, 1.6);
     }
+  }
+  for (const end of state.short < 0 ? [] : meta.shorts[state.short]) {
+    ring(context, end, radius + 4, style.paper, 5);
+    ring(context, end, radius + 4, style.shortLink, 2.5);
   }
   if (state.pinned >= 0) {
     ring(context, state.pinned, radius + 5, style.paper, 5);

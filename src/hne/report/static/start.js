@@ -61,6 +61,8 @@ function wireControls() {
   byId("clear").addEventListener("click", () => on.select([]));
   byId("copy-ids").addEventListener("click", (event) => copyText(state.selected.map(idOf).join("\n"), event.target));
   byId("download").addEventListener("click", () => download(csvOf(state.selected), "selection.csv"));
+  const others = meta.coordinates === "metric" ? "" : `; embedding_ and files of coordinates are ${meta.coordinates}`;
+  byId("download-note").textContent = `Its coordinates are the metric ones that are drawn${others}.`;
   byId("copy-command")?.addEventListener("click", (event) => copyText(byId("command").textContent, event.target));
   let typing = 0;
   byId("find").addEventListener("input", () => {
@@ -101,14 +103,32 @@ function wireLinks() {
     : "Left out of this page, which has too many of them.";
 }
 
+function toPicture() {
+  plot.focus({ preventScroll: true });
+  byId("picture").scrollIntoView({ block: "start" });
+}
+
+function wireShorts() {
+  byId("shorts-choice").hidden = !meta.shorts.length;
+  byId("shorts").addEventListener("change", (event) => {
+    state.shorts = event.target.checked;
+    redraw(overlay);
+  });
+  for (const button of document.querySelectorAll("button[data-short]")) {
+    button.addEventListener("click", () => {
+      on.short(Number(button.dataset.short));
+      toPicture();
+    });
+  }
+}
+
 function wireWorst() {
   for (const button of document.querySelectorAll("button[data-worst]")) {
     const i = Number(button.dataset.worst);
     if (sheet) button.prepend(thumbnail(i, 40));
     button.addEventListener("click", () => {
       on.show(i);
-      plot.focus({ preventScroll: true });
-      byId("picture").scrollIntoView({ block: "start" });
+      toPicture();
     });
   }
 }
@@ -135,6 +155,7 @@ function wireTheme() {
 
 wireControls();
 wireLinks();
+wireShorts();
 wireWorst();
 wireTheme();
 chooseColor(state.color);
@@ -170,6 +191,8 @@ window.hneReport = Object.freeze({
     center: [view.cx, view.cy],
     drawnAs: state.drawnAs,
     links: state.nLinks,
+    shorts: state.nShorts,
+    short: state.short,
     equal: view.equal,
     shown: state.levels.filter((level) => level === 2).length,
     size: [raster.width, raster.height],

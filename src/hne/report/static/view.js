@@ -94,6 +94,10 @@ function bringIntoView(i) {
   [view.cx, view.cy] = [view.xs[i], view.ys[i]];
 }
 
+function areInView(...samples) {
+  return samples.map(toPixel).every(([x, y]) => x > 0 && y > 0 && x < view.width && y < view.height);
+}
+
 // Cells of a square grid, two points each on average: `starts` are where the points of each begin in `items`.
 function gridOf(xs, ys, [x0, x1, y0, y1]) {
   const side = Math.max(1, Math.ceil(Math.sqrt(n / 2)));
