@@ -205,17 +205,10 @@ def test_pieces_are_a_column_and_warned_of(in_pieces):
     pieces = next(column for column in page.meta()["columns"] if column["name"] == "piece")
     assert pieces["categories"] == ["piece 1 (of 40 samples)", "piece 2 (of 20 samples)"]
     np.testing.assert_array_equal(page.array(pieces["block"], "u1"), in_pieces.pieces.labels)
-<<<<<<< HEAD
-    (category, message), *others = notices(in_pieces)
-    assert category is DisconnectedGraphWarning
-    assert message[1:] in page.text
-    assert f"{2 + len(others)} things worth knowing" in page.text.replace("\xa0", " ")
-=======
     message = next(message for category, message in notices(in_pieces) if category is DisconnectedGraphWarning)
     assert message[1:] in page.text
     told = len(warnings_of(in_pieces, Details(warnings=["A notice about the data."])))
     assert f"{told} things worth knowing" in page.text.replace("\xa0", " ")
->>>>>>> main
     assert "A notice about the data." in page.text
     assert "eigenvalues of the largest piece" in page.text
 
