@@ -18,7 +18,7 @@ from hne.cli._inputs import (
     title_of,
 )
 from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
-from hne.cli._talk import at_work, print_json, say
+from hne.cli._talk import at_work, in_flags, print_json, say
 from hne.cli._tune import SEARCHED, chosen_facts, sentences
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ def run(options: argparse.Namespace) -> None:
         ready, tuning, result = _embedded(options)
         summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)
+        # A bad one has been warned of.
+        if summary["trust"] != "bad":
+            say(f"{summary['trust']}: {summary['verdict']}", options)
         _write(options, outputs, ready, result, seconds, heard)
     for path in outputs.values():
         say(f"wrote {path}", options)
@@ -227,7 +230,7 @@ def _summary(
 ) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
     n_samples, n_features = ready.X.shape
-    pairs = result.eigenpairs
+    pairs, trust = result.eigenpairs, result.trust
     return {
         "hne": __version__,
         "input": options.input,
@@ -248,6 +251,9 @@ def _summary(
         "eigen_solver": None if pairs is None else pairs.solver,
         "eigenvalues": [] if pairs is None else pairs.values,
         "reconstruction_error": result.reconstruction_error,
+        "trust": trust.level,
+        "verdict": in_flags(trust.verdict),
+        "score": None if trust.score is None else trust.score.score,
         "notices": list(ready.table.notices),
         "warnings": heard,
     }

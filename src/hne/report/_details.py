@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._trust import Trust
+from hne._trust import Trust, trust_in
 from hne._types import Embedding
 from hne.exceptions import InputError
 
@@ -34,10 +34,10 @@ class Details:
     command: str = ""  # what makes the same report again
 
 
-def trust_shown(result: Embedding, details: Details) -> Trust | None:
-    """How far the embedding can be believed, as far as that has been measured."""
-    own: Trust | None = vars(result).get("trust")
-    return own if details.trust is None else details.trust
+def trust_shown(result: Embedding, details: Details) -> Trust:
+    """How far the embedding can be believed: as told, as it knows itself, or, in a loaded model, measured again."""
+    own: Trust = details.trust or result.trust or trust_in(result)
+    return own
 
 
 def check_details(details: Details, n: int) -> Details:

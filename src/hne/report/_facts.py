@@ -110,7 +110,7 @@ def warnings_of(result: Embedding, details: Details) -> list[str]:
     told, trust = [message for _, message in notices(result)], trust_shown(result, details)
     if details.notices is not None:
         told = list(details.notices)
-    own = [message for message in told if trust is None or trust.verdict not in message]
+    own = [message for message in told if trust.verdict not in message]
     return [f"{message[:1].upper()}{message[1:]}" for message in own] + list(details.warnings)
 
 

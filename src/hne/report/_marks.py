@@ -10,7 +10,6 @@ SHAPES = {
 # A circle with an i, for what is only to be known.
 NOTE = (SHAPES["good"][0], "M12 11.2v6M12 6.9v.1")
 WORDS = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
-NOT_MEASURED = "How far this embedding can be believed has not been measured."
 
 
 def mark_svg(level: str) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -14,7 +15,7 @@ from hne.report._columns import thinned
 from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
 from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
-from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
+from hne.report._marks import WORDS, mark_svg
 
 SIDE, LEAST_SIDE, MARGIN, MOST_POINTS = 300, 100, 10, 2_000
 # Part of matplotlib's plasma in eight steps, and Petroff's ten accessible colors; both are seen on white and on black.
@@ -47,6 +48,7 @@ border-bottom:1px solid rgb(128 128 128 / .25);overflow-wrap:anywhere;unicode-bi
 def notebook_html(result: Embedding, details: Details | None = None) -> str:
     """A picture of at most 2 000 points, what it is of, and what to know about it."""
     details = check_details(details or Details(), len(result.Y))
+    details = replace(details, trust=trust_shown(result, details))
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
         for name, value in _facts(result, details)
@@ -60,12 +62,11 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     )
 
 
-def _verdict(trust: Trust | None) -> str:
+def _verdict(trust: Trust) -> str:
     """The verdict in one line, with its mark."""
-    level, said = ("unknown", NOT_MEASURED) if trust is None else (trust.level, trust.verdict)
     return (
-        f'<p class="hne-verdict hne-{level}">{mark_svg(level)} <strong>{WORDS[level]}</strong> '
-        f"{escape(shortened(said, 600))}</p>"
+        f'<p class="hne-verdict hne-{trust.level}">{mark_svg(trust.level)} <strong>{WORDS[trust.level]}</strong> '
+        f"{escape(shortened(trust.verdict, 600))}</p>"
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -53,6 +54,8 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
     """The report as text; all that comes from the data is escaped."""
     details = check_details(details or Details(), len(result.Y))
     trust, worst = trust_shown(result, details), worst_rebuilt(result, WORST)
+    # Measured once, where it was not yet.
+    details = replace(details, trust=trust)
     shorts = _short_circuits(trust)
     kept = np.union1d(worst, shorts).astype(np.intp).tolist()
     points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, kept))
@@ -155,16 +158,15 @@ def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexAr
     return "\n".join([json_block("meta", meta), *blocks]), left_out
 
 
-def _others(found: Sequence[Measure], trust: Trust | None) -> list[Measure]:
+def _others(found: Sequence[Measure], trust: Trust) -> list[Measure]:
     """The measures that the section of trust does not tell."""
-    told = set() if trust is None else {measure.name for measure in trust_measures(trust, 0)}
+    told = {measure.name for measure in trust_measures(trust, 0)}
     return [measure for measure in found if measure.name not in told]
 
 
-def _short_circuits(trust: Trust | None) -> IndexArray:
+def _short_circuits(trust: Trust) -> IndexArray:
     """Rows of the pairs that the page draws, (p, 2)."""
-    pairs: IndexArray = np.empty((0, 2), dtype=np.intp) if trust is None else trust.short_circuits[:MAX_SHORTS]
-    return pairs
+    return trust.short_circuits[:MAX_SHORTS]
 
 
 def _pair_names(details: Details, pairs: IndexArray) -> list[tuple[str, str]]:

@@ -21,10 +21,10 @@ from hne.tuning import Trial, Tuning
 
 MEANING = (
     "The score is what an embedding loses of small neighborhoods: of the plane in which a sample and the ones nearest "
-    "to it lie, of who is near whom, and of lengths. 0 loses nothing, and lower is better. It needs no truth, so it is "
-    "no proof. Of embeddings whose truth was known, of data of few dimensions, 95 in 100 were right where the score "
-    "was below 0.02, 79 from 0.05 to 0.075, 48 from there to 0.1, and 3 above 0.15. Images score 0.3 even where they are "
-    "right."
+    "to it lie, of who is near whom, and of lengths. 0 loses nothing, and lower is better. It needs no truth, so it "
+    "is no proof. Of embeddings whose truth was known, of data of few dimensions, 95 in 100 were right where the "
+    "score was below 0.02, 79 from 0.05 to 0.075, 48 from there to 0.1, and 3 above 0.15. Images score 0.3 even "
+    "where they are right."
 )
 AGREED = (
     "Of the five best settings, the one is chosen whose embedding the others agree with the most, even where its score "

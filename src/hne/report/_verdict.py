@@ -6,7 +6,7 @@ from html import escape
 
 from hne._trust import Finding, Trust
 from hne.report._facts import counted, sentence
-from hne.report._marks import NOT_MEASURED, WORDS, mark_svg
+from hne.report._marks import WORDS, mark_svg
 from hne.report._measures import Measure, measured, missing
 from hne.report._sections import measure_item, section
 
@@ -14,12 +14,12 @@ from hne.report._sections import measure_item, section
 MAX_SHORTS = 60
 
 
-def verdict_block(trust: Trust | None) -> str:
+def verdict_block(trust: Trust) -> str:
     """One sentence with its mark, and what was found as a short list."""
-    level, said = ("unknown", NOT_MEASURED) if trust is None else (trust.level, trust.verdict)
-    findings = "" if trust is None else "".join(_finding(one) for one in trust.findings if not _is_said(one, said))
+    level, said = trust.level, trust.verdict
+    findings = "".join(_finding(one) for one in trust.findings if not _is_said(one, said))
     listed = f'<ul class="findings">{findings}</ul>' if findings else ""
-    more = "" if trust is None else '<p class="more"><a href="#trust">The numbers behind it</a></p>'
+    more = '<p class="more"><a href="#trust">The numbers behind it</a></p>'
     return (
         f'<section id="verdict" class="level-{level}" aria-labelledby="verdict-title">'
         '<h2 class="unseen" id="verdict-title">Can it be believed?</h2>'
@@ -42,10 +42,8 @@ def _finding(finding: Finding) -> str:
     return f'<li class="level-{level}">{mark_svg(level)}<span>{word}{text}{advice}</span></li>'
 
 
-def trust_section(trust: Trust | None, n_components: int, shorts: Sequence[tuple[str, str]]) -> str:
+def trust_section(trust: Trust, n_components: int, shorts: Sequence[tuple[str, str]]) -> str:
     """The numbers that the verdict rests on; `shorts` are the names of the short circuits that the page draws."""
-    if trust is None:
-        return ""
     items = [measure_item(measure) for measure in trust_measures(trust, n_components)]
     body = f'<dl class="measures">{"".join(items)}</dl>{_shorts(trust, shorts)}'
     return section("trust", "How far it can be believed", body)
@@ -78,6 +76,10 @@ READ_GAP = (
 READ_REPEATED = (
     "How much of one coordinate is a smooth function of the others, at most. Near 100%, it repeats them and the "
     "picture is a curve."
+)
+READ_COLLAPSED = (
+    "How many small neighborhoods are drawn with next to no width. Where most are, and samples crowd in a few places, "
+    "the picture shows lines or points that the data does not have."
 )
 READ_SELF = "How many samples are rebuilt mostly by themselves. Such a sample tells little about where it belongs."
 READ_PIECES = "Parts of the data that no link between neighbors ties. How they lie to each other is a layout."
@@ -121,6 +123,7 @@ def _shares(trust: Trust) -> Iterator[Measure]:
         yield missing("eigenvalue gap", READ_GAP, "there is no next eigenvalue, or the last one is zero")
     for name, share, how in (
         ("repeated share", trust.repeated_share, READ_REPEATED),
+        ("collapsed share", trust.collapsed_share, READ_COLLAPSED),
         ("self share", trust.self_share, READ_SELF),
     ):
         known = math.isfinite(share)
