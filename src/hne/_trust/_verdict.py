@@ -39,9 +39,8 @@ def judged(found: Measures, settings: Settings) -> tuple[str, str, tuple[Finding
         findings.append(Finding("unknown", "good", reason))
     if counting:
         gravest = counting[0]
-        more = f" ({len(counting) - 1} more in findings)" if len(counting) > 1 else ""
         advice = f"; {gravest.advice[0].lower()}{gravest.advice[1:]}" if gravest.advice else ""
-        return gravest.level, f"{OPENINGS[gravest.level]}: {gravest.text}{more}{advice}.", tuple(findings)
+        return gravest.level, f"{OPENINGS[gravest.level]}: {gravest.text}{advice}.", tuple(findings)
     if reason:
         return "unknown", f"Cannot be judged: {reason}.", tuple(findings)
     return "good", _praise(found, settings.n_components), tuple(findings)
