@@ -78,7 +78,9 @@ def test_the_table_has_a_row_for_each_trial(found):
     table = found.table()
     assert {len(column) for column in table.values()} == {84}
     assert table["variant"][0] == found.trials[0].variant
-    assert list(table)[:4] == ["variant", "n_neighbors", "reg", "score"]
+    assert list(table)[:5] == ["choice", "variant", "n_neighbors", "reg", "score"]
+    assert table["choice"].count("chosen") == table["choice"].count("runner-up") == 1
+    assert found.trials[table["choice"].index("chosen")] is found.best
     assert table["tangent_loss"][0] == found.trials[0].measure.tangent_loss
 
 
@@ -119,9 +121,11 @@ def test_a_given_graph_is_cut_to_each_k(letter):
     graph = knn_graph(letter.X, 8, 1, "exact", 0, "euclidean", None)
     given = tune(letter.X, grid=SMALL | {"n_neighbors": [5, 8, 12]}, neighbors=(graph.indices, graph.distances))
     searched = tune(letter.X, grid=SMALL | {"n_neighbors": [5, 8]})
-    assert max(t.n_neighbors for t in given.trials) == 8
+    assert {t.outcome for t in given.trials if t.n_neighbors == 12} == {"failed"}
     by_label = {t.label: t for t in searched.trials}
-    both = [(t, by_label[t.label]) for t in given.trials if t.outcome == by_label[t.label].outcome == "measured"]
+    both = [
+        (t, by_label[t.label]) for t in given.trials if t.label in by_label and t.measure and by_label[t.label].measure
+    ]
     assert both
     assert all(one.score == pytest.approx(other.score, abs=1e-9) for one, other in both)
 
@@ -149,6 +153,13 @@ def test_a_setting_in_many_pieces_is_stopped_before_its_weights():
     assert "pieces" in cut.reason
     assert cut.n_pieces > 10
     assert found.best.n_neighbors == 6
+
+
+def test_pieces_that_are_an_error_are_not_chosen():
+    roll = make_swiss_roll(300, random_state=2).X
+    found = tune(roll, grid={"n_neighbors": [3, 4, 8], "reg": [1e-4], "variant": ["ihne"]}, pieces="raise")
+    assert found.best.n_pieces == 1
+    assert {trial.outcome for trial in found.trials if trial.n_pieces > 1} == {"stopped early"}
 
 
 def test_two_surfaces_far_apart_are_tuned_as_pieces():

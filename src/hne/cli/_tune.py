@@ -155,15 +155,8 @@ def _write_table(path: Path, found: "Tuning") -> None:
     from hne._tables import Coordinates, write_coordinates
 
     kinds = {str: object}
-    columns = {
-        name: np.array(values, dtype=kinds.get(type(values[0])))
-        for name, values in {"choice": [_role(found, trial) for trial in found.trials], **found.table()}.items()
-    }
+    columns = {name: np.array(values, dtype=kinds.get(type(values[0]))) for name, values in found.table().items()}
     write_coordinates(path, Coordinates(Y=np.empty((len(found.trials), 0)), labels=columns))
-
-
-def _role(found: "Tuning", trial: "Trial") -> str:
-    return "chosen" if trial is found.best else "runner-up" if trial is found.runner_up else ""
 
 
 def chosen_facts(found: "Tuning") -> dict[str, Any]:
@@ -195,12 +188,11 @@ def counts(found: "Tuning") -> dict[str, int]:
 
 
 def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
-    """Numbers of neighbors that the samples have not."""
-    untried = sorted(set(options.n_neighbors or ()) - {trial.n_neighbors for trial in found.trials})
-    if not untried:
-        return []
-    numbers = ", ".join(str(k) for k in untried)
-    return [f"warning: --n-neighbors {numbers} not tried: there are no more different samples than that"]
+    """Numbers of neighbors with which nothing works, such as more than there are samples."""
+    failed = {trial.n_neighbors: trial.reason for trial in found.trials if trial.outcome == "failed"}
+    untried = sorted(failed.keys() - {trial.n_neighbors for trial in found.trials if trial.outcome != "failed"})
+    asked = [k for k in untried if k in (options.n_neighbors or ())]
+    return [f"warning: nothing works with --n-neighbors {k}: {failed[k]}" for k in asked]
 
 
 def _doubts(found: "Tuning") -> list[str]:

@@ -69,7 +69,7 @@ def _heat_map(tuning: Tuning, variant: str, low: float, high: float) -> str:
 def _cell(tuning: Tuning, trial: Trial | None, low: float, high: float) -> str:
     if trial is None:
         return "<td></td>"
-    role = _role(tuning, trial)
+    role = tuning.role(trial)
     about = f"{trial.label}: {trial.outcome}"
     if trial.outcome == MEASURED:
         kind, shown = f"l{level(trial.score, low, high)}", score_text(trial.score)
@@ -82,10 +82,6 @@ def _cell(tuning: Tuning, trial: Trial | None, low: float, high: float) -> str:
     name = f' <span class="role">{role}</span>' if role else ""
     marked = f" {role}" if role else ""
     return f'<td class="{kind}{marked}" title="{escape(about)}">{shown}{name}</td>'
-
-
-def _role(tuning: Tuning, trial: Trial) -> str:
-    return "chosen" if trial is tuning.best else "runner-up" if trial is tuning.runner_up else ""
 
 
 def _legend(low: float, high: float) -> str:
@@ -103,7 +99,7 @@ def trials_table(tuning: Tuning) -> str:
     """All trials, the best first."""
     names = ("", "setting", "score", "tangent loss", "trustworthiness", "continuity", "pieces", "outcome", "seconds")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    rows = "".join(_row(rank, trial, _role(tuning, trial)) for rank, trial in enumerate(tuning.trials, start=1))
+    rows = "".join(_row(rank, trial, tuning.role(trial)) for rank, trial in enumerate(tuning.trials, start=1))
     return (
         f'<div class="scroll"><table class="trials"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )

@@ -98,12 +98,16 @@ class Tuning:
         """The choice as keyword arguments of `HNE`."""
         return {**self.best.parameters, "n_components": self.settings.n_components}
 
+    def role(self, trial: Trial) -> str:
+        """What the trial is in the end: "chosen", "runner-up", or nothing."""
+        return "chosen" if trial is self.best else "runner-up" if trial is self.runner_up else ""
+
     def table(self) -> dict[str, list[Any]]:
         """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
         parts = ("tangent_loss", "trustworthiness", "continuity", "unevenness")
-        columns: dict[str, list[Any]] = {
-            name: [getattr(trial, name) for trial in self.trials] for name in ("variant", "n_neighbors", "reg", "score")
-        }
+        columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in self.trials]}
+        for name in ("variant", "n_neighbors", "reg", "score"):
+            columns[name] = [getattr(trial, name) for trial in self.trials]
         for part in parts:
             columns[part] = [np.nan if one.measure is None else getattr(one.measure, part) for one in self.trials]
         for name in ("n_pieces", "outcome", "reason", "seconds"):

@@ -115,8 +115,7 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
     wanted = [replace(problem.settings, variant=v, n_neighbors=k, reg=reg) for v, _, reg in own]
     try:
         found = found_pieces(problem.X, graph, wanted[0], problem.n_threads)
-        cut = share_cut(problem.yardstick, found.pieces)
-        if cut > MAX_CUT and problem.settings.pieces != "join":
+        if is_torn(problem, found.pieces):
             why = f"its graph falls into {found.pieces.count} pieces"
             yield from (Trial(*setting, STOPPED, n_pieces=found.pieces.count, reason=why) for setting in own)
             return
@@ -133,10 +132,13 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
         yield from results
 
 
-def share_cut(yardstick: Yardstick, pieces: Pieces) -> float:
-    """Share of small neighborhoods that are in more than one piece."""
-    labels = pieces.labels[yardstick.frames.members]
-    return float((labels != labels[:, :1]).any(axis=1).mean())
+def is_torn(problem: Problem, pieces: Pieces) -> bool:
+    """Whether the pieces of a graph are too many to go on with: they cut through neighborhoods, or none are wanted."""
+    if pieces.count == 1 or problem.settings.pieces == "join":
+        return False
+    labels = pieces.labels[problem.yardstick.frames.members]
+    cut = float((labels != labels[:, :1]).any(axis=1).mean())
+    return problem.settings.pieces == "raise" or cut > MAX_CUT
 
 
 def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weights, best: float) -> Trial:

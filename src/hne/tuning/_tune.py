@@ -22,7 +22,7 @@ from hne.exceptions import InputError
 from hne.tuning._choice import chosen, ordered
 from hne.tuning._dimension import found_dimension
 from hne.tuning._grid import GRID, check_grid, settings_of
-from hne.tuning._record import MEASURED, NOT_REACHED, Trial, Tuning
+from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, Trial, Tuning
 from hne.tuning._search import Problem, Setting, searched
 from hne.tuning._subset import patch
 
@@ -98,11 +98,13 @@ def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float =
     best, runner_up = chosen(trials)
     order = np.arange(distinct.n_samples) if rows is None else np.sort(distinct.first[rows])
     own = distinct.place[order] if rows is None else np.searchsorted(rows, distinct.place[order])
-    found = _of_samples(ordered(trials), {best.label, *([] if runner_up is None else [runner_up.label])}, own)
-    by_label = {trial.label: trial for trial in found}
+    in_order = ordered(trials)
+    kept = {id(trial) for trial in (*in_order[:KEPT], best, runner_up)}
+    found = tuple(_of_samples(trial, own if id(trial) in kept else None) for trial in in_order)
+    places_of = {id(trial): number for number, trial in enumerate(in_order)}
     return Tuning(
-        best=by_label[best.label],
-        runner_up=None if runner_up is None else by_label[runner_up.label],
+        best=found[places_of[id(best)]],
+        runner_up=None if runner_up is None else found[places_of[id(runner_up)]],
         trials=found,
         settings=replace(settings, **best.parameters),
         n_samples=distinct.n_samples,
@@ -130,11 +132,11 @@ def _trials(
         X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
     X = _narrowed(X, settings)
     given = _given_graph(X, settings, distinct, rows)
-    wanted = _possible(settings_of(list(values)), X.shape[0], given, settings.n_components)
+    wanted, beyond = _possible(settings_of(list(values)), X.shape[0], given, settings.n_components)
     largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
     graph = searched_graph(X, largest, n_threads) if given is None else given
     rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted))
+    trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted) + beyond)
     trials.rows = rows
     return trials
 
@@ -160,8 +162,10 @@ def _given_graph(X: Samples, settings: Settings, distinct: Distinct, rows: Index
     return neighbor_graph(X, replace(settings, n_neighbors=settings.neighbors.n_neighbors), distinct, 1)
 
 
-def _possible(wanted: Sequence[Setting], n_places: int, given: NeighborGraph | None, d: int) -> list[Setting]:
-    """Settings whose neighbors exist."""
+def _possible(
+    wanted: Sequence[Setting], n_places: int, given: NeighborGraph | None, d: int
+) -> tuple[list[Setting], list[Trial]]:
+    """Settings whose neighbors exist, and trials of those that have none."""
     if not is_measurable(n_places, d):
         msg = (
             f"X must have some {2 * frame_neighbors(d) + 2} different samples to choose settings by, got {n_places}. "
@@ -173,7 +177,8 @@ def _possible(wanted: Sequence[Setting], n_places: int, given: NeighborGraph | N
     if not possible:
         msg = f"grid must have an n_neighbors of at most {most}, got {min(k for _, k, _ in wanted)}. Add smaller ones."
         raise InputError(msg)
-    return possible
+    why = f"there are {most} neighbors at most"
+    return possible, [Trial(*setting, FAILED, reason=why) for setting in wanted if setting[1] > most]
 
 
 def _check_budget(budget: float | None) -> float:
@@ -186,9 +191,6 @@ def _check_budget(budget: float | None) -> float:
     return seconds
 
 
-def _of_samples(trials: Sequence[Trial], chosen_ones: set[str], own: IndexArray) -> tuple[Trial, ...]:
-    """The trials with a row for each sample instead of each place; only the best few and the chosen keep their rows."""
-    return tuple(
-        replace(trial, Y=trial.Y[own] if trial.Y is not None and (rank < KEPT or trial.label in chosen_ones) else None)
-        for rank, trial in enumerate(trials)
-    )
+def _of_samples(trial: Trial, own: IndexArray | None) -> Trial:
+    """The trial with a row for each sample instead of each place, `own` being their places; None drops all rows."""
+    return replace(trial, Y=None if own is None or trial.Y is None else trial.Y[own])
