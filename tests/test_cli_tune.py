@@ -134,11 +134,21 @@ def test_json_tells_the_choice_all_trials_and_the_command(points, found, capsys)
     assert shlex.split(told["command"])[:2] == ["hne", "embed"]
 
 
+def table_of(image_shape=None):
+    return SimpleNamespace(table=SimpleNamespace(image_shape=image_shape))
+
+
+def test_images_are_not_judged_by_scores_of_surfaces(found):
+    told = _doubts(replace(found, best=replace(found.best, score=0.3)), table_of((8, 8)))
+    assert len(told) == 1
+    assert "images score high" in told[0]
+
+
 @pytest.mark.parametrize(
     ("score", "says"), [(0.2, "so high, hardly any was right"), (0.08, "half and less were right"), (0.03, "")]
 )
 def test_scores_that_promise_little_are_warned_about(found, score, says):
-    told = _doubts(replace(found, best=replace(found.best, score=score)))
+    told = _doubts(replace(found, best=replace(found.best, score=score)), table_of())
     assert bool(told) == bool(says)
     assert all(says in one for one in told)
 
@@ -221,8 +231,9 @@ def test_errors_are_one_line_and_write_nothing(points, tmp_path, capsys, words, 
 def test_too_few_samples_to_choose_by_are_refused(tmp_path, capsys):
     np.savetxt(tmp_path / "few.csv", ROLL.X[:12], delimiter=",")
     assert main(["tune", str(tmp_path / "few.csv"), "-q"]) == 2
-    assert "different samples to choose settings by, got 12. Give --n-neighbors, reg and variant." in (
-        capsys.readouterr().err
+    assert (
+        "different samples to choose settings by, got 12. Give them: --n-neighbors 6, --reg 1e-4, --variant bhne."
+        in (capsys.readouterr().err)
     )
 
 

@@ -262,7 +262,7 @@ def test_images_are_not_judged_by_limits_of_surfaces():
     folder = shared_file("data", "teapots100.mat").parent
     rings = embed(load_teapots(folder).X, n_neighbors=4).trust
     assert rings.level == "unknown"
-    assert rings.verdict.startswith("Cannot be judged: around a sample 2 direction(s) hold only")
+    assert rings.verdict.startswith("Cannot be judged: around a sample 2 directions hold only")
     assert rings.score is not None
     faces = embed(load_statue_faces(folder).X, n_components=3, n_neighbors=10, reg=1e-3).trust
     assert faces.level != "good"

@@ -12,14 +12,7 @@ from hne._parts import Parts
 from hne._pieces import thin_links
 from hne._samples import Distances, Samples
 from hne._trust._circuits import is_searchable, short_circuits
-from hne._trust._limits import (
-    BEYOND_MOST,
-    EXPLAINED_LEAST,
-    FEW_SAMPLES,
-    MANY_FEATURES,
-    NEIGHBORS_A_DIRECTION,
-    SELF_WEIGHT,
-)
+from hne._trust._limits import FEW_SAMPLES, MANY_FEATURES, SELF_WEIGHT
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import (
     PRECOMPUTED,
@@ -32,7 +25,7 @@ from hne._types import (
     Settings,
     Weights,
 )
-from hne._yardstick import TangentScore, Yardstick, dimension_of, is_measurable, yardstick
+from hne._yardstick import Frames, TangentScore, Yardstick, dimension_of, is_measurable, yardstick
 from hne.exceptions import HNEError
 
 logger = logging.getLogger("hne")
@@ -50,20 +43,15 @@ class Shape:
     score: TangentScore
     collapsed_share: float
     filled_share: float  # how evenly samples fill the range of their coordinates
-    spreads: FloatArray  # mean shares of the local variance in each principal direction, descending
+    frames: Frames
 
     def explained(self, dimension: int) -> float:
         """Share of the local variance that lies in so many directions."""
-        return float(self.spreads[:dimension].sum())
+        return float(self.frames.shares[:dimension].sum())
 
     def is_flat(self, dimension: int) -> bool:
         """Whether the samples lie on a surface of that dimension, or near it: what limits were calibrated on."""
-        is_told = NEIGHBORS_A_DIRECTION * dimension <= len(self.spreads) - 1
-        return (
-            is_told
-            and self.explained(dimension) >= EXPLAINED_LEAST
-            and 1 - self.explained(dimension + 1) <= BEYOND_MOST
-        )
+        return self.frames.is_flat(dimension)
 
 
 @dataclass(frozen=True)
@@ -131,7 +119,7 @@ def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings
         score=rule.measure(Y),
         collapsed_share=collapsed_share(frames.members, Y_whitened),
         filled_share=filled_share(Y_whitened),
-        spreads=frames.spreads.mean(axis=0),
+        frames=frames,
     )
 
 

@@ -24,7 +24,7 @@ class Finding:
     advice: str = ""  # what to do about it, a sentence; empty where there is nothing to do
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Trust:
     """How far an embedding can be believed."""
 

@@ -17,6 +17,7 @@ from hne._trust._limits import (
     SCORE_BAD,
     SCORE_DOUBTFUL,
     SCORE_NOISE,
+    SCORE_SURE,
     SELF_SHARE,
 )
 from hne._trust._measure import Measures, Shape
@@ -53,8 +54,8 @@ def why_unknown(found: Measures, d: int) -> str:
     own = max(d, _dimension(found, d))
     if not found.shape.is_flat(own):
         return (
-            f"around a sample {d} direction(s) hold only {found.shape.explained(d):.0%} of the variance, as in images "
-            "and other data of many features, where even perfect embeddings score as badly as wrong ones"
+            f"around a sample {_counted(d, 'direction')} hold only {found.shape.explained(d):.0%} of the variance, as "
+            "in images and other data of many features, where even perfect embeddings score as badly as wrong ones"
         )
     if found.dimension is None:
         return "too few samples to tell how many dimensions they have"
@@ -63,8 +64,8 @@ def why_unknown(found: Measures, d: int) -> str:
         return f"the samples' own dimension is not clear ({told})"
     if told.is_agreed and told.dimension < d:
         return (
-            f"the samples have {told.dimension} dimension(s) and the embedding {d}, of which only closed curves and "
-            "surfaces fill one more"
+            f"the samples have {_counted(told.dimension, 'dimension')} and the embedding {d}, of which only closed "
+            "curves and surfaces fill one more"
         )
     return ""
 
@@ -72,7 +73,10 @@ def why_unknown(found: Measures, d: int) -> str:
 def _praise(found: Measures, d: int) -> str:
     assert found.shape is not None  # noqa: S101
     score, limit = found.shape.score.score, score_limit(found.shape, SCORE_DOUBTFUL, d)
-    return f"Can be believed: neighborhoods keep their shape (score {score:.4f}, good below {limit:.3f})."
+    kept = f"(score {score:.4f}, good below {limit:.3f})"
+    if score > score_limit(found.shape, SCORE_SURE, d):
+        return f"Can probably be believed: neighborhoods keep most of their shape {kept}."
+    return f"Can be believed: neighborhoods keep their shape {kept}."
 
 
 def score_limit(shape: Shape, limit: float, d: int) -> float:
@@ -120,8 +124,13 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
     if n_circuits:
         level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"
         many = f"{n_circuits} or more" if n_circuits == MOST_CIRCUITS else f"{n_circuits}"
-        text = f"{many} link(s) seem to lead across gaps, between samples that are far along the surface"
+        links = "link seems" if n_circuits == 1 else "links seem"
+        text = f"{many} {links} to lead across gaps, between samples that are far along the surface"
         yield Finding("short circuits", level, text, "Lower n_neighbors, or look at short_circuits")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _dimension(found: Measures, d: int) -> int:
@@ -140,11 +149,11 @@ def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
     own, told = _dimension(found, d), _told(found, d)
     repeats = found.repeated_share > REPEATED
     if told < d and repeats:
-        text = f"the samples have {told} dimension(s), and of {d} coordinates one repeats the others"
+        text = f"the samples have {_counted(told, 'dimension')}, and of {d} coordinates one repeats the others"
         yield Finding("repeated", "doubtful", text, f"Try n_components={told}")
     # Closed curves and surfaces fill one coordinate more than they have dimensions: a ring is drawn in two.
     if own > d or own < d - 1 or (own < d and repeats):
-        text = f"the samples have {own} dimension(s), and the embedding {d}"
+        text = f"the samples have {_counted(own, 'dimension')}, and the embedding {d}"
         yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
 
 
@@ -158,7 +167,8 @@ def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
             "pieces", level, text, f"Raise n_neighbors (now {settings.n_neighbors}) where they belong together"
         )
     if found.n_thin_links:
-        text = f"{found.n_thin_links} link(s) are all that holds parts together"
+        links = "one link is" if found.n_thin_links == 1 else f"{found.n_thin_links} links are"
+        text = f"{links} all that holds parts together"
         yield Finding(
             "thin links", "good", text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
         )

@@ -17,14 +17,14 @@ from hne._yardstick._ranks import Ranks, ranks_of
 RANK_WEIGHT, UNEVEN_WEIGHT = 0.3, 0.2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TangentScore:
     """How much of X an embedding loses, seen from small neighborhoods: lower is better, 0 loses nothing."""
 
     tangent_loss: float  # mean share of a tangent plane that the embedding does not keep, whatever its local maps
     trustworthiness: float  # of the corrected embedding: few strangers among neighbors
     continuity: float  # of the corrected embedding: few neighbors lost
-    unevenness: float  # 0 to 1: how much the corrected embedding stretches some places more than others
+    unevenness: float  # 0 to 1: how much the corrected embedding stretches some places more than others; NaN: see below
     correction: FloatArray  # A (d, d): Y A has the lengths of X
 
     @property
@@ -34,8 +34,13 @@ class TangentScore:
 
     @property
     def score(self) -> float:
-        """Tangent loss plus 0.3 rank loss plus 0.2 unevenness."""
-        return self.tangent_loss + RANK_WEIGHT * self.rank_loss + UNEVEN_WEIGHT * self.unevenness
+        """Tangent loss plus 0.3 rank loss plus 0.2 unevenness.
+
+        The unevenness is NaN, and does not count, where tangent planes hold too little of the samples for lengths in
+        them to mean something: images, and other samples that are near no surface of this dimension.
+        """
+        uneven = 0.0 if np.isnan(self.unevenness) else self.unevenness
+        return self.tangent_loss + RANK_WEIGHT * self.rank_loss + UNEVEN_WEIGHT * uneven
 
     def __str__(self) -> str:
         kept = f"trustworthiness {self.trustworthiness:.4f}, continuity {self.continuity:.4f}"
@@ -53,6 +58,8 @@ class Yardstick:
         """Measure an embedding, none of it NaN."""
         with library_threads(1):
             A, unevenness = self.frames.correction(Y)
+            if not self.frames.is_flat(Y.shape[1]):
+                unevenness = float("nan")
             return TangentScore(self.tangent_loss(Y), *self.ranks.kept(Y @ A), unevenness, A)
 
     def tangent_loss(self, Y: FloatArray) -> float:

@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     with at_work(options) as (timings, heard):
         ready, found = _tuned(options)
         command = shlex.join(embed_words(options, found.parameters))
-        for sentence in [*_untried(options, found), *sentences(found), *_doubts(found)]:
+        for sentence in [*_untried(options, found), *sentences(found), *_doubts(found, ready)]:
             say(sentence, options)
         _write(options, outputs, ready, found, command)
     for path in outputs.values():
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
             | {"command": command, "warnings": heard, "timings": timings, "outputs": written}
         )
         return
-    say("this embeds it with the choice; add -o, --report, --plot or --save:", options)
+    say("this embeds it with the choice; add -o, --report, --plot, --save or --coordinates metric:", options)
     print(command)
 
 
@@ -195,10 +195,12 @@ def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
     return [f"warning: nothing works with --n-neighbors {k}: {failed[k]}" for k in asked]
 
 
-def _doubts(found: "Tuning") -> list[str]:
+def _doubts(found: "Tuning", ready: "Ready") -> list[str]:
     """What a high score says, from data of known truth."""
     if found.best.score < DOUBTFUL:
         return []
+    if ready.table.image_shape is not None:
+        return ["images score high even where they are right: look at the pictures of --report"]
     share = "half and less were" if found.best.score < HOPELESS else "hardly any was"
     known = f"of embeddings of known truth that scored so high, {share} right, images apart"
     return [f"warning: {known}. Look at them with --report, scale columns, or try another -d"]
@@ -220,6 +222,9 @@ def sentences(found: "Tuning") -> list[str]:
         told.append(f"runner-up {other.label}: score {other.score:.4g}{why}")
     numbers = ", ".join(f"{count} {outcome}" for outcome, count in counts(found).items())
     told.append(f"of {len(found.trials)} settings: {numbers}; {duration(found.seconds)}")
+    own, d = found.dimension, found.settings.n_components
+    if own is not None and own.is_agreed and own.dimension != d:
+        told.append(f"the samples themselves seem to have another dimension, {own}: try --n-components {own.dimension}")
     if found.rows is not None:
         told.append(
             f"tuned on {len(found.rows)} of {found.n_samples} samples, a connected patch that is as dense as the whole"

@@ -11,8 +11,10 @@ from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
 
 ORDER = (MEASURED, STOPPED, FAILED, NOT_REACHED)
 # The choice is the trial on which so many of the best agree the most: of embeddings that score alike, wrong ones are
-# wrong each in its own way. Who is farther behind than a factor and a number has no vote.
-VOTERS, VOTE_FACTOR, VOTE_MARGIN = 5, 3.0, 0.05
+# wrong each in its own way. Of a small grid, the best are fewer: one for so many settings.
+VOTERS, SETTINGS_A_VOTER = 5, 12
+# Who is farther behind than a factor and a number has no vote.
+VOTE_FACTOR, VOTE_MARGIN = 3.0, 0.05
 
 
 def ordered(trials: Sequence[Trial]) -> list[Trial]:
@@ -23,7 +25,8 @@ def ordered(trials: Sequence[Trial]) -> list[Trial]:
 def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
     """The choice, and a runner-up of another k or variant."""
     best = [trial for trial in ordered(trials) if trial.outcome == MEASURED]
-    voters = [trial for trial in best[:VOTERS] if trial.score <= VOTE_FACTOR * best[0].score + VOTE_MARGIN]
+    count = min(VOTERS, max(1, len(trials) // SETTINGS_A_VOTER))
+    voters = [trial for trial in best[:count] if trial.score <= VOTE_FACTOR * best[0].score + VOTE_MARGIN]
     planes = [plane(trial.Y) for trial in voters if trial.Y is not None]
     votes = [float(np.mean([agreement(one, other) for other in planes])) for one in planes]
     choice = voters[int(np.argmax(votes))]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 from hne._progress import shown, stage
 from hne._samples import Samples
 from hne._start import at_places
 from hne._threads import library_threads, thread_count
 from hne._types import Settings
 from hne._yardstick import dimension_of
-from hne.exceptions import InputError
+from hne.exceptions import DimensionWarning, InputError
 
 
 def found_dimension(X: Samples, settings: Settings) -> int:
@@ -23,5 +25,11 @@ def found_dimension(X: Samples, settings: Settings) -> int:
             "Give n_components."
         )
         raise InputError(msg)
+    if not found.is_agreed:
+        msg = (
+            f"n_components='auto' takes the samples' own dimension, got two estimates that do not agree: {found}. "
+            "Look at others as well."
+        )
+        warnings.warn(msg, DimensionWarning, stacklevel=2)
     dimension: int = found.dimension
     return dimension

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._dimension import Dimension
 from hne._types import IndexArray, Settings
 from hne._yardstick import TangentScore
 
@@ -15,7 +16,7 @@ from hne._yardstick import TangentScore
 MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Trial:
     """One setting and how its embedding scored.
 
@@ -27,7 +28,7 @@ class Trial:
         "measured", "stopped early" (it could not win any more), "failed", or "not reached" within the budget.
     score : float
         Lower is better, see :func:`hne.metrics.tangent_score`. Of one that was stopped, what it is at least; NaN where
-        nothing is known.
+        nothing is known. The table has the one as `score`, the other as `score_above`.
     measure : TangentScore or None
         The parts of the score of one that was measured.
     n_pieces : int
@@ -65,7 +66,7 @@ class Trial:
         return f"<Trial: {self.label}: {self.outcome}, score {self.score:.4g}>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Tuning:
     """The outcome of a search: what to use, and all that was tried.
 
@@ -81,6 +82,8 @@ class Tuning:
         Samples that X has.
     rows : ndarray or None
         The rows of X that were tuned on, where those were not all.
+    dimension : Dimension or None
+        The samples' own dimension, see :func:`hne.metrics.intrinsic_dimension`; None where they are too few to tell.
     seconds : float
         Time of the whole search.
     """
@@ -91,6 +94,7 @@ class Tuning:
     settings: Settings
     n_samples: int
     rows: IndexArray | None
+    dimension: Dimension | None
     seconds: float
 
     @property
@@ -106,14 +110,16 @@ class Tuning:
         """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
         parts = ("tangent_loss", "trustworthiness", "continuity", "unevenness")
         columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in self.trials]}
-        for name in ("variant", "n_neighbors", "reg", "score"):
+        for name in ("variant", "n_neighbors", "reg"):
             columns[name] = [getattr(trial, name) for trial in self.trials]
+        columns["score"] = [trial.score if trial.outcome == MEASURED else np.nan for trial in self.trials]
         for part in parts:
             columns[part] = [np.nan if one.measure is None else getattr(one.measure, part) for one in self.trials]
+        columns["score_above"] = [np.nan if trial.outcome == MEASURED else trial.score for trial in self.trials]
         for name in ("n_pieces", "outcome", "reason", "seconds"):
             columns[name] = [getattr(trial, name) for trial in self.trials]
         return columns
 
     def __repr__(self) -> str:
         measured = sum(trial.outcome == MEASURED for trial in self.trials)
-        return f"<Tuning: {self.best.label}, score {self.best.score:.4g}, best of {measured} measured>"
+        return f"<Tuning: {self.best.label}, score {self.best.score:.4g}, chosen of {measured} measured>"

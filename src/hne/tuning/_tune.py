@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hne._dimension import Dimension
 from hne._progress import shown, stage
 from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
 from hne._threads import library_threads, thread_count
 from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Settings
 from hne._validation import check_number, check_samples, check_wishes
-from hne._yardstick import frame_neighbors, is_measurable, yardstick
+from hne._yardstick import dimension_of, frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
 from hne.tuning._choice import chosen, ordered
 from hne.tuning._dimension import found_dimension
@@ -109,6 +110,7 @@ def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float =
         settings=replace(settings, **best.parameters),
         n_samples=distinct.n_samples,
         rows=None if rows is None else order,
+        dimension=trials.dimension,
         seconds=time.perf_counter() - start,
     )
 
@@ -117,6 +119,7 @@ class _Trials(list[Trial]):
     """Trials that say in a line what they are, and the places they were made on, None for all."""
 
     rows: IndexArray | None = None
+    dimension: Dimension | None = None
 
     def __str__(self) -> str:
         measured = sum(trial.outcome == MEASURED for trial in self)
@@ -138,6 +141,7 @@ def _trials(
     rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
     trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted) + beyond)
     trials.rows = rows
+    trials.dimension = dimension_of(X, settings.metric, settings.metric_params, n_threads)
     return trials
 
 
@@ -169,7 +173,7 @@ def _possible(
     if not is_measurable(n_places, d):
         msg = (
             f"X must have some {2 * frame_neighbors(d) + 2} different samples to choose settings by, got {n_places}. "
-            "Give n_neighbors, reg and variant."
+            "Give them: n_neighbors=6, reg=1e-4, variant='bhne'."
         )
         raise InputError(msg)
     most = n_places - 1 if given is None else given.n_neighbors
