@@ -144,7 +144,7 @@ def test_copies_share_their_place():
     assert (model.embedding_[-10:] == model.embedding_[:10]).all()
 
 
-def test_files_of_before_keep_whitened_ones_for_them(roll, tmp_path, monkeypatch):
+def test_files_of_before_get_them_when_they_are_read(roll, tmp_path, monkeypatch):
     real = walk_parts
     white = HNE(**SETTINGS).fit(roll.X[:200])
 
@@ -155,5 +155,15 @@ def test_files_of_before_keep_whitened_ones_for_them(roll, tmp_path, monkeypatch
     monkeypatch.setattr("hne._estimator.walk_parts", without_metric)
     white.save(tmp_path / "old.hne")
     again = HNE.load(tmp_path / "old.hne")
-    assert (again.metric_embedding_ == again.embedding_).all()
-    assert again.metric_correction_ is None
+    assert (again.metric_embedding_ == white.metric_embedding_).all()
+    assert (again.metric_correction_ == white.metric_correction_).all()
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0**-700, 2.0**700])
+def test_extreme_units_are_lifted_back(roll, factor):
+    X = roll.X[:150] * factor
+    model = HNE(n_neighbors=5, coordinates="metric").fit(X)
+    assert np.allclose(model.inverse_transform(model.embedding_) / factor, X / factor, atol=1e-9)
+    moved = model.inverse_transform(model.embedding_ * 1.001) / factor
+    assert np.median(np.abs(moved - X / factor)) < 0.5
+    assert np.allclose(model.metric_embedding_, model.embedding_)

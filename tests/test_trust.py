@@ -170,7 +170,7 @@ def test_links_across_gaps_are_told_with_the_numbers_of_samples():
 
 def test_too_few_coordinates_are_doubtful_and_warned_of():
     cube = make_cube(600, random_state=2)
-    with pytest.warns(DimensionWarning, match=r"own dimension, 3 \(.*agreed\), got 2\. Try n_components='auto'\.$"):
+    with pytest.warns(DimensionWarning, match=r"own dimension, 3 \(.*agreed\), got 2\. Try n_components=3\.$"):
         result = embed(cube.X)
     assert result.trust.level == "doubtful"
     assert "try n_components=3" in result.trust.verdict
@@ -320,7 +320,7 @@ def test_too_few_samples_and_unknown_distances_are_told_to_be_the_reason():
         trust = embed(X, **parameters).trust
         assert trust.level == "unknown"
         assert trust.score is None
-        assert trust.verdict.startswith("Cannot be judged: too few samples, or too few known distances")
+        assert trust.verdict.startswith("Cannot be judged: there are too few samples or known distances")
 
 
 def test_a_loaded_and_a_pickled_model_say_the_same(tmp_path):

@@ -7,14 +7,18 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 
 from hne import HNE, embed
 from hne._neighbors import knn_graph
 from hne._progress import listening
 from hne._types import Settings
+from hne._validation import check_samples
 from hne._weights import layer_weights, layer_weights_of_all
+from hne._yardstick import yardstick
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
-from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
+from hne.exceptions import DimensionWarning, DisconnectedGraphWarning, InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
 from hne.tuning import GRID, Trial, Tuning, tune
 from hne.tuning import _search as search
@@ -329,6 +333,92 @@ def test_records_tell_what_they_are(found):
     assert isinstance(found, Tuning)
     assert found.best.label in repr(found)
     assert "measured" in repr(found.best)
+
+
+@pytest.mark.parametrize("factor", [2.0**-700, 2.0**130, 2.0**700])
+def test_extreme_units_are_those_of_the_trials_too(letter, factor):
+    grid = {"n_neighbors": [5, 6], "reg": [1e-4], "variant": ["ihne"]}
+    plain, other = tune(letter.X, grid=grid), tune(letter.X * factor, grid=grid)
+    assert other.best.label == plain.best.label
+    assert np.allclose(np.ptp(other.best.Y, axis=0) / factor, np.ptp(plain.best.Y, axis=0), rtol=1e-3)
+    lengths = [np.abs(one.best.measure.correction).max(axis=0) for one in (plain, other)]
+    assert np.allclose(lengths[1] / factor, lengths[0], rtol=1e-3)
+
+
+def test_a_sparse_graph_of_distances_is_tuned_by_what_it_knows():
+    roll = make_swiss_roll(700, random_state=0).X
+    pipeline = make_pipeline(
+        KNeighborsTransformer(n_neighbors=200), HNE(n_neighbors=6, variant="ihne", reg="auto", metric="precomputed")
+    )
+    chosen_reg = pipeline.fit(roll)[-1].reg_
+    assert chosen_reg == HNE(n_neighbors=6, variant="ihne", reg="auto").fit(roll).reg_
+
+
+def test_unknown_ranks_are_the_farthest():
+    roll = make_swiss_roll(500, random_state=0).X
+    graph = KNeighborsTransformer(n_neighbors=60).fit_transform(roll)
+    known = check_samples(graph, Settings(metric="precomputed"))
+    found = yardstick(known, 2, "precomputed", None, 1).ranks
+    stored = np.asarray(known.matrix[found.rows].toarray() > 0)
+    own = np.zeros_like(stored)
+    own[np.arange(len(own)), found.rows] = True
+    assert (found.ranks[~stored & ~own] == 499).all()
+    assert (found.ranks[stored] <= stored.sum(axis=1).max()).all()
+
+
+def test_too_few_known_distances_are_refused():
+    t = np.arange(60.0)
+    near = squareform(pdist(t[:, None]))
+    graph = csr_array(np.where(near <= 4, near, 0.0))
+    with pytest.raises(InputError, match="among the 8 nearest of a sample"):
+        tune(graph, metric="precomputed", n_components=1, grid={"n_neighbors": [2]})
+
+
+def test_samples_that_are_not_embedded_do_not_count(letter):
+    X = np.concatenate([letter.X, letter.X[:60] / 2 + 200])
+    found = tune(X, pieces="largest", grid={"n_neighbors": [6], "reg": [1e-4], "variant": ["ihne"]})
+    with pytest.warns(DisconnectedGraphWarning):
+        result = embed(X, pieces="largest", **found.parameters)
+    assert (np.isnan(found.best.Y).any(axis=1) == np.isnan(result.metric_Y).any(axis=1)).all()
+    assert found.best.measure.tangent_loss == pytest.approx(result.trust.score.tangent_loss, abs=1e-6)
+
+
+def test_pieces_that_are_joined_are_no_reason_to_stop():
+    X = make_swiss_roll(300, random_state=2).X
+    found = tune(X, grid={"n_neighbors": [3, 6], "reg": [1e-4], "variant": ["ihne"]}, pieces="join")
+    assert {trial.outcome for trial in found.trials} == {"measured"}
+
+
+def test_a_setting_is_given_once(letter):
+    with pytest.raises(InputError, match="reg must be given once, got 1e-05 beside a list in grid"):
+        tune(letter.X, grid={"reg": [1e-3]}, reg=1e-5)
+    with pytest.raises(InputError, match="got 1"):
+        tune(letter.X, grid={1: [2], "k": [3]})
+
+
+def test_a_budget_is_heard_within_a_k(letter, monkeypatch):
+    clock = iter(np.arange(10_000.0))
+    monkeypatch.setattr(search.time, "perf_counter", lambda: next(clock))
+    found = tune(
+        letter.X, budget=8, n_jobs=1, grid={"n_neighbors": [6], "variant": ["ihne"], "reg": np.logspace(-5, -3, 9)}
+    )
+    outcomes = [trial.outcome for trial in found.trials]
+    assert 0 < outcomes.count("measured") < 9
+    assert {trial.reason for trial in found.trials if trial.outcome == "not reached"} == {"no time left"}
+    assert not [trial for trial in found.trials if trial.outcome == "stopped early" and trial.reason == "no time left"]
+
+
+def test_an_unclear_dimension_is_warned_of():
+    with pytest.warns(DimensionWarning, match="two estimates that do not agree"):
+        HNE(n_components="auto", n_neighbors=6).fit(make_swiss_roll(1000, noise=0.5, random_state=1).X)
+
+
+def test_who_let_settings_be_chosen_is_not_told_to_do_so():
+    X = np.random.RandomState(0).rand(40, 3)
+    chosen_ones = HNE(n_neighbors="auto", reg="auto", variant="auto").fit(X)
+    by_hand = HNE(reg=1e-2).fit(make_s_curve(300, random_state=1).X)
+    assert not any("'auto'" in finding.advice for finding in chosen_ones.trust_.findings)
+    assert any("'auto'" in finding.advice for finding in by_hand.trust_.findings)
 
 
 # "auto" in the estimator and in embed.

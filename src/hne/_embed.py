@@ -56,11 +56,12 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
     """
     wished, automatic = check_wishes(parameters)
     samples = check_samples(X, wished)
-    return walk(samples, settled(samples, wished, automatic).settings, output_kind(X))
+    found = settled(samples, wished, automatic)
+    return walk(samples, found.settings, output_kind(X), is_chosen=found.tuning is not None)
 
 
-def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
-    """Go from checked samples to their embedding; copies of a sample count once."""
+def walk(X: Samples, settings: Settings, dtype: Any = np.float64, *, is_chosen: bool = False) -> Embedding:
+    """Go from checked samples to their embedding; copies of a sample count once. `is_chosen`: the settings were."""
     distinct, units, X, settings = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
     if X.shape[0] >= FORECAST_MIN_SAMPLES:
@@ -73,7 +74,7 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64) -> Embedding:
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
         metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
-        judged = stage("trust", judgment, X, graph, pieces, weights, parts, metric, settings, n_threads)
+        judged = stage("trust", judgment, is_chosen, X, graph, pieces, weights, parts, metric, settings, n_threads)
     with library_threads(1):
         errors = units.undo_length(reconstruction_errors(X, weights.J))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, metric)

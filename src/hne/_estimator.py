@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
+from hne._metric import metric_coordinates
+from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
 from hne._samples import Distances, width
+from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
@@ -253,7 +256,7 @@ class HierarchicNeighborsEmbedding(
         with called_back(self, X, y, n_stages(automatic) + len(STAGES)):
             with listening(watch):
                 found = settled(samples, wished, automatic)
-                result = walk(samples, found.settings, output_kind(X))
+                result = walk(samples, found.settings, output_kind(X), is_chosen=found.tuning is not None)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
             self._set_fitted(result)
@@ -451,7 +454,12 @@ class HierarchicNeighborsEmbedding(
         return walk_parts(self._fitted), self._fitted.settings
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
-        self._set_fitted(walk_from(archive, settings))
+        result = walk_from(archive, settings)
+        if "metric.Y" not in archive.arrays:
+            core, n_threads = result.core, thread_count(settings.n_jobs)
+            metric = metric_coordinates(core.X, Parts(core.Y, core.parts), core.pieces, settings, n_threads)
+            result = replace(result, core=replace(core, metric=metric))
+        self._set_fitted(result)
         self.timings_, self.tuning_ = {}, None
 
     def _check_has_coordinates(self, method: str) -> None:

@@ -57,7 +57,9 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
-    Y = fitted.core_Y
+    # In the units of the walk, in which squares stay in range.
+    is_metric = settings.coordinates == "metric"
+    Y, points = (core.metric.Y, points * fitted.units.scale) if is_metric else (core.Y, points)
     is_embedded = np.flatnonzero(np.isfinite(Y[:, 0]))
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
@@ -69,7 +71,7 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     weights = _weights_of(Y, points, own, core, settings, n_threads)
     mixed = csr_array((settings.gamma * weights.W + weights.J) / _layers(weights, settings))
     # Points come in the precision that coordinates were handed out in.
-    same = _same_places(points, Y.astype(fitted.dtype).astype(np.float64), own, distances)
+    same = _same_places(points, _handed_out(fitted), own, distances)
     rows = np.flatnonzero(same >= 0)
     if issparse(core.X):
         # Those samples alone, with weight one: rows of a sparse matrix are better made than assigned.
@@ -78,6 +80,12 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     lifted: Samples = rebuild(core.X, mixed)
     lifted[rows] = core.X[same[rows]]
     return lifted
+
+
+def _handed_out(fitted: Embedding) -> FloatArray:
+    """Coordinates as they were handed out, in their precision, and in the units of the walk again."""
+    given: FloatArray = fitted.core_Y.astype(fitted.dtype).astype(np.float64)
+    return given * fitted.units.scale if fitted.settings.coordinates == "metric" else given
 
 
 def _within_a_piece(search: Search, count: int, core: Core, k: int) -> tuple[IndexArray, FloatArray]:

@@ -196,7 +196,7 @@ def _eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...
 
 
 def _metric_from(archive: Archive, Y: FloatArray, count: int) -> Metric:
-    """Metric coordinates; files of an hne that knew none keep the others for them."""
+    """Metric coordinates; of a file that has none, the others stand for them until they are made."""
     if "metric.Y" not in archive.arrays:
         return Metric(Y, (None,) * count)
     d = Y.shape[1]

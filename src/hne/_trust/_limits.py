@@ -9,6 +9,8 @@ from 1e-7 to 1e-2). Good: affine error under .05; bad: over .15. `benchmarks/ver
 # raises the score of good embeddings too. Flagged at these limits: 10 % of the good and 97 % of the bad (at .107, 7 and
 # 97 %; at .123, 4 and 90 %). Told to be bad: 1 % of the good, 64 % of the bad.
 SCORE_DOUBTFUL, SCORE_BAD, SCORE_NOISE = 0.1, 0.16, 1.0
+# Noise beyond this is another dimension rather than noise: noisy surfaces have .11 at most.
+MOST_NOISE = 0.11
 # Below this, nine in ten embeddings are right; from there to the limit, two in three.
 SCORE_SURE = 0.05
 

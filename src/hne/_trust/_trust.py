@@ -22,11 +22,16 @@ def trust_of(
     metric: Metric,
     settings: Settings,
     n_threads: int,
+    *,
+    is_chosen: bool = False,
 ) -> Trust:
-    """How far the embedding of places can be believed; pairs of its record are pairs of places."""
+    """How far the embedding of places can be believed; pairs of its record are pairs of places.
+
+    `is_chosen` says that the settings were, which is then no advice any more.
+    """
     with library_threads(1):
         found = measures(X, graph, pieces, weights, parts, metric, settings, n_threads)
-    level, verdict, findings = judged(found, settings)
+    level, verdict, findings = judged(found, settings, is_chosen=is_chosen)
     shape = found.shape
     return Trust(
         level=level,
@@ -55,9 +60,9 @@ class Judgment:
         return self.trust.level if score is None else f"{self.trust.level}, score {score.score:.4f}"
 
 
-def judgment(*walked: Any) -> Judgment:
+def judgment(is_chosen: bool, *walked: Any) -> Judgment:
     """What `trust_of` makes of the same, as the record of a stage."""
-    return Judgment(trust_of(*walked))
+    return Judgment(trust_of(*walked, is_chosen=is_chosen))
 
 
 def trust_in(result: Embedding) -> Trust:

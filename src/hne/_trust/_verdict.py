@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hne._trust._limits import (
     CIRCUITS_COUNT,
@@ -12,6 +13,7 @@ from hne._trust._limits import (
     EIGENVALUE_ROUNDING,
     GAP_NOTED,
     MOST_CIRCUITS,
+    MOST_NOISE,
     PIECES_SHARE,
     REPEATED,
     SCORE_BAD,
@@ -29,14 +31,20 @@ GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
+# Instead of the same advice to who took it.
+CHOSEN = "No setting that was tried is better: scale or leave out features, take more samples, or another n_components"
 
 
-def judged(found: Measures, settings: Settings) -> tuple[str, str, tuple[Finding, ...]]:
+def judged(found: Measures, settings: Settings, *, is_chosen: bool) -> tuple[str, str, tuple[Finding, ...]]:
     """Level, verdict and findings, the gravest first."""
     reason = why_unknown(found, settings.n_components)
     findings = sorted(_findings(found, settings), key=lambda finding: GRAVITY[finding.level])
+    if is_chosen:
+        findings = [replace(one, advice=CHOSEN) if "'auto'" in one.advice else one for one in findings]
     counting = [one for one in findings if one.level != "good" and (not reason or one.kind in CERTAIN)]
     if reason:
+        # What was calibrated elsewhere is only to be known here.
+        findings = [one if one.kind in CERTAIN else replace(one, level="good") for one in findings]
         findings.append(Finding("unknown", "good", reason))
     if counting:
         gravest = counting[0]
@@ -50,30 +58,36 @@ def judged(found: Measures, settings: Settings) -> tuple[str, str, tuple[Finding
 def why_unknown(found: Measures, d: int) -> str:
     """Why limits that were calibrated on surfaces say nothing here; empty where they do."""
     if found.shape is None:
-        return "too few samples, or too few known distances, to compare neighborhoods before and after"
+        return "there are too few samples or known distances, or no neighborhood has so many dimensions"
     own = max(d, _dimension(found, d))
     if not found.shape.is_flat(own):
-        return (
-            f"around a sample {_counted(d, 'direction')} hold only {found.shape.explained(d):.0%} of the variance, as "
-            "in images and other data of many features, where even perfect embeddings score as badly as wrong ones"
-        )
-    if found.dimension is None:
-        return "too few samples to tell how many dimensions they have"
+        return _near_no_surface(found.shape, own, d)
     told = found.dimension
+    if told is None:
+        return "there are too few samples to tell how many dimensions they have"
     if not told.is_agreed and min(abs(told.by_likelihood - d), abs(told.by_two_nearest - d)) > DIMENSION_NEAR:
-        return f"the samples' own dimension is not clear ({told})"
-    if told.is_agreed and told.dimension < d:
+        return f"the samples' own dimension is not clear, {told}"
+    if told.dimension < d:
         return (
-            f"the samples have {_counted(told.dimension, 'dimension')} and the embedding {d}, of which only closed "
-            "curves and surfaces fill one more"
+            f"the samples seem to have {_counted(told.dimension, 'dimension')} and the embedding {d}; only closed "
+            "curves and surfaces fill one more than they have"
         )
     return ""
+
+
+def _near_no_surface(shape: Shape, own: int, d: int) -> str:
+    if own > d:
+        return f"the samples have {_counted(own, 'dimension')}, more than the {d} in which they are to keep their shape"
+    return (
+        f"around a sample {_counted(d, 'direction')} hold only {shape.explained(d):.0%} of the variance, as in images "
+        "and wherever samples are near no surface, where even perfect embeddings score as badly as wrong ones"
+    )
 
 
 def _praise(found: Measures, d: int) -> str:
     assert found.shape is not None  # noqa: S101
     score, limit = found.shape.score.score, score_limit(found.shape, SCORE_DOUBTFUL, d)
-    kept = f"(score {score:.4f}, good below {limit:.3f})"
+    kept = f"(score {score:.4f}, good below {limit:.4f})"
     if score > score_limit(found.shape, SCORE_SURE, d):
         return f"Can probably be believed: neighborhoods keep most of their shape {kept}."
     return f"Can be believed: neighborhoods keep their shape {kept}."
@@ -81,7 +95,7 @@ def _praise(found: Measures, d: int) -> str:
 
 def score_limit(shape: Shape, limit: float, d: int) -> float:
     """The limit for samples as noisy as these."""
-    return limit + SCORE_NOISE * (1 - shape.explained(d))
+    return limit + SCORE_NOISE * min(1 - shape.explained(d), MOST_NOISE)
 
 
 def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
@@ -118,7 +132,7 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
         return
     if score > limit:
         level = "bad" if score > score_limit(shape, SCORE_BAD, d) else "doubtful"
-        text = f"neighborhoods lose their shape (score {score:.3f}, good below {limit:.3f})"
+        text = f"neighborhoods lose their shape (score {score:.4f}, good below {limit:.4f})"
         yield Finding("score", level, text, CHOOSE)
     n_circuits = len(found.short_circuits)
     if n_circuits:

@@ -40,7 +40,6 @@ class Frames:
     U: FloatArray  # (a, m, d), orthonormal columns; zero where a neighborhood has fewer dimensions
     S: FloatArray  # (a, d), their lengths, descending
     spreads: FloatArray  # (a, m), all variances of a neighborhood, descending, as shares of their sum
-    distances: FloatArray  # (a, m - 1), of the members from the neighborhood's own sample by the metric, ascending
 
     @property
     def rows(self) -> IndexArray:
@@ -62,9 +61,7 @@ class Frames:
     def among(self, chosen: BoolArray) -> "Frames":
         """Those frames alone all of whose samples are chosen."""
         inside = chosen[self.members].all(axis=1)
-        return Frames(
-            self.members[inside], self.U[inside], self.S[inside], self.spreads[inside], self.distances[inside]
-        )
+        return Frames(self.members[inside], self.U[inside], self.S[inside], self.spreads[inside])
 
     def tangent_losses(self, Y: FloatArray) -> FloatArray:
         """Share of each tangent plane that the embedding does not keep, (a,): blind to any affine map of it.
@@ -129,10 +126,9 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     k = min(frame_neighbors(n_components), n - 1)
     rows = drawn_rows(n)
     targets = X if len(rows) == n else X[rows]
-    near, distances, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
+    near, _, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
     members = np.column_stack([rows, near])
-    known = _are_known(X, members)
-    members, distances = members[known], distances[known]
+    members = members[_are_known(X, members)]
     # Bytes of the differences of a neighborhood, or of what stands for them.
     step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
     blocks = [_principal(X, members[start : start + step]) for start in range(0, len(members), step)]
@@ -142,7 +138,7 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     U = vectors[:, :, :n_components] * spans[:, None, :]
     S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
     total = values.sum(axis=1, keepdims=True)
-    return Frames(members, U, S, values / np.where(total > 0, total, 1.0), distances)
+    return Frames(members, U, S, values / np.where(total > 0, total, 1.0))
 
 
 def _are_known(X: Samples, members: IndexArray) -> BoolArray:

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from hne._neighbors import nearest_by
 from hne._samples import Distances, Samples
-from hne._types import FloatArray, IndexArray
+from hne._types import BoolArray, FloatArray, IndexArray
 
 # Neighbors whose ranks are compared, and samples whose neighbors are.
 RANKED_NEIGHBORS, RANKED_ROWS = 10, 120
@@ -26,9 +26,20 @@ class Ranks:
     ranks: NDArray[np.int32]  # (q, r), 0 for the row itself
     near: IndexArray  # (q, K), positions in `among` of the nearest, nearest first
 
+    def among_chosen(self, chosen: BoolArray) -> "Ranks":
+        """Ranks of the chosen samples among each other."""
+        own, others = chosen[self.rows], np.flatnonzero(chosen[self.among])
+        order = np.argsort(self.ranks[own][:, others], axis=1, kind="stable")
+        ranks = np.empty(order.shape, dtype=np.int32)
+        np.put_along_axis(ranks, order, np.arange(len(others), dtype=np.int32)[None, :], axis=1)
+        K = min(self.near.shape[1], (len(others) - 1) // 2)
+        return Ranks(self.rows[own], self.among[others], ranks, order[:, 1 : K + 1])
+
     def kept(self, Y: FloatArray) -> tuple[float, float]:
         """Trustworthiness and continuity of Y at K neighbors, over the rows."""
         K, r = self.near.shape[1], len(self.among)
+        if K < 1 or not len(self.rows):
+            return 1.0, 1.0
         away = cdist(Y[self.rows], Y[self.among], "sqeuclidean")
         own = np.searchsorted(self.among, self.rows)
         away[np.arange(len(own)), own] = np.inf
@@ -69,7 +80,7 @@ def ranks_of(X: Samples, metric: Any, params: Any, n_threads: int) -> Ranks:
     ordered = _ordered(X, rows, among, own, metric, params, n_threads)
     # Samples whose distance is not known are farther than all others.
     ranks = np.full((len(rows), r + 1), r - 1, dtype=np.int32)
-    np.put_along_axis(ranks, ordered, np.arange(1, r, dtype=np.int32)[None, :], axis=1)
+    np.put_along_axis(ranks, ordered, np.arange(1, ordered.shape[1] + 1, dtype=np.int32)[None, :], axis=1)
     ranks[np.arange(len(rows)), own] = 0
-    K = min(RANKED_NEIGHBORS, (r - 1) // 2)
+    K = min(RANKED_NEIGHBORS, (r - 1) // 2, int((ordered >= 0).sum(axis=1).min(initial=r)))
     return Ranks(rows, among, ranks[:, :r], ordered[:, :K])

@@ -7,7 +7,7 @@ import numpy as np
 
 from hne._samples import Samples
 from hne._threads import library_threads
-from hne._types import FloatArray
+from hne._types import BoolArray, FloatArray
 from hne._yardstick._frames import Frames, frames_of
 from hne._yardstick._ranks import Ranks, ranks_of
 
@@ -54,8 +54,12 @@ class Yardstick:
     frames: Frames
     ranks: Ranks
 
+    def among(self, chosen: BoolArray) -> "Yardstick":
+        """The yardstick of some of the samples, which have as many neighbors of their own."""
+        return self if chosen.all() else Yardstick(self.frames.among(chosen), self.ranks.among_chosen(chosen))
+
     def measure(self, Y: FloatArray) -> TangentScore:
-        """Measure an embedding, none of it NaN."""
+        """Measure an embedding, none of it NaN where there are frames and ranks."""
         with library_threads(1):
             A, unevenness = self.frames.correction(Y)
             if not self.frames.is_flat(Y.shape[1]):

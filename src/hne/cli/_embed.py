@@ -118,21 +118,22 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
 
     By `embed`, because the estimator's scikit-learn takes a second to load.
     """
-    from hne import embed
+    from hne._embed import walk
     from hne._tables import prepared
-    from hne.tuning import tune
+    from hne._validation import check_samples, check_wishes, output_kind
+    from hne.tuning._auto import settled
 
     ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     if options.report is not None:
         check_thumbnails(ready.table.image_shape)
-    parameters, found = parameters_of(options), None
-    if AUTO in [parameters[name] for name in SEARCHED]:
-        found = tune(ready.X, **parameters)
-        parameters |= found.parameters
-        for sentence in sentences(found):
-            say(sentence, options)
-    return ready, found, embed(ready.X, **parameters)
+    wished, automatic = check_wishes(parameters_of(options))
+    samples = check_samples(ready.X, wished)
+    found = settled(samples, wished, automatic)
+    for sentence in [] if found.tuning is None else sentences(found.tuning):
+        say(sentence, options)
+    is_chosen = found.tuning is not None
+    return ready, found.tuning, walk(samples, found.settings, output_kind(ready.X), is_chosen=is_chosen)
 
 
 def _write(

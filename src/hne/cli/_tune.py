@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".arrow", ".feather")
 # Why the choice may not have the lowest score.
 AGREED = "of the best ones, the others agree with the choice the most"
-# Scores from which half and hardly any of the embeddings of known truth, in few dimensions, were right.
-DOUBTFUL, HOPELESS = 0.075, 0.15
 # Options that set the grid.
 SEARCHED = ("n_neighbors", "variant", "reg")
 OUTCOMES = ("measured", "stopped early", "failed", "not reached")
@@ -197,11 +195,13 @@ def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
 
 def _doubts(found: "Tuning", ready: "Ready") -> list[str]:
     """What a high score says, from data of known truth."""
-    if found.best.score < DOUBTFUL:
+    from hne._trust import SCORE_BAD, SCORE_DOUBTFUL
+
+    if found.best.score < SCORE_DOUBTFUL:
         return []
     if ready.table.image_shape is not None:
         return ["images score high even where they are right: look at the pictures of --report"]
-    share = "half and less were" if found.best.score < HOPELESS else "hardly any was"
+    share = "one in ten was" if found.best.score < SCORE_BAD else "hardly any was"
     known = f"of embeddings of known truth that scored so high, {share} right, images apart"
     return [f"warning: {known}. Look at them with --report, scale columns, or try another -d"]
 

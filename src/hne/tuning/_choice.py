@@ -27,7 +27,10 @@ def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
     best = [trial for trial in ordered(trials) if trial.outcome == MEASURED]
     count = min(VOTERS, max(1, len(trials) // SETTINGS_A_VOTER))
     voters = [trial for trial in best[:count] if trial.score <= VOTE_FACTOR * best[0].score + VOTE_MARGIN]
-    planes = [plane(trial.Y) for trial in voters if trial.Y is not None]
+    coordinates = [trial.Y for trial in voters if trial.Y is not None]
+    # Where not all are embedded, those that all voters have.
+    common = np.isfinite(coordinates).all(axis=(0, 2))
+    planes = [plane(Y[common]) for Y in coordinates]
     votes = [float(np.mean([agreement(one, other) for other in planes])) for one in planes]
     choice = voters[int(np.argmax(votes))]
     others = (one for one in best if one.variant != choice.variant or one.n_neighbors != choice.n_neighbors)
@@ -36,7 +39,9 @@ def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
 
 def plane(Y: FloatArray) -> FloatArray:
     """Orthonormal basis of the centered columns."""
-    basis, _, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    reach = np.abs(Y).max(initial=0.0)
+    scaled = Y / (reach if reach > 0 else 1.0)
+    basis, _, _ = np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)
     return basis
 
 

@@ -24,7 +24,7 @@ def check_grid(grid: Mapping[str, Iterable[Any]] | None, settings: Settings, aut
     if not isinstance(given, Mapping):
         msg = f"grid must be a dict of lists, got {given!r:.80}. Try grid={{'n_neighbors': [6, 8, 10]}}."
         raise InputTypeError(msg)
-    unknown = sorted(set(given) - set(GRID))
+    unknown = sorted(set(given) - set(GRID), key=str)
     if unknown:
         msg = f"grid must have the keys variant, n_neighbors and reg, got {unknown[0]!r}. Drop it."
         raise InputError(msg)

@@ -73,7 +73,7 @@ class Tuning:
     Attributes
     ----------
     best, runner_up : Trial, Trial or None
-        The choice, and the best that is not a neighbor of it in the grid.
+        The choice, and the best of another variant or another number of neighbors.
     trials : tuple of Trial
         All of the grid: the measured ones by score, then those that were stopped, failed or not reached.
     settings : Settings

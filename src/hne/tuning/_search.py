@@ -28,11 +28,13 @@ from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
 
 Setting = tuple[str, int, float]
 
+NO_TIME = "no time left"
+
 # Share of small neighborhoods that a graph in pieces may cut through.
 MAX_CUT = 0.2
 # Good settings lie on a ridge, reg = 1e-4 (k / 6)^3.3. The first round goes so many powers of ten off it.
 RIDGE, RIDGE_POWER, RIDGE_WIDTH = 1e-4, 3.3, 0.75
-# A setting of the second round is tried if its k or its reg have come this near to the best, by a factor and a number.
+# A setting of the second round is tried if its k has come this near to the best, by a factor and a number.
 WORTH_FACTOR, WORTH_MARGIN = 1.5, 0.01
 
 
@@ -95,8 +97,10 @@ def _with_same_k(setting: Setting, trials: Sequence[Trial]) -> list[Trial]:
 
 def _skipped(setting: Setting, trials: Sequence[Trial]) -> Trial:
     own = _with_same_k(setting, trials)
-    why = own[0].reason if own and own[0].outcome != MEASURED else f"k = {setting[1]} is far behind"
-    return Trial(*setting, STOPPED, n_pieces=own[0].n_pieces if own else 0, reason=why)
+    n_pieces = max(trial.n_pieces for trial in own)
+    if not any(trial.outcome == MEASURED for trial in own):
+        return Trial(*setting, own[0].outcome, n_pieces=n_pieces, reason=own[0].reason)
+    return Trial(*setting, STOPPED, n_pieces=n_pieces, reason=f"k = {setting[1]} is far behind")
 
 
 def _round(problem: Problem, settings: Sequence[Setting], best: float) -> Iterator[Trial]:
@@ -104,7 +108,7 @@ def _round(problem: Problem, settings: Sequence[Setting], best: float) -> Iterat
     for k in dict.fromkeys(k for _, k, _ in settings):
         own = [setting for setting in settings if setting[1] == k]
         if time.perf_counter() > problem.deadline:
-            yield from (Trial(*setting, NOT_REACHED, reason="no time left") for setting in own)
+            yield from (Trial(*setting, NOT_REACHED, reason=NO_TIME) for setting in own)
             continue
         yield from _of_one_k(problem, k, own, best)
 
@@ -126,6 +130,8 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
         return
 
     def attempt(number: int) -> Trial:
+        if time.perf_counter() > problem.deadline:
+            return Trial(*own[number], NOT_REACHED, n_pieces=found.pieces.count, reason=NO_TIME)
         return _tried(problem, wanted[number], found.pieces, weights[number], best)
 
     with library_threads(1), closing(map_blocks(attempt, range(len(own)), problem.n_threads)) as results:
@@ -161,13 +167,14 @@ def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weight
 
 def _measured(yardstick: Yardstick, Y: FloatArray, best: float, trial: Callable[..., Trial]) -> Trial:
     """Measure the embedding; one whose tangents alone lose more than the best loses in all is not ranked."""
-    if np.isnan(Y).any():
-        Y = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+    yardstick = yardstick.among(np.asarray(np.isfinite(Y).all(axis=1)))
+    if not len(yardstick.frames.rows):
+        return trial(FAILED, reason="too few samples are embedded")
     loss = yardstick.tangent_loss(Y)
     if loss > best:
         return trial(STOPPED, score=loss, reason="its tangents lose too much")
     measure = yardstick.measure(Y)
-    return trial(MEASURED, score=measure.score, measure=measure, Y=(Y @ measure.correction).astype(np.float32))
+    return trial(MEASURED, score=measure.score, measure=measure, Y=Y @ measure.correction)
 
 
 def _first_sentence(error: HNEError) -> str:

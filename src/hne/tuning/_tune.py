@@ -17,6 +17,7 @@ from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
 from hne._threads import library_threads, thread_count
 from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Settings
+from hne._units import Units
 from hne._validation import check_number, check_samples, check_wishes
 from hne._yardstick import dimension_of, frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
@@ -72,6 +73,10 @@ def tune(
     >>> model = HNE(**found.parameters).fit(roll.X)
     """
     wished, automatic = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
+    for name in GRID:
+        if grid and name in grid and name not in automatic:
+            msg = f"{name} must be given once, got {parameters[name]!r} beside a list in grid. Drop one of them."
+            raise InputError(msg)
     values = check_grid(grid, wished, automatic)
     seconds, samples = _check_budget(budget), check_samples(X, wished)
     if "n_components" in automatic:
@@ -83,7 +88,7 @@ def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float =
     """Search the settings among these values for checked samples."""
     start = time.perf_counter()
     n_threads = thread_count(settings.n_jobs)
-    distinct, _, places, settings = at_places(X, settings)
+    distinct, units, places, settings = at_places(X, settings)
     with library_threads(n_threads), shown(settings.verbose):
         trials = stage("tuning", _trials, places, distinct, settings, values, n_threads, start + budget)
     rows = trials.rows
@@ -101,7 +106,7 @@ def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float =
     own = distinct.place[order] if rows is None else np.searchsorted(rows, distinct.place[order])
     in_order = ordered(trials)
     kept = {id(trial) for trial in (*in_order[:KEPT], best, runner_up)}
-    found = tuple(_of_samples(trial, own if id(trial) in kept else None) for trial in in_order)
+    found = tuple(_of_samples(trial, units, own if id(trial) in kept else None) for trial in in_order)
     places_of = {id(trial): number for number, trial in enumerate(in_order)}
     return Tuning(
         best=found[places_of[id(best)]],
@@ -139,6 +144,12 @@ def _trials(
     largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
     graph = searched_graph(X, largest, n_threads) if given is None else given
     rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
+    if not len(rule.frames.rows):
+        msg = (
+            f"X as a graph of distances must know those among the {frame_neighbors(settings.n_components)} nearest of "
+            "a sample to choose settings by, got none that does. Store more, or give n_neighbors, reg and variant."
+        )
+        raise InputError(msg)
     trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted) + beyond)
     trials.rows = rows
     trials.dimension = dimension_of(X, settings.metric, settings.metric_params, n_threads)
@@ -195,6 +206,10 @@ def _check_budget(budget: float | None) -> float:
     return seconds
 
 
-def _of_samples(trial: Trial, own: IndexArray | None) -> Trial:
-    """The trial with a row for each sample instead of each place, `own` being their places; None drops all rows."""
-    return replace(trial, Y=None if own is None or trial.Y is None else trial.Y[own])
+def _of_samples(trial: Trial, units: Units, own: IndexArray | None) -> Trial:
+    """The trial in the units of X, with a row for each sample, `own` being their places; None drops all rows."""
+    measure = trial.measure
+    if measure is not None:
+        measure = replace(measure, correction=units.undo_length(measure.correction))
+    Y = None if own is None or trial.Y is None else units.undo_length(trial.Y[own])
+    return replace(trial, measure=measure, Y=Y)
