@@ -13,6 +13,8 @@ from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
 # Measures that the top of the page shows in plain words.
 KEPT, TRUST = "preservation", "trustworthiness"
 
+COORDINATES = {1: "coordinate drawn for each", 2: "coordinates drawn for each"}
+
 
 def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     """A few numbers in plain words."""
@@ -21,7 +23,7 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     d = result.Y.shape[1]
     tiles = [
         (spaced(len(result.Y)), "samples" if len(result.Y) != 1 else "sample"),
-        (str(d), "coordinate drawn for each" if d == 1 else "coordinates drawn for each"),
+        (str(d), COORDINATES.get(d, "coordinates for each, two of them drawn at a time")),
         (_percent(trust), "of what is drawn close together, how much is close in the data (chance gives 50%)"),
         (_percent(kept), "of a sample's nearest neighbors are nearest in the picture too"),
         (
