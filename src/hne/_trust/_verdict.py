@@ -140,7 +140,7 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
         many = f"{n_circuits} or more" if n_circuits == MOST_CIRCUITS else f"{n_circuits}"
         links = "link seems" if n_circuits == 1 else "links seem"
         text = f"{many} {links} to lead across gaps, between samples that are far along the surface"
-        yield Finding("short circuits", level, text, "Lower n_neighbors, or look at short_circuits")
+        yield Finding("short circuits", level, text, "Lower n_neighbors, or look at the pairs")
 
 
 def _counted(count: int, word: str) -> str:

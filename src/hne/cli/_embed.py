@@ -23,6 +23,7 @@ from hne.cli._tune import SEARCHED, chosen_facts, sentences
 
 if TYPE_CHECKING:
     from hne._tables import Ready, Table
+    from hne._trust import Trust
     from hne._types import Embedding
     from hne.tuning import Tuning
 
@@ -223,7 +224,13 @@ def _report(
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
     )
-    write_report(path, result, details)
+    write_report(path, result, replace(details, trust=_trust_in_flags(result.trust)))
+
+
+def _trust_in_flags(trust: "Trust") -> "Trust":
+    """The same, with the options of the command line in its sentences."""
+    findings = (replace(one, text=in_flags(one.text), advice=in_flags(one.advice)) for one in trust.findings)
+    return replace(trust, verdict=in_flags(trust.verdict), findings=tuple(findings))
 
 
 def _summary(
