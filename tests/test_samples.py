@@ -27,7 +27,7 @@ def test_all_kinds_give_the_gram_matrix_of_the_coordinates_up_to_its_unit(X, see
     expected = _batch.local_gram(X, targets, ids)
     distances = Distances(cdist(X, X))
     from_distances, unit = gram_of_distances(distances, distances[5:8], ids)
-    sparse = gram_of_sparse(csr_array(X), csr_array(targets), ids)
+    sparse, sparse_unit = gram_of_sparse(csr_array(X), csr_array(targets), ids)
     for row in range(3):
         scale = np.trace(expected[row])
         for gram in (from_distances[row], sparse[row]):
@@ -36,6 +36,7 @@ def test_all_kinds_give_the_gram_matrix_of_the_coordinates_up_to_its_unit(X, see
             else:
                 np.testing.assert_allclose(gram / np.trace(gram), expected[row] / scale, atol=1e-12)
         difference = X[ids[row]] - targets[row]
+        np.testing.assert_allclose(sparse[row] * sparse_unit[row] ** 2, difference @ difference.T, atol=1e-9)
         np.testing.assert_allclose(from_distances[row] * unit[row] ** 2, difference @ difference.T, atol=1e-10)
 
 
