@@ -57,7 +57,7 @@ def embed(X: ArrayLike, **parameters: Any) -> Embedding:
     wished, automatic = check_wishes(parameters)
     samples = check_samples(X, wished)
     found = settled(samples, wished, automatic)
-    return walk(samples, found.settings, output_kind(X), is_chosen=found.tuning is not None)
+    return walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen)
 
 
 def walk(X: Samples, settings: Settings, dtype: Any = np.float64, *, is_chosen: bool = False) -> Embedding:

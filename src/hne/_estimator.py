@@ -256,7 +256,7 @@ class HierarchicNeighborsEmbedding(
         with called_back(self, X, y, n_stages(automatic) + len(STAGES)):
             with listening(watch):
                 found = settled(samples, wished, automatic)
-                result = walk(samples, found.settings, output_kind(X), is_chosen=found.tuning is not None)
+                result = walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
             self._set_fitted(result)

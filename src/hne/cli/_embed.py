@@ -117,7 +117,7 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
 def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"]:
     """The samples, what was chosen for them, and their embedding.
 
-    By `embed`, because the estimator's scikit-learn takes a second to load.
+    By the walk, because the estimator's scikit-learn takes a second to load.
     """
     from hne._embed import walk
     from hne._tables import prepared
@@ -133,8 +133,8 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
     found = settled(samples, wished, automatic)
     for sentence in [] if found.tuning is None else sentences(found.tuning):
         say(sentence, options)
-    is_chosen = found.tuning is not None
-    return ready, found.tuning, walk(samples, found.settings, output_kind(ready.X), is_chosen=is_chosen)
+    result = walk(samples, found.settings, output_kind(ready.X), is_chosen=found.is_chosen)
+    return ready, found.tuning, result
 
 
 def _write(

@@ -18,6 +18,7 @@ class Settled:
 
     settings: Settings
     tuning: Tuning | None = None
+    is_chosen: bool = False  # whether all of variant, n_neighbors and reg were chosen
 
 
 def n_stages(automatic: frozenset[str]) -> int:
@@ -33,4 +34,4 @@ def settled(X: Samples, settings: Settings, automatic: frozenset[str]) -> Settle
     if not names:
         return Settled(settings)
     found = tuned(X, settings, check_grid(None, settings, names))
-    return Settled(replace(settings, **found.best.parameters), found)
+    return Settled(replace(settings, **found.best.parameters), found, is_chosen=names == GRID.keys())

@@ -30,9 +30,9 @@ def chosen(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
     coordinates = [trial.Y for trial in voters if trial.Y is not None]
     # Where not all are embedded, those that all voters have.
     common = np.isfinite(coordinates).all(axis=(0, 2))
-    planes = [plane(Y[common]) for Y in coordinates]
+    planes = [plane(Y[common]) for Y in coordinates if common.any()]
     votes = [float(np.mean([agreement(one, other) for other in planes])) for one in planes]
-    choice = voters[int(np.argmax(votes))]
+    choice = voters[int(np.argmax(votes))] if votes else best[0]
     others = (one for one in best if one.variant != choice.variant or one.n_neighbors != choice.n_neighbors)
     return choice, next(others, None)
 

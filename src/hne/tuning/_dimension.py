@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from hne._notices import frames_up
 from hne._progress import shown, stage
 from hne._samples import Samples
 from hne._start import at_places
@@ -30,6 +31,6 @@ def found_dimension(X: Samples, settings: Settings) -> int:
             f"n_components='auto' takes the samples' own dimension, got two estimates that do not agree: {found}. "
             "Look at others as well."
         )
-        warnings.warn(msg, DimensionWarning, stacklevel=2)
+        warnings.warn(msg, DimensionWarning, stacklevel=frames_up())
     dimension: int = found.dimension
     return dimension

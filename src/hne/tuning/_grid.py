@@ -10,7 +10,7 @@ from hne._types import VARIANTS, Settings
 from hne._validation import check_choice, check_integer, check_positive
 from hne.exceptions import InputError, InputTypeError
 
-# 84 settings: smaller reg chooses the same, and no larger k has been the best.
+# 84 settings: with reg 1e-6 and 1e-7 beside them, the choice is no better.
 GRID: dict[str, tuple[Any, ...]] = {
     "variant": VARIANTS,
     "n_neighbors": (4, 5, 6, 7, 8, 10, 12),
