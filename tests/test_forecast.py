@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hne import _costs, _embed, _forecast, _start, embed, forecast
+from hne import _costs, _forecast, _start, _workbench, embed, forecast
 from hne._types import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError, TooLargeError
@@ -77,7 +77,7 @@ def test_many_neighbors_are_foreseen_in_no_time():
 
 
 def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
-    monkeypatch.setattr(_embed, "FORECAST_MIN_SAMPLES", 100)
+    monkeypatch.setattr(_workbench, "FORECAST_MIN_SAMPLES", 100)
     monkeypatch.setattr(_forecast, "available_bytes", lambda: 1_000_000)
     monkeypatch.setattr(_start, "knn_graph", lambda *_: pytest.fail("neighbors were searched"))
     message = r"an embedding of 200 samples with n_neighbors=6 needs about .* GB, got 0.001 GB of free memory\. "

@@ -24,12 +24,20 @@ def distinct_samples(X: Samples) -> Distinct:
     """Find the distinct samples; the first of several copies stands for all."""
     if isinstance(X, Distances):
         return _distinct_by_distance(X)
+    return distinct_rows(fingerprints(X), X, None if issparse(X) else X[:, 0])
+
+
+def fingerprints(X: Samples) -> Fingerprints:
+    """A number for each sample, of all its values: of distances, those to all others."""
+    if isinstance(X, Distances):
+        return _marks_by_distance(X.matrix)
     if issparse(X):
-        return _distinct_rows(_entry_sums(X, X.indices.astype(np.uint64)), X, None)
-    return _distinct_rows(_row_sums(X, np.arange(X.shape[1], dtype=np.uint64)), X, X[:, 0])
+        return _entry_sums(X, X.indices.astype(np.uint64))
+    return _row_sums(X, np.arange(X.shape[1], dtype=np.uint64))
 
 
-def _distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray | None) -> Distinct:
+def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray | None) -> Distinct:
+    """Find the distinct samples by their fingerprints and first values; of X, those alike are compared."""
     order = np.argsort(marks, kind="stable") if leading is None else np.lexsort((marks, leading))
     same = marks[order[1:]] == marks[order[:-1]]
     after = np.flatnonzero(same) + 1
@@ -59,10 +67,7 @@ def _distinct_by_distance(X: Distances) -> Distinct:
     else:
         zero = csr_array(matrix == 0)
     _, group = connected_components(zero, directed=False)
-    # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
-    marks = np.zeros(len(group), dtype=np.uint64)
-    for _ in range(2):
-        marks = _entry_sums(matrix, marks[matrix.indices]) if issparse(matrix) else _row_sums(matrix, marks)
+    marks = _marks_by_distance(matrix)
     # Copies differ in rounding: all of a group take the mark of one.
     shared = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(shared, group, marks)
@@ -70,6 +75,14 @@ def _distinct_by_distance(X: Distances) -> Distinct:
     is_new = np.concatenate([[True], group[order[1:]] != group[order[:-1]]])
     # Of copies that differ in rounding, the mark chooses one, not where they stand.
     return replace(_numbered(order, is_new), first=order[is_new])
+
+
+def _marks_by_distance(matrix: FloatArray | SparseMatrix) -> Fingerprints:
+    # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
+    marks = np.zeros(matrix.shape[0], dtype=np.uint64)
+    for _ in range(2):
+        marks = _entry_sums(matrix, marks[matrix.indices]) if issparse(matrix) else _row_sums(matrix, marks)
+    return marks
 
 
 def _row_sums(matrix: FloatArray, columns: Fingerprints) -> Fingerprints:

@@ -92,4 +92,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write '{path}': {(error.strerror or str(error)).lower()}. Choose another place.")
+    # NumPy's own words for a disk that is full are numbers: "4096 requested and 512 written".
+    is_short = error.errno is None and "requested and" in str(error)
+    reason = "no space left on device" if is_short else (error.strerror or str(error)).lower()
+    return InputError(f"cannot write '{path}': {reason}. Choose another place.")

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne._samples import Distances, Samples, gram_of_distances, row_lengths, width
-from hne._types import FloatArray, SparseMatrix
+from hne._types import FloatArray, IndexArray, SparseMatrix
 
 BLOCK_BYTES = 2**25
 
@@ -30,6 +30,14 @@ def reconstruction_errors(X: Samples, J: SparseMatrix) -> FloatArray:
         for start in range(0, len(errors), block):
             rows = slice(start, start + block)
             errors[rows] = row_lengths(centered[rows] - J[rows] @ centered)
+    errors[np.diff(J.indptr) == 0] = np.nan
+    return errors
+
+
+def errors_of_rows(near: FloatArray, rows: IndexArray, J: SparseMatrix) -> FloatArray:
+    """The same for some of the samples near each other, where J has the weights of those rows alone."""
+    centered = near - near.mean(axis=0)
+    errors = row_lengths(centered[rows] - J @ centered)
     errors[np.diff(J.indptr) == 0] = np.nan
     return errors
 

@@ -51,14 +51,19 @@ class Units:
         return original
 
 
+def is_ordinary(largest: float) -> bool:
+    """Whether samples whose largest value is that need no units of their own."""
+    return abs(math.frexp(largest)[1]) <= ORDINARY
+
+
 def units_of(X: Samples, *, moved: bool = True) -> Units:
     """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
     stored = X.matrix if isinstance(X, Distances) else X
     values: Any = stored.data if issparse(stored) else stored
     largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-    _, exponent = math.frexp(largest)
-    if abs(exponent) <= ORDINARY:
+    if is_ordinary(largest):
         return Units()
+    _, exponent = math.frexp(largest)
     if values is not X or not moved:
         units = Units(scale=math.ldexp(1.0, -max(exponent, -1000)))
     else:

@@ -3,9 +3,11 @@
     HNEError
     ├── InputTypeError      (TypeError)      the wrong kind of thing: text, a date, a float k
     ├── InputError          (ValueError)     the right kind with a wrong value: NaN, k >= n, reg = 0
+    │   ├── CheckpointError                  not what a run left there, or not any more
     │   ├── DisconnectedGraphError           the neighbor graph falls apart, and pieces="raise"
     │   └── ModelFileError                   not a file that `save` wrote, or not any more
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
+    ├── EngineError         (RuntimeError)   the machines of a run are not there, or not fit for it
     ├── RivalError          (RuntimeError)   a method of hne.rivals has no answer
     ├── TooLargeError       (MemoryError)    more memory needed than there is, known before it is taken
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
@@ -21,11 +23,13 @@ Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
 __all__ = [
+    "CheckpointError",
     "CloseEigenvaluesWarning",
     "DimensionWarning",
     "DisconnectedGraphError",
     "DisconnectedGraphWarning",
     "EigenSolverError",
+    "EngineError",
     "HNEError",
     "HNEWarning",
     "InputError",
@@ -52,6 +56,10 @@ class InputError(HNEError, ValueError):
     """A parameter or the data has a value that the method cannot work with."""
 
 
+class CheckpointError(InputError):
+    """A checkpoint is damaged, belongs to another run, or is in use."""
+
+
 class DisconnectedGraphError(InputError):
     """The neighbor graph has several pieces, and the user wants none of it."""
 
@@ -62,6 +70,10 @@ class ModelFileError(InputError):
 
 class EigenSolverError(HNEError, RuntimeError):
     """The eigensolver did not reach eigenpairs of the alignment matrix."""
+
+
+class EngineError(HNEError, RuntimeError):
+    """What should do the work of a run cannot be reached, has died, or differs from what asks for it."""
 
 
 class RivalError(HNEError, RuntimeError):

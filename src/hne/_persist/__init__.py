@@ -5,8 +5,19 @@ one `ModelFileError`.
 """
 
 from hne._persist._archive import Archive
-from hne._persist._fitted import Scalars, linear_from, linear_parts, walk_from, walk_parts
+from hne._persist._fitted import Scalars, eigen_from, eigen_parts, linear_from, linear_parts, walk_from, walk_parts
 from hne._persist._mixin import SavedMixin
 from hne._persist._values import Arrays
 
-__all__ = ["Archive", "Arrays", "SavedMixin", "Scalars", "linear_from", "linear_parts", "walk_from", "walk_parts"]
+__all__ = [
+    "Archive",
+    "Arrays",
+    "SavedMixin",
+    "Scalars",
+    "eigen_from",
+    "eigen_parts",
+    "linear_from",
+    "linear_parts",
+    "walk_from",
+    "walk_parts",
+]

@@ -53,7 +53,7 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         **_csr_parts("J", core.weights.J),
         **({"X": X} if isinstance(X, np.ndarray) else _csr_parts("X", X)),
         **({} if units.origin is None else {"units.origin": units.origin}),
-        **_eigen_parts(core.parts, core.Y),
+        **eigen_parts(core.parts, core.Y),
         "metric.Y": core.metric.Y,
         "metric.A": np.array([np.full((d, d), np.nan) if A is None else A for A in core.metric.corrections]),
     }
@@ -79,7 +79,7 @@ def _csr_parts(name: str, matrix: SparseMatrix) -> Arrays:
     return {f"{name}.data": matrix.data, f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr}
 
 
-def _eigen_parts(parts: Sequence[EigenPairs | None], Y: FloatArray) -> Arrays:
+def eigen_parts(parts: Sequence[EigenPairs | None], Y: FloatArray) -> Arrays:
     """Eigenpairs of all pieces, one below the other; a piece without any has NaN and no rows of vectors."""
     d = Y.shape[1]
     nothing = np.full(d, np.nan)
@@ -115,7 +115,7 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     dtype = DTYPES[_choice(archive, "dtype", tuple(DTYPES))]
     X, units = _samples_from(archive, m, n, settings)
     errors = archive.array("reconstruction_errors", "f8", (m,))
-    parts = _eigen_from(archive, Y)
+    parts = eigen_from(archive, Y)
     metric = _metric_from(archive, Y, len(parts))
     core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, metric)
     return Embedding(settings, distinct, units, core, dtype)
@@ -171,7 +171,8 @@ def _pieces(archive: Archive, m: int) -> Pieces:
     return Pieces(labels, sizes)
 
 
-def _eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]:
+def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]:
+    """The eigenpairs that `eigen_parts` took apart."""
     solvers, d = archive.entry("eigen_solvers", list), Y.shape[1]
     count = len(solvers)
     if not count or any(solver is not None and not isinstance(solver, str) for solver in solvers):

@@ -13,7 +13,7 @@ from hne._validation._parameters import (
     check_wishes,
     is_auto,
 )
-from hne._validation._samples import check_new_samples, check_places, check_points, check_samples
+from hne._validation._samples import check_new_samples, check_places, check_points, check_samples, check_shape
 from hne._validation._tables import check_matrix, is_table, output_kind
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "check_positive",
     "check_samples",
     "check_settings",
+    "check_shape",
     "check_wishes",
     "is_auto",
     "is_table",

@@ -14,7 +14,14 @@ from hne.exceptions import InputError
 def check_samples(X: ArrayLike, settings: Settings) -> Samples:
     """Return X as samples of float64: dense, CSR, or Distances where the metric is "precomputed"."""
     samples: Samples = check_square(X) if settings.metric == PRECOMPUTED else _check_coordinates(X)
-    n, n_features = samples.shape
+    check_shape(samples.shape, settings)
+    _check_fits_neighbors(samples, settings)
+    return samples
+
+
+def check_shape(shape: tuple[int, int], settings: Settings) -> None:
+    """Raise where there are too few samples or features for the settings."""
+    n, n_features = shape
     _check_sizes(n, n, settings)
     if settings.metric != PRECOMPUTED and settings.n_components > n_features:
         msg = (
@@ -22,8 +29,6 @@ def check_samples(X: ArrayLike, settings: Settings) -> Samples:
             f"got n_features={n_features}. Lower n_components or pass more features."
         )
         raise InputError(msg)
-    _check_fits_neighbors(samples, settings)
-    return samples
 
 
 def check_places(distinct: Distinct, settings: Settings) -> None:

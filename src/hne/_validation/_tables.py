@@ -13,8 +13,8 @@ from hne.exceptions import InputError, InputTypeError
 NUMBERS = ("int", "uint", "float", "halffloat", "double", "bool", "decimal")
 
 
-def check_matrix(X: ArrayLike, name: str = "X") -> FloatArray:
-    """Return X as a finite float64 matrix of samples x features; messages call it by its name."""
+def check_matrix(X: ArrayLike, name: str = "X", first_row: int = 0) -> FloatArray:
+    """Return X as a finite float64 matrix of samples x features; messages call it by its name, rows from the first."""
     matrix = _as_float(X, name)
     if matrix.ndim != 2:
         msg = (
@@ -29,7 +29,7 @@ def check_matrix(X: ArrayLike, name: str = "X") -> FloatArray:
         row, column = np.argwhere(~finite)[0]
         names = getattr(X, "column_names", getattr(X, "columns", None))
         named = f"{column}" if names is None else f"{names[column]!r}"
-        raise _not_finite(name, matrix, matrix[row, column], row, named)
+        raise _not_finite(name, matrix, matrix[row, column], first_row + row, named)
     return matrix
 
 

@@ -1,5 +1,13 @@
 """NeighborGraph -> Weights: W (inner) and J (joint), every row of either summing to one, or empty without neighbors."""
 
-from hne._weights._layers import layer_weights, layer_weights_of_all, target_weights
+from hne._weights._layers import choose_kernel, layer_weights, layer_weights_of_all, target_weights, weights_from
+from hne._weights._rows import row_weights
 
-__all__ = ["layer_weights", "layer_weights_of_all", "target_weights"]
+__all__ = [
+    "choose_kernel",
+    "layer_weights",
+    "layer_weights_of_all",
+    "row_weights",
+    "target_weights",
+    "weights_from",
+]

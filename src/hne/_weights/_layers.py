@@ -32,7 +32,7 @@ MAX_BLOCK = 2048
 GROWTH = 1.2
 
 # Inner weights (b, k) of a block, and its joint weights: values, columns, number a row.
-_BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
+BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
 
 
 def layer_weights(
@@ -91,9 +91,9 @@ def _weights_of_all(
     logger.info("weights: %s kernel, %d targets", kernel, len(own))
     block = block_rows(graph.n_neighbors)
 
-    def rows_of(start: int) -> list[_BlockWeights]:
+    def rows_of(start: int) -> list[BlockWeights]:
         rows = slice(start, start + block)
-        return _block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
+        return block_weights(module, X, targets[rows], own[rows], graph.indices, left_out[rows], settings)
 
     n, t = X.shape[0], len(own)
     gathered = [_Gathered(own, n) for _ in settings]
@@ -116,7 +116,7 @@ class _Gathered:
         self._inner, self._counts = np.empty(own.shape), np.empty(len(own), dtype=np.intp)
         self._values, self._columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
 
-    def put(self, rows: slice, part: _BlockWeights) -> None:
+    def put(self, rows: slice, part: BlockWeights) -> None:
         """Add the next block."""
         self._inner[rows], joint, ids, self._counts[rows] = part
         self._values.extend(joint)
@@ -125,14 +125,31 @@ class _Gathered:
     def weights(self, kernel: str, reg: float) -> Weights:
         """Both matrices."""
         values, columns = self._values.filled(), self._columns.filled()
-        if not (np.isfinite(self._inner).all() and np.isfinite(values).all()):
-            msg = f"reg must be large enough for finite weights, got reg={reg:g}. Raise reg, or lower n_neighbors."
-            raise InputError(msg)
-        ends = np.concatenate([[0], np.cumsum(self._counts)])
-        kind = index_kind(max(self._n, ends[-1]))
-        shape = (len(self._own), self._n)
-        J = csr_array((values, columns.astype(kind, copy=False), ends.astype(kind)), shape=shape)
-        return Weights(W=_inner_matrix(self._inner, self._own, self._n), J=J, kernel=kernel)
+        check_finite(self._inner, values, reg)
+        return weights_from(self._own, self._inner, values, columns, self._counts, self._n, kernel)
+
+
+def check_finite(inner: FloatArray, joint: FloatArray, reg: float) -> None:
+    """Refuse weights that are not numbers."""
+    if not (np.isfinite(inner).all() and np.isfinite(joint).all()):
+        msg = f"reg must be large enough for finite weights, got reg={reg:g}. Raise reg, or lower n_neighbors."
+        raise InputError(msg)
+
+
+def weights_from(
+    own: IndexArray,
+    inner: FloatArray,
+    values: FloatArray,
+    columns: IndexArray,
+    counts: IndexArray,
+    n: int,
+    kernel: str,
+) -> Weights:
+    """Both matrices of the inner weights (t, k), and of the joint ones, row by row, `counts` a row."""
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    kind = index_kind(max(n, ends[-1]))
+    J = csr_array((values, columns.astype(kind, copy=False), ends.astype(kind)), shape=(len(own), n))
+    return Weights(W=_inner_matrix(inner, own, n), J=J, kernel=kernel)
 
 
 def _inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
@@ -146,7 +163,10 @@ def _inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
         inner, own = inner[present], own[present]
     kind = index_kind(max(n, ends[-1]))
     # A copy of `own`: sorting W below must not reorder the neighbors, whose order BHNE's rounds follow.
-    W = csr_array((inner.ravel(), own.astype(kind).ravel(), ends.astype(kind)), shape=(t, n))
+    values = inner.ravel()
+    if not values.flags.writeable:  # on disk
+        values = values.copy()
+    W = csr_array((np.asarray(values), own.astype(kind).ravel(), ends.astype(kind)), shape=(t, n))
     W.sort_indices()
     return W
 
@@ -201,7 +221,7 @@ def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArr
             yield int(size), rows[start : start + step]
 
 
-def _block_weights(
+def block_weights(
     kernels: ModuleType,
     X: Samples,
     targets: Samples,
@@ -209,7 +229,7 @@ def _block_weights(
     lists: IndexArray,
     left_out: IndexArray,
     settings: Sequence[Settings],
-) -> list[_BlockWeights]:
+) -> list[BlockWeights]:
     """The weights of a block by each of the settings: of reg alone, the inner ones; of Gram matrices, none."""
     ids, inner_slots, outer_slots = kernels.local_sets(own, lists, left_out)
     joints = [np.zeros(ids.shape) for _ in settings]

@@ -1,0 +1,59 @@
+"""Weights of some rows, wherever the samples lie: what they need of the others is fetched first, and nothing else."""
+
+import numpy as np
+
+from hne._samples import Samples
+from hne._threads import library_threads, load_unbroken
+from hne._types import FloatArray, IndexArray, Settings, index_kind
+from hne._weights._layers import KERNELS, block_rows, block_weights, check_finite
+
+# Inner weights (b, k), and joint weights: values, columns, number a row.
+RowWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
+
+
+def row_weights(
+    X: Samples, lists: IndexArray, start: int, stop: int, settings: Settings, kernel: str
+) -> tuple[RowWeights, IndexArray]:
+    """Weights of the samples from `start` to `stop`, to the bit those of `layer_weights`, and whom they reach.
+
+    Of X and of the neighbor lists, rows within two hops are read, which may lie on disk.
+    """
+    n, own, targets = len(lists), np.asarray(lists[start:stop]), np.arange(start, stop)
+    reached, near_lists = _within_two_hops(lists, own, start, stop)
+    if isinstance(X, np.ndarray):
+        # Numbered in the order of all samples: lists stay sorted as they were, and sums run in the same order.
+        X, lists = np.asarray(X[reached]), near_lists
+        own, targets = _numbered(own, reached), np.searchsorted(reached, targets)
+    everyone = reached if isinstance(X, np.ndarray) else np.arange(X.shape[0])
+    left_out = np.full_like(targets, -1) if settings.include_self else targets
+    module, step = load_unbroken(KERNELS[kernel]), block_rows(lists.shape[1])
+    parts = []
+    with library_threads(1):
+        for first in range(0, len(own), step):
+            rows = slice(first, first + step)
+            found = block_weights(module, X, X[targets[rows]], own[rows], lists, left_out[rows], [settings])
+            parts.append(found[0])
+    inner, values, columns, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    check_finite(inner, values, settings.reg)
+    return (inner, values, everyone[columns].astype(index_kind(n)), counts), reached
+
+
+def _within_two_hops(lists: IndexArray, own: IndexArray, start: int, stop: int) -> tuple[IndexArray, IndexArray]:
+    """Samples that the rows reach in two hops, themselves included, ascending, and the lists of the nearer ones."""
+    neighbors = _each_once(own[own >= 0])
+    theirs = np.asarray(lists[neighbors])
+    reached = _each_once(np.concatenate([np.arange(start, stop), neighbors, theirs[theirs >= 0]]))
+    near_lists = np.full((len(reached), lists.shape[1]), -1, dtype=np.intp)
+    near_lists[np.searchsorted(reached, neighbors)] = _numbered(theirs, reached)
+    return reached, near_lists
+
+
+def _numbered(samples: IndexArray, reached: IndexArray) -> IndexArray:
+    """The samples by their places among those reached; -1 stays."""
+    return np.where(samples >= 0, np.searchsorted(reached, samples), -1)
+
+
+def _each_once(samples: IndexArray) -> IndexArray:
+    """Ascending and without repeats: what np.unique gives, which hashes millions in four times the time."""
+    ascending = np.sort(samples)
+    return ascending[np.diff(ascending, prepend=-1) > 0]

@@ -1,0 +1,195 @@
+"""The walk on an engine, in a folder: what each stage makes is kept there, block by block.
+
+A stage's key is a hash of what it is made from: of the samples at their places for the first, of the key before and the
+parameters that matter for each one after it. So the same call finds what it had finished, in any order of the samples
+and on any engine, and a call with another `reg` finds the neighbors.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from shutil import rmtree
+from typing import Any
+
+import numpy as np
+
+from hne._distinct import fingerprints
+from hne._neighbors import estimated_params
+from hne._parts import Found, Parts
+from hne._persist import Archive, eigen_from, eigen_parts
+from hne._progress import counted, stage
+from hne._samples import Samples
+from hne._shelf import RECORD, Arrays, Block, Stage, refuse, row_blocks
+from hne._start import at_places
+from hne._types import Distinct, FloatArray, NeighborGraph, Pieces, Settings, Weights
+from hne._units import Units
+from hne._weights import choose_kernel, weights_from
+from hne._workbench import Workbench
+from hne.exceptions import ModelFileError
+from hne.scale._engines import Engine
+from hne.scale._folder import Folder, key_of
+from hne.scale._intake import Intake, taken_in
+from hne.scale._sources import LazySamples
+from hne.scale._stub import Search
+from hne.scale._tasks import Kept, NeighborRows, PlacedRows, WeightRows
+
+logger = logging.getLogger("hne")
+
+# Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
+BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
+# Parameters that each stage depends on, beside the stage before it.
+SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
+WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self", "pieces")
+SOLVED_BY = ("gamma", "n_components", "eigen_solver", "tol", "random_state")
+
+
+class StoredBench(Workbench):
+    """Does the steps of the walk in blocks on an engine, and keeps what they make in a folder."""
+
+    def __init__(self, engine: Engine, folder: Folder) -> None:
+        self._engine, self._folder = engine, folder
+        self._key = ""  # of the last stage
+        self._errors: FloatArray | None = None
+
+    def at_places(self, X: Any, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
+        """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
+        self._engine.check(self._folder.path)
+        if isinstance(X, LazySamples):
+            distinct, units, X = self._taken_in(X, settings)
+            params = estimated_params(settings.metric, settings.metric_params, X)
+            return distinct, units, X, replace(settings, metric_params=params)
+        distinct, units, X, settings = at_places(X, settings)
+        self._key = key_of("samples", fingerprints(X).tobytes())
+        if self._engine.is_remote:
+            X = self._kept("samples", self._key, "blocks", lambda block: {"X": X[slice(*block)]}, X.shape)["X"]
+        return distinct, units, X, settings
+
+    def _taken_in(self, X: LazySamples, settings: Settings) -> tuple[Distinct, Units, FloatArray]:
+        """Samples that workers read, at their places."""
+        scratch, engine = self._folder.scratch(), self._engine
+        try:
+            intake: Intake = stage("samples", taken_in, X, settings, engine, scratch)
+            self._key = key_of("samples", intake.marks.tobytes())
+            order = self._folder.stage("order", key_of(self._key, intake.distinct.place.tobytes()))
+            first = (order.arrays() or order.put({"first": intake.distinct.first}))["first"]
+            shape = (intake.distinct.n_places, X.shape[1])
+            placed = self._kept("samples", self._key, "places", PlacedRows(intake.raw, first), shape)["X"]
+        finally:
+            rmtree(scratch, ignore_errors=True)
+        return intake.distinct, Units(), placed
+
+    def graph(self, X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
+        """The neighbors of each place."""
+        self._key = self._next_key("neighbors", settings, SEARCHED_BY)
+        place = self._folder.stage("neighbors", self._key)
+        if isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
+            if place.arrays() is None:
+                search = Search(X, settings.n_neighbors, settings.metric, settings.metric_params)
+                facts = {"method": search.method, "recall": search.recall}
+                self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts)
+        elif place.arrays() is None:
+            found = super().graph(X, settings, distinct, n_threads)
+            place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
+        return _graph_on(place)
+
+    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+        """The pieces of the graph, and the graph as the walk goes on with it, where workers see it."""
+        found = super().pieces(X, graph, settings, n_threads)
+        if found.graph is graph or not self._engine.is_remote:
+            return found
+        place = self._folder.stage("links", self._next_key("links", settings, ("pieces",)))
+        if place.arrays() is None:
+            place.put({"indices": found.graph.indices, "distances": found.graph.distances}, _facts(found.graph))
+        return Found(found.pieces, _graph_on(place))
+
+    def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:  # noqa: ARG002
+        """Both layers of weights."""
+        self._key = self._next_key("weights", settings, WEIGHED_BY)
+        kernel = choose_kernel(graph, settings)
+        # A given graph has done its part, and need not travel.
+        task = WeightRows(X, graph.indices, replace(settings, neighbors="auto"), kernel)
+        made = self._kept("weights", self._key, "blocks", task, X.shape)
+        self._errors = made.get("errors")
+        return weights_from(
+            graph.indices, made["inner"], made["values"], made["columns"], made["counts"], X.shape[0], kernel
+        )
+
+    def parts(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+        """The embedding, piece by piece."""
+        self._key = self._next_key("eigenpairs", settings, SOLVED_BY)
+        place = self._folder.stage("eigenpairs", self._key)
+        made = place.arrays()
+        if made is None:
+            found = super().parts(X, weights, pieces, settings, n_threads)
+            solvers = [None if pairs is None else pairs.solver for pairs in found.parts]
+            made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, {"eigen_solvers": solvers})
+        # In memory: they are what is looked at, again and again.
+        arrays = {name: np.array(one) for name, one in made.items()}
+        try:
+            return Parts(arrays["Y"], eigen_from(Archive(place.folder, place.facts(), arrays), arrays["Y"]))
+        except (ModelFileError, KeyError) as error:
+            refuse(place.folder, str(error))
+
+    def errors(self, X: Samples, weights: Weights) -> FloatArray:
+        """How far off each sample is when it is rebuilt, in the units of the walk."""
+        return super().errors(X, weights) if self._errors is None else np.array(self._errors)
+
+    def _next_key(self, name: str, settings: Settings, parameters: Sequence[str]) -> str:
+        """The key of a stage that is made from the last one, with these parameters."""
+        values = [_plain(getattr(settings, parameter)) for parameter in parameters]
+        return key_of(self._key, name, *values)
+
+    def _kept(
+        self,
+        name: str,
+        key: str,
+        what: str,
+        task: Callable[[Block], Arrays],
+        shape: tuple[int, int],
+        facts: dict[str, Any] | None = None,
+    ) -> Arrays:
+        """Arrays that the task makes of all blocks of rows: found, or made as far as they are missing."""
+        place = self._folder.stage(name, key)
+        found = place.arrays()
+        if found is not None:
+            logger.info("%s: found in %s", name, place.folder)
+            return found
+        blocks = blocks_of(*shape)
+        missing = place.missing(blocks)
+        if len(missing) < len(blocks):
+            logger.info("%s: %d of %d blocks found in %s", name, len(blocks) - len(missing), len(blocks), place.folder)
+        with closing(self._engine.map(name, Kept(place, task), missing)) as done:
+            for _ in counted(what, done, len(missing)):
+                pass
+        return place.seal(blocks, facts)
+
+
+def blocks_of(n_rows: int, n_features: int) -> list[Block]:
+    """Blocks of rows, the same whoever works on them."""
+    by_bytes = max(1, MAX_BYTES // (8 * n_features))
+    return row_blocks(n_rows, min(by_bytes, max(MIN_ROWS, min(MAX_ROWS, -(-n_rows // BLOCKS)))))
+
+
+def _graph_on(place: Stage) -> NeighborGraph:
+    """The graph that a stage has kept."""
+    arrays, facts = place.opened(), place.facts()
+    try:
+        return NeighborGraph(arrays["indices"], arrays["distances"], facts["method"], facts["recall"])
+    except KeyError as error:
+        refuse(place.folder / RECORD, f"it lacks {error}")
+
+
+def _facts(graph: NeighborGraph) -> dict[str, Any]:
+    return {"method": graph.method, "recall": graph.recall}
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold: of arrays a hash, of a graph that of its arrays."""
+    if isinstance(value, NeighborGraph):
+        return [_plain(value.indices), _plain(value.distances)]
+    if isinstance(value, np.ndarray):
+        return key_of(str(value.dtype), list(value.shape), np.ascontiguousarray(value).tobytes())
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    return value.item() if isinstance(value, np.generic) else value

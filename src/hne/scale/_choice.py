@@ -1,0 +1,94 @@
+"""X, an engine, a folder -> the samples and the bench that the walk works on; what they cannot do is refused."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hne._samples import Distances, Samples
+from hne._types import PRECOMPUTED, NeighborGraph, Settings
+from hne._validation import check_samples, check_shape
+from hne._workbench import IN_MEMORY, Workbench
+from hne.exceptions import InputError, InputTypeError
+from hne.scale._engines import DaskEngine, LocalEngine, current_engine
+from hne.scale._sources import is_collection, is_lazy, lazy_samples
+
+
+@contextmanager
+def on_bench(
+    X: Any, settings: Settings, automatic: frozenset[str], engine: Any, checkpoint: Any
+) -> Iterator[tuple[Samples, Workbench]]:
+    """Lend the bench for a run, with its samples checked."""
+    engine = _engine_for(X, settings, engine)
+    is_remote = isinstance(engine, DaskEngine)
+    if not is_remote and checkpoint is None:
+        yield check_samples(X, settings), IN_MEMORY
+        return
+    from hne.scale._bench import StoredBench  # noqa: PLC0415, nobody else needs it
+    from hne.scale._folder import Folder  # noqa: PLC0415
+
+    _check_repeatable(settings)
+    if is_remote and is_lazy(X):
+        samples: Any = lazy_samples(X)
+        _check_lazy(samples.shape, settings, automatic)
+    else:
+        samples = check_samples(X, settings)
+    if is_remote:
+        _check_spreadable(samples)
+    folder = Folder(checkpoint if checkpoint is not None else engine.folder())
+    with folder.lent():
+        yield samples, StoredBench(engine, folder)
+
+
+def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEngine:
+    if engine is None:
+        return current_engine() if is_collection(X) else LocalEngine(settings.n_jobs)
+    if isinstance(engine, LocalEngine) and is_collection(X):
+        msg = f"engine must be a DaskEngine for a {type(X).__name__} of Dask, got {engine!r}. Leave it out, or compute X."
+        raise InputError(msg)
+    if not isinstance(engine, LocalEngine | DaskEngine):
+        msg = f"engine must be a LocalEngine or a DaskEngine of hne.scale, got {engine!r}. Pass DaskEngine(client)."
+        raise InputTypeError(msg)
+    return engine
+
+
+def _check_repeatable(settings: Settings) -> None:
+    """Refuse what the same call would not do again, or what has no name to know it by."""
+    if not isinstance(settings.random_state, int | np.integer):
+        got = f"random_state={settings.random_state!r}"
+        msg = f"a run with checkpoint= or a DaskEngine must be one that can be repeated, got {got}. Pass an integer."
+        raise InputError(msg)
+    if callable(settings.metric):
+        name = getattr(settings.metric, "__name__", type(settings.metric).__name__)
+        msg = (
+            f"a run with checkpoint= or a DaskEngine needs a metric by its name, got the function {name}. Pass a name, "
+            "or the graph as neighbors=."
+        )
+        raise InputError(msg)
+
+
+def _check_lazy(shape: tuple[int, int], settings: Settings, automatic: frozenset[str]) -> None:
+    if automatic:
+        names = ", ".join(sorted(automatic))
+        msg = (
+            f"samples that workers read need settings that are known, got 'auto' for {names}. Choose them on a part: "
+            "hne.tuning.tune(X[:5000].compute()).best.parameters."
+        )
+        raise InputError(msg)
+    if settings.metric == PRECOMPUTED:
+        msg = "metric='precomputed' needs distances in memory, got samples that workers read. Pass a metric by name."
+        raise InputError(msg)
+    if isinstance(settings.neighbors, NeighborGraph) and settings.neighbors.n_samples != shape[0]:
+        got = settings.neighbors.n_samples
+        msg = f"neighbors must have a row for each of the {shape[0]} samples, got {got}. Pass the graph of X."
+        raise InputError(msg)
+    check_shape(shape, settings)
+
+
+def _check_spreadable(samples: Samples) -> None:
+    if issparse(samples) or isinstance(samples, Distances):
+        kind = "distances" if isinstance(samples, Distances) else "a sparse X"
+        msg = f"DaskEngine needs a dense X, got {kind}. Reduce it first (TruncatedSVD), or leave the engine out."
+        raise InputError(msg)

@@ -1,0 +1,258 @@
+"""Engines: who runs the blocks of a walk. The blocks and what is done with them are the same for all."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Generator, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from hne._files import make_folder
+from hne._shelf import pickled_by_name
+from hne._threads import library_threads, map_blocks, thread_count
+from hne.exceptions import EngineError, InputTypeError, MissingExtraError
+from hne.scale._workers import check_alike, check_sees, facts_here
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Seconds to wait for a scheduler to answer, and for a first worker.
+PATIENCE = 10.0
+
+
+class Engine(Protocol):
+    """Something that runs a task on many items, and gives the results in their order."""
+
+    is_remote: bool  # whether tasks run in other processes, which share nothing with this one but files
+
+    def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
+        """Results of the task; `what` is its name for those who watch."""
+
+    def check(self, folder: Path) -> None:
+        """Raise EngineError where it cannot run, or cannot see the folder."""
+
+
+class LocalEngine:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=-1
+        Number of threads, as in scikit-learn: -1 for one a core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne import embed
+    >>> from hne.scale import LocalEngine
+    >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
+    >>> embed(line, n_neighbors=2, n_components=1, engine=LocalEngine()).Y.shape
+    (20, 1)
+    """
+
+    is_remote = False
+
+    def __init__(self, n_jobs: int | None = -1) -> None:
+        self._n_jobs = n_jobs
+
+    def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:  # noqa: ARG002
+        """Results of the task, block by block."""
+
+        def run(item: Item) -> Result:
+            with library_threads(1):
+                return task(item)
+
+        return map_blocks(run, items, thread_count(self._n_jobs))
+
+    def check(self, folder: Path) -> None:
+        """Threads are always there, and see what this process sees."""
+
+    def __repr__(self) -> str:
+        return f"LocalEngine(n_jobs={self._n_jobs})"
+
+
+class DaskEngine:
+    """Workers of a Dask cluster: neighbor search, weights and the assembly of the eigenproblem run on them.
+
+    Samples and results travel through a folder that all workers see, never through the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or str
+        The client of the cluster, or the address of its scheduler such as "tcp://node1:8786".
+    folder : path, default=None
+        Where blocks are kept while a run needs them: a folder on storage that this process and all workers share.
+        None takes that of `checkpoint`, else a temporary one, which workers on other machines do not see.
+
+    Examples
+    --------
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> from hne import embed
+    >>> from hne.scale import DaskEngine
+    >>> with Client(n_workers=2) as client:  # doctest: +SKIP
+    ...     result = embed(X, engine=DaskEngine(client))
+    """
+
+    is_remote = True
+
+    def __init__(self, client: Any, folder: str | Path | None = None) -> None:
+        if find_spec("distributed") is None:
+            msg = "DaskEngine needs dask.distributed, got none installed. Run: pip install 'hne[dask]'."
+            raise MissingExtraError(msg)
+        self._folder = folder
+        self._client = connected(client) if isinstance(client, str) else client
+        if not hasattr(self._client, "submit") or not hasattr(self._client, "scheduler_info"):
+            msg = f"client must be a distributed.Client or an address, got {client!r}. Pass Client() or 'tcp://...'."
+            raise InputTypeError(msg)
+
+    @property
+    def client(self) -> Any:
+        """The client of the cluster."""
+        return self._client
+
+    def folder(self) -> Path:
+        """The folder that blocks are kept in, made where none was given; a temporary one ends with the engine."""
+        if self._folder is None:
+            path = Path(tempfile.mkdtemp(prefix="hne-"))
+            weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+            self._folder = path
+        make_folder(Path(self._folder))
+        return Path(self._folder)
+
+    def check(self, folder: Path) -> None:
+        """Raise EngineError where there are no workers, they differ from this process, or do not see the folder."""
+        self._check_answers()
+        answers = self._asked(facts_here)
+        check_alike(facts_here(), answers)
+        check_sees(folder, self._asked)
+
+    def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
+        """Results of the task, in the order of the items; a worker that dies leaves its block to another."""
+        import cloudpickle  # noqa: PLC0415, comes with dask
+
+        with pickled_by_name():
+            packed = cloudpickle.dumps(task)
+        name = f"hne {what}"
+        keys = (f"{name}-{secrets.token_hex(8)}" for _ in items)
+        futures = [self._client.submit(_run_packed, packed, item, key=key) for item, key in zip(items, keys, strict=True)]
+        try:
+            for future in futures:
+                yield self._result(future, what)
+        finally:
+            self._client.cancel(futures, force=True)
+
+    def gathered(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
+        """Results of Dask's own delayed calls, in their order."""
+        futures = self._client.compute(list(delayed))
+        try:
+            for future in futures:
+                yield self._result(future, what)
+        finally:
+            self._client.cancel(futures, force=True)
+
+    def _result(self, future: Any, what: str) -> Any:
+        from distributed import CancelledError, KilledWorker  # noqa: PLC0415, an extra
+        from distributed.comm import CommClosedError  # noqa: PLC0415
+
+        try:
+            return future.result()
+        except KilledWorker as error:
+            msg = (
+                f"the Dask workers must live through a block of the {what}, got several that died on one. Give each "
+                "more memory, see their logs, and run the same call again: with checkpoint= it goes on from there."
+            )
+            raise EngineError(msg) from error
+        except (CancelledError, CommClosedError, OSError) as error:
+            msg = (
+                f"the Dask scheduler must be there until the {what} are done, got '{type(error).__name__}'. Start it "
+                "again, and run the same call again: with checkpoint= it goes on from there."
+            )
+            raise EngineError(msg) from error
+
+    def _check_answers(self) -> None:
+        if getattr(self._client, "status", "") != "running":
+            msg = f"the Dask client must be connected, got one that is {self._client.status}. Pass a new Client."
+            raise EngineError(msg)
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except Exception as error:
+            msg = (
+                f"the Dask scheduler must have workers, got none within {PATIENCE:.0f} s. Start some: "
+                "dask worker ADDRESS, or cluster.scale(2)."
+            )
+            raise EngineError(msg) from error
+
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """What the function says on each worker."""
+        try:
+            answers: dict[str, Any] = self._client.run(function, *arguments)
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            msg = (
+                f"the Dask workers must have hne installed, got: {reason}. Install the same version as here in the "
+                "environment of the workers."
+            )
+            raise EngineError(msg) from error
+        return answers
+
+    def __copy__(self) -> DaskEngine:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DaskEngine:
+        """A connection cannot be copied, and an estimator's clone may well share it."""
+        memo[id(self)] = self
+        return copy.copy(self)
+
+    def __repr__(self) -> str:
+        return f"DaskEngine({self._client!r})"
+
+
+def connected(address: str) -> Any:
+    """A client of the scheduler at that address."""
+    from distributed import Client  # noqa: PLC0415, an extra
+
+    try:
+        return Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        msg = (
+            f"a Dask scheduler must answer at '{address}', got: {reason}. Start one (dask scheduler), and pass the "
+            "address that it says."
+        )
+        raise EngineError(msg) from error
+
+
+def current_engine() -> DaskEngine:
+    """The engine of the client that is there already."""
+    if find_spec("distributed") is None:
+        msg = "samples in a Dask array need dask.distributed, got none installed. Run: pip install 'hne[dask]'."
+        raise MissingExtraError(msg)
+    from distributed import get_client  # noqa: PLC0415, an extra
+
+    try:
+        return DaskEngine(get_client())
+    except ValueError as error:
+        msg = (
+            "samples in a Dask array need a client, got none. Start one before: from distributed import Client; "
+            "client = Client()."
+        )
+        raise EngineError(msg) from error
+
+
+def _run_packed(packed: bytes, item: Any) -> Any:
+    """Run a task on a worker."""
+    with library_threads(1):
+        return _unpacked(packed)(item)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(packed: bytes) -> Any:
+    import cloudpickle  # noqa: PLC0415, comes with dask
+
+    return cloudpickle.loads(packed)  # noqa: S301, what this run's client has packed

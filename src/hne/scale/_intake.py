@@ -1,0 +1,61 @@
+"""Samples that nobody has read yet -> samples at their places, on disk, and which of them are copies.
+
+Workers read their chunks once and keep them as they come. What the client gets of each sample is its fingerprint and
+its first value, sixteen bytes, which are enough to put the samples in their order and to find copies.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import numpy as np
+
+from hne._distinct import distinct_rows
+from hne._progress import counted
+from hne._shelf import Stage
+from hne._types import Distinct, FloatArray, IndexArray, Settings
+from hne._units import is_ordinary
+from hne._validation import check_places
+from hne.exceptions import InputError
+from hne.scale._engines import DaskEngine
+from hne.scale._sources import LazySamples
+from hne.scale._tasks import PlacedRows, take_in
+
+
+@dataclass(frozen=True)
+class Intake:
+    """Samples as workers have kept them, and what the client knows of each."""
+
+    raw: FloatArray  # on disk, in the order in which they came
+    distinct: Distinct
+    marks: Any  # fingerprints of the samples at their places
+
+    def __str__(self) -> str:
+        return f"{self.distinct.n_samples} samples, {self.distinct.n_places} of them different"
+
+
+def taken_in(X: LazySamples, settings: Settings, engine: DaskEngine, scratch: Path) -> Intake:
+    """Let workers read the samples, each chunk once."""
+    from dask import delayed  # noqa: PLC0415, an extra
+
+    kept = Stage(scratch, "scratch")
+    parts = X.parts()
+    calls = [delayed(take_in, pure=False)(chunk, start, kept) for start, chunk in parts]
+    with closing(engine.gathered("samples", calls)) as results:
+        found = list(counted("chunks", results, len(calls)))
+    marks, leading = np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
+    _check_ordinary(max(one[2] for one in found))
+    ends = [*[start for start, _ in parts[1:]], X.shape[0]]
+    raw = kept.seal([(start, end) for (start, _), end in zip(parts, ends, strict=True)])["X"]
+    distinct = distinct_rows(marks, raw, leading)
+    check_places(distinct, settings)
+    return Intake(raw, distinct, marks[distinct.first])
+
+
+def _check_ordinary(largest: float) -> None:
+    if not is_ordinary(largest):
+        msg = f"X of a Dask run must have values between 1e-90 and 1e90, got {largest:.0e}. Rescale X."
+        raise InputError(msg)

@@ -1,0 +1,88 @@
+"""What is done with a block of rows, wherever that is: each task is a record that a worker can be sent."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hne._distinct import fingerprints
+from hne._reconstruction import errors_of_rows
+from hne._samples import Samples
+from hne._shelf import Arrays, Block, Stage
+from hne._types import FloatArray, IndexArray, Settings
+from hne._validation import check_matrix
+from hne._weights import row_weights
+
+# Fingerprints of a block's samples, their first values, and the largest of all their values.
+Intake = tuple[NDArray[np.uint64], FloatArray, float]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A task whose result is kept as a block of a stage, and not handed back."""
+
+    stage: Stage
+    task: Any  # of a block, to its arrays
+
+    def __call__(self, block: Block) -> None:
+        """Do it, and write what it made."""
+        self.stage.keep(block, self.task(block))
+
+
+def take_in(values: Any, start: int, stage: Stage) -> Intake:
+    """Check samples as they come, keep them, and tell what is needed to know who is a copy of whom."""
+    X = check_matrix(np.asarray(values), first_row=start)
+    stage.keep((start, start + len(X)), {"X": X})
+    return fingerprints(X), X[:, 0].copy(), float(np.abs(X).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Samples in the order of their places."""
+
+    raw: FloatArray
+    first: IndexArray
+
+    def __call__(self, block: Block) -> Arrays:
+        """The places of the block."""
+        return {"X": np.asarray(self.raw[self.first[slice(*block)]])}
+
+
+@dataclass(frozen=True)
+class NeighborRows:
+    """Neighbors of places."""
+
+    search: Any  # BlockedSearch
+
+    def __call__(self, block: Block) -> Arrays:
+        """Those of the block."""
+        indices, distances = self.search.rows(*block)
+        return {"indices": indices, "distances": distances}
+
+
+@dataclass(frozen=True)
+class WeightRows:
+    """Both layers of weights of places, and how far off these rebuild them."""
+
+    X: Samples
+    lists: IndexArray
+    settings: Settings
+    kernel: str
+
+    def __call__(self, block: Block) -> Arrays:
+        """Those of the block."""
+        (inner, values, columns, counts), reached = row_weights(self.X, self.lists, *block, self.settings, self.kernel)
+        made = {"inner": inner, "values": values, "columns": columns, "counts": counts}
+        if isinstance(self.X, np.ndarray):
+            made["errors"] = self._errors(values, columns, counts, reached, block)
+        return made
+
+    def _errors(
+        self, values: FloatArray, columns: IndexArray, counts: IndexArray, reached: IndexArray, block: Block
+    ) -> FloatArray:
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        near = np.searchsorted(reached, columns)
+        J = csr_array((values, near, ends), shape=(len(counts), len(reached)))
+        return errors_of_rows(np.asarray(self.X[reached]), np.searchsorted(reached, np.arange(*block)), J)
