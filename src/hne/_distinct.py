@@ -6,6 +6,7 @@ then by fingerprint; those that agree in both are compared value by value.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def _distinct_by_distance(X: Distances) -> Distinct:
     return replace(_numbered(order, is_new), first=order[is_new])
 
 
-def _marks_by_distance(matrix: FloatArray | SparseMatrix) -> Fingerprints:
+def _marks_by_distance(matrix: Any) -> Fingerprints:
     # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
     marks = np.zeros(matrix.shape[0], dtype=np.uint64)
     for _ in range(2):

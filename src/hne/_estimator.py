@@ -25,11 +25,17 @@ from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
-from hne._validation import check_new_samples, check_points, check_samples, check_wishes, is_table, output_kind
+from hne._validation import check_new_samples, check_points, check_wishes, is_table, output_kind
 from hne.exceptions import InputError
+from hne.scale._choice import on_bench
+from hne.scale._placing import placed_lazily
+from hne.scale._sources import LazySamples, is_collection
 from hne.tuning._auto import n_stages, settled
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
+
+# Parameters that say where a fit is computed and kept, not what it is.
+PLACES = ("engine", "checkpoint")
 
 
 class HierarchicNeighborsEmbedding(
@@ -110,6 +116,13 @@ class HierarchicNeighborsEmbedding(
     verbose : int, default=0
         What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
         and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
+    engine : LocalEngine, DaskEngine or None, default=None
+        Who runs the blocks of a fit: threads of this process, or the workers of a Dask cluster (`hne.scale`,
+        docs/scale.md). None is this process; for a Dask array, the cluster of the client that is there. Neighbors and
+        weights are the same to the bit, approximate search apart.
+    checkpoint : path or None, default=None
+        Folder in which each finished stage and block is kept. The same fit, killed at any moment and called again, goes
+        on from there and ends with the same bits; a fit with another `reg` finds the neighbors.
 
     Attributes
     ----------
@@ -213,6 +226,8 @@ class HierarchicNeighborsEmbedding(
         n_jobs: int | None = -1,
         random_state: Any = 0,
         verbose: int = 0,
+        engine: Any = None,
+        checkpoint: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -232,6 +247,8 @@ class HierarchicNeighborsEmbedding(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.engine = engine
+        self.checkpoint = checkpoint
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -241,7 +258,8 @@ class HierarchicNeighborsEmbedding(
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples, one a row: an array, a data frame of numbers, a sparse matrix (which stays sparse); or with
-            metric="precomputed" their distances, (n_samples, n_samples).
+            metric="precomputed" their distances, (n_samples, n_samples). Or a Dask array or data frame, whose
+            `embedding_` is a Dask array of the same chunks.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -250,17 +268,23 @@ class HierarchicNeighborsEmbedding(
         self
             The fitted estimator.
         """
-        wished, automatic = check_wishes(self.get_params(deep=False))
-        samples = check_samples(X, wished)
+        wished, automatic = check_wishes(self._saved_parameters())
         watch = Stopwatch()
-        with called_back(self, X, y, n_stages(automatic) + len(STAGES)):
-            with listening(watch):
-                found = settled(samples, wished, automatic)
-                result = walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen)
-            # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
-            validate_data(self, X, skip_check_array=True)
-            self._set_fitted(result)
-            self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning
+        with on_bench(X, wished, automatic, self.engine, self.checkpoint) as (samples, bench):
+            is_read = not isinstance(samples, LazySamples)
+            with called_back(self, X, y, n_stages(automatic) + bench.stages_before + len(STAGES)):
+                with listening(watch):
+                    found = settled(samples, wished, automatic)
+                    kind = output_kind(X if is_read else samples)
+                    result = walk(samples, found.settings, kind, is_chosen=found.is_chosen, bench=bench)
+                # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+                if is_read:
+                    validate_data(self, X, skip_check_array=True)
+                else:
+                    self.n_features_in_ = samples.shape[1]
+                self._set_fitted(result)
+                self.embedding_ = result.Y if is_read else samples.rows_like(result.Y)
+                self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning
         return self
 
     @classmethod
@@ -291,6 +315,10 @@ class HierarchicNeighborsEmbedding(
         model._set_fitted(embedding)
         model.timings_, model.tuning_ = {}, None
         return model
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Parameters that decide about the result: all but where it is computed."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in PLACES}
 
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result
@@ -387,6 +415,7 @@ class HierarchicNeighborsEmbedding(
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             Samples in the units of the fitted ones; with metric="precomputed" their distances to the fitted samples.
+            Or a Dask array or data frame, whose chunks are placed by whoever computes the Dask array returned.
 
         Returns
         -------
@@ -394,6 +423,9 @@ class HierarchicNeighborsEmbedding(
             Their coordinates.
         """
         check_is_fitted(self)
+        if is_collection(X):
+            placed: FloatArray = placed_lazily(self, X)
+            return placed
         fitted = self._fitted
         # Of a table, other columns than those of the fit are the first thing to be told; of an array, its kind.
         if is_table(X):
@@ -448,7 +480,7 @@ class HierarchicNeighborsEmbedding(
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
-        return check_wishes(parameters)[0]
+        return check_wishes({name: value for name, value in parameters.items() if name not in PLACES})[0]
 
     def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings]:
         return walk_parts(self._fitted), self._fitted.settings

@@ -34,7 +34,7 @@ CHUNK_BYTES = 2**24
 _BY_NAME: ContextVar[bool] = ContextVar("hne_arrays_by_name", default=False)
 
 
-class ShelvedArray(np.memmap):  # type: ignore[type-arg]
+class ShelvedArray(np.memmap):
     """An array on disk, read as it is used; between processes of one run its path travels, not its numbers."""
 
     path: str | None = None

@@ -21,6 +21,8 @@ FORECAST_MIN_SAMPLES = 50_000
 class Workbench:
     """The steps of the walk that are the same wherever they are done."""
 
+    stages_before = 0  # stages that `at_places` tells of
+
     def at_places(self, X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
         """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
         distinct, units, X, settings = at_places(X, settings)

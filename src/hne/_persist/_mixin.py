@@ -21,7 +21,7 @@ __all__ = ["SavedMixin"]
 
 
 class SavedMixin:
-    """Estimators that can be kept in a file; each says what it consists of by the three methods at the end."""
+    """Estimators that can be kept in a file; each says what it consists of by the methods at the end."""
 
     # What the command line did to the columns of a file before the fit; None for samples that came as they are.
     preparation_: Preparation | None = None
@@ -80,6 +80,11 @@ class SavedMixin:
             )
             warnings.warn(msg, PreparedModelWarning, stacklevel=2)
         return model
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Parameters that a file is to hold."""
+        parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return parameters
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:

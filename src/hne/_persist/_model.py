@@ -34,7 +34,7 @@ def write_model(
     scalars, arrays = fitted
     prepared, more = preparation_parts(model.preparation_)
     arrays = {**arrays, **more}
-    parameters = model.get_params(deep=False)
+    parameters = model._saved_parameters()  # noqa: SLF001, of a SavedMixin
     written = {name: packed(f"parameters.{name}", value, arrays) for name, value in parameters.items()}
     now = _checked(check, parameters)
     # Those that have been set to something else since the fit.

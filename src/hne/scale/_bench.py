@@ -8,7 +8,7 @@ and on any engine, and a call with another `reg` finds the neighbors.
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from shutil import rmtree
 from typing import Any
 
@@ -27,12 +27,12 @@ from hne._units import Units
 from hne._weights import choose_kernel, weights_from
 from hne._workbench import Workbench
 from hne.exceptions import ModelFileError
-from hne.scale._engines import Engine
+from hne.scale._engines import Engine, LocalEngine
 from hne.scale._folder import Folder, key_of
-from hne.scale._intake import Intake, taken_in
+from hne.scale._intake import taken_in
 from hne.scale._sources import LazySamples
 from hne.scale._stub import Search
-from hne.scale._tasks import Kept, NeighborRows, PlacedRows, WeightRows
+from hne.scale._tasks import Kept, NeighborRows, PlacedRows, SomeRows, WeightRows
 
 logger = logging.getLogger("hne")
 
@@ -44,8 +44,23 @@ WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self
 SOLVED_BY = ("gamma", "n_components", "eigen_solver", "tol", "random_state")
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Samples at their places."""
+
+    distinct: Distinct
+    units: Units
+    X: Samples
+    settings: Settings
+
+    def __str__(self) -> str:
+        return f"{self.distinct.n_samples}, {self.distinct.n_places} of them different"
+
+
 class StoredBench(Workbench):
     """Does the steps of the walk in blocks on an engine, and keeps what they make in a folder."""
+
+    stages_before = 1
 
     def __init__(self, engine: Engine, folder: Folder) -> None:
         self._engine, self._folder = engine, folder
@@ -55,21 +70,23 @@ class StoredBench(Workbench):
     def at_places(self, X: Any, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
         """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
         self._engine.check(self._folder.path)
-        if isinstance(X, LazySamples):
-            distinct, units, X = self._taken_in(X, settings)
-            params = estimated_params(settings.metric, settings.metric_params, X)
-            return distinct, units, X, replace(settings, metric_params=params)
+        make = self._taken_in if isinstance(X, LazySamples) else self._laid_out
+        placed: Placed = stage("samples", make, X, settings)
+        return placed.distinct, placed.units, placed.X, placed.settings
+
+    def _laid_out(self, X: Samples, settings: Settings) -> "Placed":
+        """Samples of this process, at their places, and where workers see them if they are to work on them."""
         distinct, units, X, settings = at_places(X, settings)
         self._key = key_of("samples", fingerprints(X).tobytes())
         if self._engine.is_remote:
-            X = self._kept("samples", self._key, "blocks", lambda block: {"X": X[slice(*block)]}, X.shape)["X"]
-        return distinct, units, X, settings
+            X = self._kept("samples", self._key, "blocks", SomeRows(X), X.shape, LocalEngine(1))["X"]
+        return Placed(distinct, units, X, settings)
 
-    def _taken_in(self, X: LazySamples, settings: Settings) -> tuple[Distinct, Units, FloatArray]:
+    def _taken_in(self, X: LazySamples, settings: Settings) -> "Placed":
         """Samples that workers read, at their places."""
-        scratch, engine = self._folder.scratch(), self._engine
+        scratch = self._folder.scratch()
         try:
-            intake: Intake = stage("samples", taken_in, X, settings, engine, scratch)
+            intake = taken_in(X, settings, self._engine, scratch)
             self._key = key_of("samples", intake.marks.tobytes())
             order = self._folder.stage("order", key_of(self._key, intake.distinct.place.tobytes()))
             first = (order.arrays() or order.put({"first": intake.distinct.first}))["first"]
@@ -77,7 +94,8 @@ class StoredBench(Workbench):
             placed = self._kept("samples", self._key, "places", PlacedRows(intake.raw, first), shape)["X"]
         finally:
             rmtree(scratch, ignore_errors=True)
-        return intake.distinct, Units(), placed
+        params = estimated_params(settings.metric, settings.metric_params, placed)
+        return Placed(intake.distinct, Units(), placed, replace(settings, metric_params=params))
 
     def graph(self, X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
         """The neighbors of each place."""
@@ -87,7 +105,7 @@ class StoredBench(Workbench):
             if place.arrays() is None:
                 search = Search(X, settings.n_neighbors, settings.metric, settings.metric_params)
                 facts = {"method": search.method, "recall": search.recall}
-                self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts)
+                self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts=facts)
         elif place.arrays() is None:
             found = super().graph(X, settings, distinct, n_threads)
             place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
@@ -147,9 +165,11 @@ class StoredBench(Workbench):
         what: str,
         task: Callable[[Block], Arrays],
         shape: tuple[int, int],
+        engine: Engine | None = None,
         facts: dict[str, Any] | None = None,
     ) -> Arrays:
         """Arrays that the task makes of all blocks of rows: found, or made as far as they are missing."""
+        engine = engine or self._engine
         place = self._folder.stage(name, key)
         found = place.arrays()
         if found is not None:
@@ -159,7 +179,7 @@ class StoredBench(Workbench):
         missing = place.missing(blocks)
         if len(missing) < len(blocks):
             logger.info("%s: %d of %d blocks found in %s", name, len(blocks) - len(missing), len(blocks), place.folder)
-        with closing(self._engine.map(name, Kept(place, task), missing)) as done:
+        with closing(engine.map(name, Kept(place, task), missing)) as done:
             for _ in counted(what, done, len(missing)):
                 pass
         return place.seal(blocks, facts)

@@ -46,7 +46,7 @@ def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEn
     if engine is None:
         return current_engine() if is_collection(X) else LocalEngine(settings.n_jobs)
     if isinstance(engine, LocalEngine) and is_collection(X):
-        msg = f"engine must be a DaskEngine for a {type(X).__name__} of Dask, got {engine!r}. Leave it out, or compute X."
+        msg = f"engine must be a DaskEngine for a collection of Dask, got {engine!r}. Leave it out, or compute X."
         raise InputError(msg)
     if not isinstance(engine, LocalEngine | DaskEngine):
         msg = f"engine must be a LocalEngine or a DaskEngine of hne.scale, got {engine!r}. Pass DaskEngine(client)."

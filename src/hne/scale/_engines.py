@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import secrets
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -85,7 +84,8 @@ class DaskEngine:
     Parameters
     ----------
     client : distributed.Client or str
-        The client of the cluster, or the address of its scheduler such as "tcp://node1:8786".
+        The client of the cluster, or the address of its scheduler such as "tcp://node1:8786", or the path of the
+        .json file that `dask scheduler --scheduler-file` writes.
     folder : path, default=None
         Where blocks are kept while a run needs them: a folder on storage that this process and all workers share.
         None takes that of `checkpoint`, else a temporary one, which workers on other machines do not see.
@@ -105,15 +105,19 @@ class DaskEngine:
         if find_spec("distributed") is None:
             msg = "DaskEngine needs dask.distributed, got none installed. Run: pip install 'hne[dask]'."
             raise MissingExtraError(msg)
-        self._folder = folder
-        self._client = connected(client) if isinstance(client, str) else client
-        if not hasattr(self._client, "submit") or not hasattr(self._client, "scheduler_info"):
+        if not isinstance(client, str) and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
             msg = f"client must be a distributed.Client or an address, got {client!r}. Pass Client() or 'tcp://...'."
             raise InputTypeError(msg)
+        self._address = client if isinstance(client, str) else None
+        self._client = None if isinstance(client, str) else client
+        self._folder = folder
+        self.has_own_folder = folder is not None
 
     @property
     def client(self) -> Any:
-        """The client of the cluster."""
+        """The client of the cluster, connected when it is first asked for."""
+        if self._client is None:
+            self._client = connected(str(self._address))
         return self._client
 
     def folder(self) -> Path:
@@ -138,23 +142,22 @@ class DaskEngine:
 
         with pickled_by_name():
             packed = cloudpickle.dumps(task)
-        name = f"hne {what}"
-        keys = (f"{name}-{secrets.token_hex(8)}" for _ in items)
-        futures = [self._client.submit(_run_packed, packed, item, key=key) for item, key in zip(items, keys, strict=True)]
+        run = partial(self.client.submit, _run_packed, packed)
+        futures = [run(item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
         try:
             for future in futures:
                 yield self._result(future, what)
         finally:
-            self._client.cancel(futures, force=True)
+            self.client.cancel(futures, force=True)
 
     def gathered(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
         """Results of Dask's own delayed calls, in their order."""
-        futures = self._client.compute(list(delayed))
+        futures = self.client.compute(list(delayed))
         try:
             for future in futures:
                 yield self._result(future, what)
         finally:
-            self._client.cancel(futures, force=True)
+            self.client.cancel(futures, force=True)
 
     def _result(self, future: Any, what: str) -> Any:
         from distributed import CancelledError, KilledWorker  # noqa: PLC0415, an extra
@@ -176,11 +179,11 @@ class DaskEngine:
             raise EngineError(msg) from error
 
     def _check_answers(self) -> None:
-        if getattr(self._client, "status", "") != "running":
-            msg = f"the Dask client must be connected, got one that is {self._client.status}. Pass a new Client."
+        if getattr(self.client, "status", "") != "running":
+            msg = f"the Dask client must be connected, got one that is {self.client.status}. Pass a new Client."
             raise EngineError(msg)
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self.client.wait_for_workers(1, timeout=PATIENCE)
         except Exception as error:
             msg = (
                 f"the Dask scheduler must have workers, got none within {PATIENCE:.0f} s. Start some: "
@@ -191,7 +194,7 @@ class DaskEngine:
     def _asked(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """What the function says on each worker."""
         try:
-            answers: dict[str, Any] = self._client.run(function, *arguments)
+            answers: dict[str, Any] = self.client.run(function, *arguments)
         except Exception as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             msg = (
@@ -201,25 +204,33 @@ class DaskEngine:
             raise EngineError(msg) from error
         return answers
 
-    def __copy__(self) -> DaskEngine:
-        return self
-
     def __deepcopy__(self, memo: dict[int, Any]) -> DaskEngine:
         """A connection cannot be copied, and an estimator's clone may well share it."""
         memo[id(self)] = self
-        return copy.copy(self)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled, it is the address: who unpickles it connects when there is work to do."""
+        address = self._address or self.client.scheduler.address
+        return {"_address": address, "_client": None, "_folder": self._folder, "has_own_folder": self.has_own_folder}
 
     def __repr__(self) -> str:
-        return f"DaskEngine({self._client!r})"
+        return f"DaskEngine({self._address or self._client!r})"
+
+
+def is_kept(engine: Any, checkpoint: Any) -> bool:
+    """Whether the folder of a run stays when the engine has gone."""
+    return checkpoint is not None or (isinstance(engine, DaskEngine) and engine.has_own_folder)
 
 
 def connected(address: str) -> Any:
     """A client of the scheduler at that address."""
     from distributed import Client  # noqa: PLC0415, an extra
 
+    is_file = address.endswith(".json")
     try:
-        return Client(address, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
+        return Client(scheduler_file=address, timeout=PATIENCE) if is_file else Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TypeError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         msg = (
             f"a Dask scheduler must answer at '{address}', got: {reason}. Start one (dask scheduler), and pass the "
@@ -255,4 +266,4 @@ def _run_packed(packed: bytes, item: Any) -> Any:
 def _unpacked(packed: bytes) -> Any:
     import cloudpickle  # noqa: PLC0415, comes with dask
 
-    return cloudpickle.loads(packed)  # noqa: S301, what this run's client has packed
+    return cloudpickle.loads(packed)

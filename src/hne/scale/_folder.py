@@ -50,11 +50,11 @@ class Folder:
         mark = self.path / MARK
         try:
             is_new = not mark.exists()
-            others = [name for name in os.listdir(self.path) if name != LOCK] if is_new else []
+            others = [one.name for one in self.path.iterdir() if one.name != LOCK] if is_new else []
         except OSError as error:
             raise _cannot_use(self.path, (error.strerror or str(error)).lower()) from error
         if others:
-            raise _cannot_use(self.path, f"it holds '{sorted(others)[0]}', which no run of hne put there")
+            raise _cannot_use(self.path, f"it holds '{min(others)}', which no run of hne put there")
         if is_new:
             with existing_files_kept(False), whole_file(mark) as temporary:
                 temporary.write_text(json.dumps({"format": FORMAT, "version": VERSION, "hne": __version__}))
@@ -110,7 +110,7 @@ def _locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            msg = f"checkpoint '{path}' must be free, got one that another run is using. Wait for it, or choose another."
+            msg = f"checkpoint '{path}' must be free, got one that a run is using. Wait for it, or choose another."
             raise CheckpointError(msg) from error
         except OSError:
             # Some file systems have no locks.

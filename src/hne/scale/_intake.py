@@ -4,11 +4,9 @@ Workers read their chunks once and keep them as they come. What the client gets 
 its first value, sixteen bytes, which are enough to put the samples in their order and to find copies.
 """
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,12 @@ import numpy as np
 from hne._distinct import distinct_rows
 from hne._progress import counted
 from hne._shelf import Stage
-from hne._types import Distinct, FloatArray, IndexArray, Settings
+from hne._types import Distinct, FloatArray, Settings
 from hne._units import is_ordinary
 from hne._validation import check_places
 from hne.exceptions import InputError
-from hne.scale._engines import DaskEngine
 from hne.scale._sources import LazySamples
-from hne.scale._tasks import PlacedRows, take_in
+from hne.scale._tasks import take_in
 
 
 @dataclass(frozen=True)
@@ -33,11 +30,8 @@ class Intake:
     distinct: Distinct
     marks: Any  # fingerprints of the samples at their places
 
-    def __str__(self) -> str:
-        return f"{self.distinct.n_samples} samples, {self.distinct.n_places} of them different"
 
-
-def taken_in(X: LazySamples, settings: Settings, engine: DaskEngine, scratch: Path) -> Intake:
+def taken_in(X: LazySamples, settings: Settings, engine: Any, scratch: Path) -> Intake:
     """Let workers read the samples, each chunk once."""
     from dask import delayed  # noqa: PLC0415, an extra
 

@@ -39,6 +39,12 @@ class LazySamples:
         """Rows of each chunk."""
         return tuple(int(rows) for rows in self.array.chunks[0])
 
+    def rows_like(self, Y: Any) -> Any:
+        """Coordinates of the samples as a Dask array in the same chunks of rows."""
+        import dask.array as da  # noqa: PLC0415, an extra
+
+        return da.from_array(Y, chunks=(self.row_chunks, -1))
+
     def parts(self) -> list[tuple[int, Any]]:
         """The chunks with samples, as calls that Dask has yet to make, each with the number of its first row."""
         starts = np.concatenate([[0], np.cumsum(self.row_chunks)])
@@ -159,7 +165,7 @@ def _from_parquet(path: Path, columns: tuple[str, ...] | None) -> Any:
             names = names or found
             unfit = [name for name in names if not is_number.get(name, False)]
             if unfit or found != names:
-                msg = f"cannot read '{file}': column '{(unfit or found)[0]}' is no number there, or is missing. Drop it."
+                msg = f"cannot read '{file}': it lacks column '{(unfit or found)[0]}', or it is no number. Drop it."
                 raise InputError(msg)
             for group in range(opened.num_row_groups):
                 groups.append((file, group))

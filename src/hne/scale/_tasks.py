@@ -39,6 +39,17 @@ def take_in(values: Any, start: int, stage: Stage) -> Intake:
 
 
 @dataclass(frozen=True)
+class SomeRows:
+    """Samples as they are."""
+
+    X: FloatArray
+
+    def __call__(self, block: Block) -> Arrays:
+        """Those of the block."""
+        return {"X": self.X[slice(*block)]}
+
+
+@dataclass(frozen=True)
 class PlacedRows:
     """Samples in the order of their places."""
 
