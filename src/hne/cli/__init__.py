@@ -16,7 +16,7 @@ from hne import __version__
 from hne.cli import _compare, _completion, _demo, _embed, _info, _reproduce, _transform, _tune
 from hne.cli._parsing import Parser
 from hne.cli._talk import in_flags, say
-from hne.exceptions import EigenSolverError, HNEError, RivalError
+from hne.exceptions import EigenSolverError, EngineError, HNEError, RivalError
 
 __all__ = ["main"]
 
@@ -53,7 +53,7 @@ def _status_of(error: BaseException) -> int:
         return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
     say(_sentence(error))
     is_refused = isinstance(error, HNEError | UnicodeEncodeError) and not isinstance(
-        error, EigenSolverError | RivalError
+        error, EigenSolverError | EngineError | RivalError
     )
     return REFUSED if is_refused else FAILED
 

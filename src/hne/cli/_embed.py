@@ -18,6 +18,7 @@ from hne.cli._inputs import (
     title_of,
 )
 from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
+from hne.cli._scale import add_scale, engine_of, is_read_by_workers, unread
 from hne.cli._talk import at_work, in_flags, print_json, say
 from hne.cli._tune import SEARCHED, chosen_facts, sentences
 
@@ -69,6 +70,7 @@ def add_to(commands: Any) -> None:
         "--dry-run", action="store_true", help="only say what would be done, with memory and rough time"
     )
     add_method(parser)
+    add_scale(parser)
     add_talk(parser)
     parser.set_defaults(run=run)
 
@@ -120,21 +122,31 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
     By the walk, because the estimator's scikit-learn takes a second to load.
     """
     from hne._embed import walk
-    from hne._tables import prepared
-    from hne._validation import check_samples, check_wishes, output_kind
+    from hne._validation import check_wishes, output_kind
+    from hne.scale._choice import on_bench
     from hne.tuning._auto import settled
 
+    ready = _ready(options)
+    wished, automatic = check_wishes(parameters_of(options))
+    with on_bench(ready.X, wished, automatic, engine_of(options), options.checkpoint) as (samples, bench):
+        found = settled(samples, wished, automatic)
+        for sentence in [] if found.tuning is None else sentences(found.tuning):
+            say(sentence, options)
+        result = walk(samples, found.settings, output_kind(ready.X), is_chosen=found.is_chosen, bench=bench)
+    return ready, found.tuning, result
+
+
+def _ready(options: argparse.Namespace) -> "Ready":
+    """The samples, read and prepared, or left for workers to read."""
+    from hne._tables import prepared
+
+    if is_read_by_workers(options):
+        return unread(options)
     ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     if options.report is not None:
         check_thumbnails(ready.table.image_shape)
-    wished, automatic = check_wishes(parameters_of(options))
-    samples = check_samples(ready.X, wished)
-    found = settled(samples, wished, automatic)
-    for sentence in [] if found.tuning is None else sentences(found.tuning):
-        say(sentence, options)
-    result = walk(samples, found.settings, output_kind(ready.X), is_chosen=found.is_chosen)
-    return ready, found.tuning, result
+    return ready
 
 
 def _write(
@@ -205,10 +217,11 @@ def _report(
     from hne.report import details_of, write_report
 
     table = ready.table
+    is_here = not are_distances(options) and not is_read_by_workers(options)
     details = details_of(
         result,
-        X=None if are_distances(options) else ready.X,
-        features=None if are_distances(options) else table.X,
+        X=ready.X if is_here else None,
+        features=table.X if is_here else None,
         feature_names=table.feature_names,
         labels=table.labels,
         ids=table.ids,

@@ -13,7 +13,7 @@ from hne._validation import check_samples, check_shape
 from hne._workbench import IN_MEMORY, Workbench
 from hne.exceptions import InputError, InputTypeError
 from hne.scale._engines import DaskEngine, LocalEngine, current_engine
-from hne.scale._sources import is_collection, is_lazy, lazy_samples
+from hne.scale._sources import LazySamples, is_collection, is_lazy, lazy_samples
 
 
 @contextmanager
@@ -30,8 +30,8 @@ def on_bench(
     from hne.scale._folder import Folder  # noqa: PLC0415
 
     _check_repeatable(settings)
-    if is_remote and is_lazy(X):
-        samples: Any = lazy_samples(X)
+    if isinstance(X, LazySamples) or (is_remote and is_lazy(X)):
+        samples: Any = X if isinstance(X, LazySamples) else lazy_samples(X)
         _check_lazy(samples.shape, settings, automatic)
     else:
         samples = check_samples(X, settings)

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from typing import Any
+
 import numpy as np
+
 from hne._neighbors import nearest_by
 
 

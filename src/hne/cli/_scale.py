@@ -1,0 +1,81 @@
+"""Options that say where an embedding is computed and kept, and files that workers read."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hne.cli._arguments import output_path
+from hne.exceptions import InputError
+
+if TYPE_CHECKING:
+    from hne._tables import Ready
+
+# Files that workers read themselves, each its own part.
+WORKERS_READ = (".zarr", ".parquet", ".pq", ".npy")
+# Options about a table that has to be here to be prepared, and what they are where nobody has used them.
+NEED_TABLE: dict[str, Any] = {
+    "id": None,
+    "color": None,
+    "drop": (),
+    "array": None,
+    "transpose": False,
+    "missing": "refuse",
+    "scale": "none",
+    "image_size": None,
+    "image_mode": None,
+    "auto": False,
+}
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add where it is computed and kept."""
+    scale = parser.add_argument_group("scale", "Runs beyond this process, see docs/scale.md.")
+    scale.add_argument(
+        "--dask",
+        metavar="SCHEDULER",
+        help="compute on the workers of this Dask scheduler: its address, or the .json file that it wrote; .zarr, "
+        ".parquet and .npy files are read by the workers",
+    )
+    scale.add_argument(
+        "--checkpoint",
+        type=output_path,
+        metavar="DIR",
+        help="keep every finished block and stage in this folder: the same command goes on from there",
+    )
+
+
+def engine_of(options: argparse.Namespace) -> Any:
+    """The engine that the options ask for, None for this process."""
+    if options.dask is None:
+        return None
+    from hne.scale import DaskEngine
+
+    return DaskEngine(options.dask)
+
+
+def is_read_by_workers(options: argparse.Namespace) -> bool:
+    """Whether the input is read by workers; options that need it here are then refused."""
+    if options.dask is None or Path(options.input).suffix not in WORKERS_READ:
+        return False
+    for name, unused in NEED_TABLE.items():
+        if getattr(options, name, unused) != unused:
+            flag = "--" + name.replace("_", "-")
+            msg = (
+                f"{flag} needs the table in this process, got --dask and a {Path(options.input).suffix} file, which "
+                "workers read. Prepare the file first, or leave --dask out."
+            )
+            raise InputError(msg)
+    return True
+
+
+def unread(options: argparse.Namespace) -> "Ready":
+    """The input as samples that workers will read."""
+    from hne._preparation import Preparation
+    from hne._tables import Ready, Table
+    from hne.scale._sources import lazy_samples
+
+    samples: Any = lazy_samples(options.input, options.columns or None)
+    names = tuple(options.columns) or tuple(f"x{number}" for number in range(1, samples.shape[1] + 1))
+    source = f"{Path(options.input).suffix[1:]} file read by workers"
+    table = Table(X=samples, feature_names=names, source=source)
+    return Ready(table, samples, Preparation(names))
