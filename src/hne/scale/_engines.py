@@ -144,20 +144,20 @@ class DaskEngine:
             packed = cloudpickle.dumps(task)
         run = partial(self.client.submit, _run_packed, packed)
         futures = [run(item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
-        try:
-            for future in futures:
-                yield self._result(future, what)
-        finally:
-            self.client.cancel(futures, force=True)
+        yield from self._results(futures, what)
 
     def gathered(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
         """Results of Dask's own delayed calls, in their order."""
-        futures = self.client.compute(list(delayed))
+        yield from self._results(self.client.compute(list(delayed)), what)
+
+    def _results(self, futures: list[Any], what: str) -> Generator[Any, None, None]:
         try:
             for future in futures:
                 yield self._result(future, what)
-        finally:
+        except BaseException:
+            # Nobody waits for the others any more.
             self.client.cancel(futures, force=True)
+            raise
 
     def _result(self, future: Any, what: str) -> Any:
         from distributed import CancelledError, KilledWorker  # noqa: PLC0415, an extra
@@ -228,6 +228,10 @@ def connected(address: str) -> Any:
     from distributed import Client  # noqa: PLC0415, an extra
 
     is_file = address.endswith(".json")
+    if is_file and not Path(address).exists():
+        # Dask would wait for it, for ever.
+        msg = f"a Dask scheduler must have written '{address}', got no such file. Start: dask scheduler"
+        raise EngineError(f"{msg} --scheduler-file {address}.")
     try:
         return Client(scheduler_file=address, timeout=PATIENCE) if is_file else Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TypeError, TimeoutError) as error:

@@ -1,0 +1,227 @@
+"""Runs in a folder: the same bits as without one, taken up where they stopped; what is not theirs is refused."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
+
+from hne import HNE, embed
+from hne.datasets import make_swiss_roll
+from hne.exceptions import CheckpointError, HNEWarning, InputError
+from hne.scale import LocalEngine, _bench, _tasks
+
+ROLL = make_swiss_roll(700).X
+
+
+def two_pieces():
+    return np.vstack([ROLL[:400], ROLL[400:] + 100.0])
+
+
+def with_outlier():
+    return np.vstack([ROLL[:500], [[500.0, 0.0, 0.0]]])
+
+
+CASES = {
+    "roll": (ROLL, {}),
+    "digits": (load_digits().data[:600], {"n_neighbors": 8}),
+    "two pieces": (two_pieces(), {}),
+    "joined": (two_pieces(), {"pieces": "join"}),
+    "largest": (two_pieces(), {"pieces": "largest"}),
+    "outlier": (with_outlier(), {}),
+    "duplicates": (np.vstack([ROLL, ROLL[:90], ROLL[:30]]), {}),
+    "float32": (ROLL.astype(np.float32), {}),
+    "cosine": (load_digits().data[:600], {"metric": "cosine"}),
+    "manhattan": (ROLL, {"metric": "manhattan"}),
+    "sparse": (csr_array(load_digits().data[:400]), {}),
+    "distances": (pairwise_distances(ROLL[:300]), {"metric": "precomputed"}),
+    "extreme": (ROLL * 1e-200, {}),
+    "ihne": (ROLL, {"variant": "ihne", "include_self": False}),
+    "given": (ROLL, {"neighbors": (np.argsort(pairwise_distances(ROLL), axis=1)[:, 1:7], np.ones((700, 6)))}),
+}
+
+
+def run(X, checkpoint=None, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HNEWarning)
+        return embed(X, checkpoint=checkpoint, **parameters)
+
+
+def assert_same_bits(one, other):
+    for name in ("indices", "distances", "method", "recall"):
+        assert np.array_equal(getattr(one.core.graph, name), getattr(other.core.graph, name)), name
+    for matrix in ("W", "J"):
+        for part in ("data", "indices", "indptr"):
+            ours, theirs = (getattr(getattr(each.core.weights, matrix), part) for each in (one, other))
+            assert np.array_equal(ours, theirs), (matrix, part)
+            assert ours.dtype == theirs.dtype
+    assert np.array_equal(one.pieces.labels, other.pieces.labels)
+    assert np.array_equal(one.Y, other.Y, equal_nan=True)
+    assert np.array_equal(one.metric_Y, other.metric_Y, equal_nan=True)
+    assert one.Y.dtype == other.Y.dtype
+    np.testing.assert_allclose(one.reconstruction_errors, other.reconstruction_errors, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_in_a_folder_has_the_bits_of_one_without(case, tmp_path):
+    X, parameters = CASES[case]
+    plain, kept = run(X, **parameters), run(X, tmp_path / "run", **parameters)
+    assert_same_bits(plain, kept)
+    again = run(X, tmp_path / "run", **parameters)
+    assert_same_bits(plain, again)
+    assert np.array_equal(kept.reconstruction_errors, again.reconstruction_errors, equal_nan=True)
+
+
+def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
+    run(ROLL, tmp_path)
+    monkeypatch.setattr(_tasks, "row_weights", lambda *_: pytest.fail("weights were computed"))
+    monkeypatch.setattr(_bench.Workbench, "parts", lambda *_: pytest.fail("eigenpairs were computed"))
+    run(ROLL, tmp_path)
+    # Another order of the same samples is the same run.
+    run(ROLL[::-1], tmp_path)
+
+
+def test_another_reg_finds_the_neighbors(tmp_path):
+    run(ROLL, tmp_path)
+    run(ROLL, tmp_path, reg=1e-3)
+    names = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir() if path.is_dir())
+    assert names == ["eigenpairs", "eigenpairs", "neighbors", "weights", "weights"]
+
+
+def test_a_run_that_failed_goes_on_from_its_blocks(tmp_path, monkeypatch):
+    done = []
+    original = _tasks.row_weights
+
+    def failing(X, lists, start, *rest):
+        if len(done) == 2:
+            raise RuntimeError("power is gone")
+        done.append(start)
+        return original(X, lists, start, *rest)
+
+    monkeypatch.setattr(_tasks, "row_weights", failing)
+    with pytest.raises(RuntimeError, match="power is gone"):
+        run(ROLL, tmp_path, n_jobs=1)
+    kept = done.copy()
+    done.clear()
+    monkeypatch.setattr(_tasks, "row_weights", lambda *each: done.append(each[2]) or original(*each))
+    assert_same_bits(run(ROLL), run(ROLL, tmp_path, n_jobs=1))
+    assert not set(kept) & set(done)
+
+
+@pytest.mark.parametrize("stage", ["neighbors", "weights", "eigenpairs"])
+def test_a_damaged_stage_is_refused_by_name(tmp_path, stage):
+    run(ROLL, tmp_path)
+    folder = next(tmp_path.glob(f"{stage}-*"))
+    victim = max(folder.glob("*.npy"), key=lambda path: path.stat().st_size)
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 4
+    victim.write_bytes(data)
+    with pytest.raises(CheckpointError, match=rf"checkpoint '.*{stage}-.*{victim.name}' .* Remove the folder"):
+        run(ROLL, tmp_path)
+
+
+def test_a_stage_of_another_run_is_refused_by_name(tmp_path):
+    run(ROLL, tmp_path / "one")
+    run(ROLL[:500], tmp_path / "other")
+    ours, theirs = (next((tmp_path / name).glob("weights-*")) for name in ("one", "other"))
+    for path in ours.iterdir():
+        path.unlink()
+    for path in theirs.iterdir():
+        path.rename(ours / path.name)
+    with pytest.raises(CheckpointError, match=r"weights-.*stage\.json' .* it belongs to another run"):
+        run(ROLL, tmp_path / "one")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(CheckpointError, match=r"it holds 'thesis\.tex', which no run of hne put there\. Choose an empty"):
+        run(ROLL, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_of_a_later_version_is_refused(tmp_path):
+    (tmp_path / "hne-checkpoint.json").write_text('{"format": "hne-checkpoint", "version": 99, "hne": "9.9"}')
+    with pytest.raises(CheckpointError, match=r"written by a later version of hne \(9\.9\)"):
+        run(ROLL, tmp_path)
+
+
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write '.*file': file exists\. Choose another place\."):
+        run(ROLL, tmp_path / "file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="permission denied"):
+        run(ROLL, tmp_path)
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    code = (
+        "import sys; from hne.scale._folder import Folder\n"
+        "with Folder(sys.argv[1]).lent(): print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match="must be free, got one that a run is using"):
+            run(ROLL, tmp_path)
+    finally:
+        holder.kill()
+        holder.communicate()
+    run(ROLL, tmp_path)
+
+
+def test_what_cannot_be_repeated_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"one that can be repeated, got random_state=None\. Pass an integer\."):
+        run(ROLL, tmp_path, random_state=None)
+    with pytest.raises(InputError, match=r"needs a metric by its name, got the function far\."):
+        run(ROLL, tmp_path, metric=far)
+    assert not list(tmp_path.iterdir())
+
+
+def far(x, y):
+    return float(np.abs(x - y).sum())
+
+
+def test_an_engine_must_be_one():
+    with pytest.raises(TypeError, match=r"engine must be a LocalEngine or a DaskEngine of hne\.scale, got 'dask'"):
+        embed(ROLL, engine="dask")
+
+
+def test_threads_are_an_engine(tmp_path):
+    plain = run(ROLL)
+    assert_same_bits(plain, run(ROLL, engine=LocalEngine()))
+    assert_same_bits(plain, run(ROLL, tmp_path, engine=LocalEngine(2)))
+
+
+def test_the_estimator_keeps_its_fit_and_says_nothing_of_it_in_files(tmp_path):
+    model = HNE(checkpoint=tmp_path / "run").fit(ROLL)
+    assert np.array_equal(model.embedding_, HNE().fit_transform(ROLL))
+    assert list(model.timings_)[0] == "samples"
+    model.save(tmp_path / "model.hne")
+    again = HNE.load(tmp_path / "model.hne")
+    assert again.checkpoint is None
+    assert np.array_equal(again.transform(ROLL[:9] + 0.01), model.transform(ROLL[:9] + 0.01))
+
+
+def test_scratch_of_the_dead_is_cleared(tmp_path):
+    import socket
+
+    run(ROLL, tmp_path)
+    dead = tmp_path / f"scratch-{socket.gethostname()}-999999999-00"
+    elsewhere = tmp_path / "scratch-another-host-1-00"
+    dead.mkdir()
+    elsewhere.mkdir()
+    run(ROLL, tmp_path)
+    assert not dead.exists()
+    assert elsewhere.exists()

@@ -1,0 +1,235 @@
+"""The walk on Dask workers: the same bits as here, workers that die, samples that nobody gathers, clear refusals."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from hne import HNE, embed
+from hne.datasets import make_swiss_roll
+from hne.exceptions import EngineError, InputError
+from tests.test_checkpoint import CASES, ROLL, assert_same_bits, run
+
+da = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
+distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+
+from hne.scale import DaskEngine, _engines, _workers  # noqa: E402
+from hne.scale._sources import lazy_samples  # noqa: E402
+
+pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore")]
+
+DENSE = [name for name in CASES if name not in {"sparse", "distances"}]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("case", DENSE)
+def test_workers_give_the_bits_of_this_process(client, case):
+    X, parameters = CASES[case]
+    assert_same_bits(run(X, **parameters), run(X, engine=DaskEngine(client), **parameters))
+
+
+@pytest.mark.parametrize("case", [name for name in DENSE if name not in {"extreme", "given"}])
+def test_samples_that_workers_read_give_the_same_bits(client, case):
+    X, parameters = CASES[case]
+    lazy = da.from_array(X, chunks=(173, max(1, X.shape[1] // 2)))
+    found = run(lazy, **parameters)
+    assert_same_bits(run(X, **parameters), found)
+
+
+def test_files_that_workers_read_give_the_same_bits(client, tmp_path):
+    zarr, pa = pytest.importorskip("zarr"), pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    np.save(tmp_path / "x.npy", ROLL)
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=ROLL.shape, chunks=(200, 3), dtype="f8")
+    stored[:] = ROLL
+    table = pa.table({name: ROLL[:, column] for column, name in enumerate("abc")})
+    table = table.append_column("name", [[str(row) for row in range(len(ROLL))]])
+    (tmp_path / "many.parquet").mkdir()
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=150)
+    parquet.write_table(table[:300], tmp_path / "many.parquet" / "1.parquet")
+    parquet.write_table(table[300:], tmp_path / "many.parquet" / "2.parquet")
+    plain, engine = run(ROLL), DaskEngine(client)
+    for X in (*map(str, tmp_path.glob("*.*")), stored):
+        assert_same_bits(plain, run(X, engine=engine))
+
+
+def test_dask_in_dask_out(client):
+    lazy = da.from_array(ROLL, chunks=(200, 3))
+    here, there = HNE().fit(ROLL), HNE().fit(lazy)
+    assert isinstance(there.embedding_, da.Array)
+    assert there.embedding_.chunks == ((200, 200, 200, 100), (2,))
+    assert np.array_equal(there.embedding_.compute(), here.embedding_)
+    assert there.n_features_in_ == 3
+    placed = there.transform(lazy + 0.01)
+    assert placed.chunks == ((200, 200, 200, 100), (2,))
+    assert np.array_equal(placed.compute(), here.transform(ROLL + 0.01))
+    # Dask in, Dask out, whoever was fitted to what.
+    assert np.array_equal(here.transform(lazy).compute(), here.embedding_)
+    assert np.array_equal(there.transform(ROLL), here.embedding_)
+
+
+def test_a_data_frame_of_dask_has_no_chunk_sizes_of_its_own(client):
+    frames = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    frame = frames.from_pandas(pd.DataFrame(ROLL, columns=list("abc")), npartitions=3)
+    assert_same_bits(run(ROLL), run(frame))
+
+
+def test_samples_are_never_gathered_on_the_client(client, monkeypatch):
+    """What comes back of each sample are sixteen bytes, whatever its width."""
+    gathered = []
+    original = DaskEngine._result
+
+    def watched(self, future, what):
+        result = original(self, future, what)
+        arrays = [part for part in result or () if isinstance(part, np.ndarray)]
+        gathered.append(sum(part.nbytes for part in arrays))
+        return result
+
+    monkeypatch.setattr(DaskEngine, "_result", watched)
+    X = np.hstack([ROLL, np.zeros((700, 61))])
+    run(da.from_array(X, chunks=(100, 64)))
+    assert sum(gathered) == 16 * len(X)
+
+
+def test_a_worker_killed_in_the_middle_of_the_weights_is_replaced(client, tmp_path, monkeypatch):
+    X = make_swiss_roll(20_000).X
+    killed = []
+
+    def kill_one(folder):
+        while not list(folder.glob("weights-*/blocks/*.json")):
+            time.sleep(0.005)
+        victim = next(iter(client.run(os.getpid).values()))
+        os.kill(victim, signal.SIGKILL)
+        killed.append(victim)
+
+    watcher = threading.Thread(target=kill_one, args=(tmp_path,), daemon=True)
+    watcher.start()
+    found = run(X, tmp_path, engine=DaskEngine(client))
+    watcher.join(10)
+    assert killed
+    assert_same_bits(run(X), found)
+
+
+def test_bad_samples_are_refused_with_their_row(client):
+    X = ROLL.copy()
+    X[655, 1] = np.nan
+    with pytest.raises(InputError, match=r"X must be finite, got nan in row 655, column 1"):
+        run(da.from_array(X, chunks=(100, 3)))
+
+
+@pytest.mark.parametrize(
+    ("X", "parameters", "message"),
+    [
+        (da.zeros((40, 3)), {}, "X must have different samples, got 40 samples that are all equal"),
+        (da.zeros(40), {}, r"X must have two dimensions \(samples, features\), got 1"),
+        (da.zeros((3, 3)), {}, "n_neighbors=6 needs at least 7 samples, got n_samples=3"),
+        (da.zeros((40, 3), dtype="U1"), {}, "must be a table of numbers, got a Dask array of <U1"),
+        (da.ones((40, 3))[da.ones(40) > 0], {}, "must have chunks of known sizes"),
+        (da.random.random((40, 3)) * 1e200, {}, "must have values between 1e-90 and 1e90"),
+        (da.zeros((40, 3)), {"n_neighbors": "auto"}, "need settings that are known, got 'auto' for n_neighbors"),
+        (da.zeros((40, 40)), {"metric": "precomputed"}, "needs distances in memory"),
+    ],
+)
+def test_what_workers_cannot_do_is_one_line(client, X, parameters, message):
+    with pytest.raises((InputError, TypeError), match=message):
+        embed(X, **parameters)
+
+
+@pytest.mark.parametrize("case", ["sparse", "distances"])
+def test_kinds_that_do_not_spread_are_refused(client, case):
+    X, parameters = CASES[case]
+    with pytest.raises(InputError, match=r"DaskEngine needs a dense X, got .*\. Reduce it first"):
+        run(X, engine=DaskEngine(client), **parameters)
+
+
+def test_a_dask_array_without_a_client_is_refused():
+    code = (
+        "import dask.array as da; from hne import embed\n"
+        "try: embed(da.zeros((40, 3)))\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    import subprocess
+    import sys
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("EngineError samples in a Dask array need a client, got none. Start one before:")
+
+
+def test_no_scheduler_is_one_line(monkeypatch):
+    monkeypatch.setattr(_engines, "PATIENCE", 1.0)
+    with pytest.raises(EngineError, match=r"a Dask scheduler must answer at 'tcp://127\.0\.0\.1:1', got: .*Start one"):
+        embed(ROLL, engine=DaskEngine("tcp://127.0.0.1:1"))
+    with pytest.raises(EngineError, match=r"a Dask scheduler must have written 'nowhere\.json', got no such file"):
+        embed(ROLL, engine=DaskEngine("nowhere.json"))
+
+
+def test_a_scheduler_without_workers_is_one_line(monkeypatch):
+    monkeypatch.setattr(_engines, "PATIENCE", 1.0)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as lonely,
+        pytest.raises(EngineError, match=r"the Dask scheduler must have workers, got none within 1 s\. Start some"),
+    ):
+        embed(ROLL, engine=DaskEngine(lonely))
+
+
+def test_workers_of_other_versions_are_refused(client, monkeypatch):
+    monkeypatch.setattr(_engines, "facts_here", lambda: {**_workers.facts_here(), "hne": "0.0.1"}, raising=True)
+    with pytest.raises(EngineError, match=r"must have the same versions as the client, got hne .* and 0\.0\.1 here"):
+        _workers.check_alike({**_workers.facts_here(), "hne": "0.0.1"}, client.run(_workers.facts_here))
+
+
+def test_a_folder_that_workers_do_not_see_is_refused(client, tmp_path, monkeypatch):
+    answers = {"tcp://node2:1": "does not see it"}
+    with pytest.raises(EngineError, match=r"must share the folder .*, got tcp://node2:1 that does not see it\. Pass a"):
+        _workers.check_sees(tmp_path, lambda *_: answers)
+    assert _workers.seen(str(tmp_path / "nowhere" / "probe")) == "does not see it"
+
+
+def test_a_closed_client_is_one_line():
+    with distributed.LocalCluster(n_workers=1, dashboard_address=None) as cluster:
+        client = distributed.Client(cluster)
+        engine = DaskEngine(client)
+        client.close()
+        with pytest.raises(EngineError, match="the Dask client must be connected, got one that is closed"):
+            embed(ROLL, engine=engine)
+
+
+def test_an_engine_is_shared_by_clones_and_pickled_as_its_address(client):
+    import pickle
+
+    from sklearn.base import clone
+
+    model = HNE(engine=DaskEngine(client))
+    assert clone(model).engine is model.engine
+    again = pickle.loads(pickle.dumps(model.engine))
+    assert again.client.scheduler.address == client.scheduler.address
+    again.client.close()
+
+
+def test_a_path_must_be_of_a_kind_that_workers_read(client, tmp_path):
+    with pytest.raises(InputError, match=r"cannot read '.*x\.zarr': no such file or directory"):
+        lazy_samples(str(tmp_path / "x.zarr"))
+    (tmp_path / "x.txt").write_text("1 2 3")
+    with pytest.raises(InputError, match=r"X as a path must end in \.zarr, \.parquet or \.npy, got 'x\.txt'"):
+        lazy_samples(str(tmp_path / "x.txt"))
+    for name in ("x.npy", "x.parquet"):
+        (tmp_path / name).write_text("nonsense")
+        with pytest.raises(InputError, match=rf"cannot read '.*{name}': it is no"):
+            lazy_samples(str(tmp_path / name))
+    (tmp_path / "y.zarr").mkdir()
+    with pytest.raises(InputError, match=r"cannot read '.*y\.zarr': it holds no Zarr array"):
+        lazy_samples(str(tmp_path / "y.zarr"))
