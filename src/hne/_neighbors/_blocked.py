@@ -52,7 +52,12 @@ class Lists:
 
     def add(self, rows: IndexArray, found: IndexArray, lengths: FloatArray) -> None:
         """Merge what some targets have found elsewhere."""
-        has_any = (found < NOBODY).any(axis=1)
+        if (self.indices[rows, 0] == NOBODY).all():
+            count = found.shape[1]
+            self.indices[rows, :count], self.lengths[rows, :count] = found, lengths
+            return
+        # Rows are in order, so that who has nobody in the first place has nobody.
+        has_any = np.flatnonzero(found[:, 0] < NOBODY)
         rows = rows[has_any]
         every = np.hstack([self.indices[rows], found[has_any]])
         every_length = np.hstack([self.lengths[rows], lengths[has_any]])
@@ -142,10 +147,12 @@ def nearest_in_block(
         points = ours
     banned = None if leave_out is None else _places_of(leave_out - start, near)
     found, lengths = nearest_within(ours, points, count, reach, banned, n_threads)
-    is_none = found == NOBODY
-    if banned is not None:
-        is_none |= found == banned[:, None]
-    return np.where(is_none, NOBODY, near[np.where(is_none, 0, found)] + start), np.where(is_none, np.inf, lengths)
+    # Beyond reach, and the sample that a target may not have.
+    is_none = np.isinf(lengths)
+    found[is_none] = 0
+    found = near[found] + start
+    found[is_none] = NOBODY
+    return found, lengths
 
 
 def _look_into_block(
@@ -214,7 +221,12 @@ def _around(points: FloatArray, reach: FloatArray, samples: FloatArray) -> Index
     """Samples in the box that holds all that the points can reach."""
     limit = surely(reach)[:, None]
     low, high = (points - limit).min(axis=0), (points + limit).max(axis=0)
-    return np.flatnonzero(((samples >= low) & (samples <= high)).all(axis=1))
+    inside = np.arange(len(samples))
+    # Column by column: the first, by which samples are ordered, leaves few.
+    for column in range(samples.shape[1]):
+        values = samples[inside, column]
+        inside = inside[(values >= low[column]) & (values <= high[column])]
+    return inside
 
 
 def _places_of(wanted: IndexArray, listed: IndexArray) -> IndexArray:
