@@ -51,12 +51,12 @@ class Lists:
         self.lengths: FloatArray = np.full((n_targets, n_neighbors), np.inf)
 
     def add(self, rows: IndexArray, found: IndexArray, lengths: FloatArray) -> None:
-        """Merge what some targets have found elsewhere."""
+        """Merge what some targets have found elsewhere, in order as well."""
         if (self.indices[rows, 0] == NOBODY).all():
             count = found.shape[1]
             self.indices[rows, :count], self.lengths[rows, :count] = found, lengths
             return
-        # Rows are in order, so that who has nobody in the first place has nobody.
+        # Who has nobody in the first place has nobody.
         has_any = np.flatnonzero(found[:, 0] < NOBODY)
         rows = rows[has_any]
         every = np.hstack([self.indices[rows], found[has_any]])
@@ -169,8 +169,7 @@ def _look_into_block(
     """Let some targets add the neighbors that they have in a block."""
     if not rows.size:
         return
-    reach: FloatArray | None = lists.lengths[rows, -1]
-    reach = None if np.isinf(reach).all() else reach
+    reach = None if np.isinf(lists.lengths[rows, -1]).all() else lists.lengths[rows, -1]
     banned = None if leave_out is None else leave_out[rows]
     k = lists.indices.shape[1]
     lists.add(rows, *nearest_in_block(X, metric, points[rows], k, reach, banned, n_threads, blocks.ranges[block]))

@@ -113,10 +113,9 @@ def nearest_within(
         def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
             """Write the neighbors of these rows, and tell which of them are not final."""
             candidates, at_least = search(rows, n_candidates)
-            limit = np.inf
+            limit = np.inf if reach is None else reach[rows]
             if reach is not None:
-                limit = reach[rows]
-                candidates = np.where(at_least <= limit[:, None], candidates, NOBODY)
+                candidates = np.where(at_least <= reach[rows, None], candidates, NOBODY)
             found, lengths = rank(X, targets[rows], candidates, None if leave_out is None else leave_out[rows])
             indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
             is_open = np.minimum(lengths[:, n_neighbors - 1], limit) >= at_least[:, -1]
@@ -158,17 +157,22 @@ def rank(
 ) -> tuple[IndexArray, FloatArray]:
     """Sort each row's candidates by distance, then index; a banned one goes to the end, and so does NOBODY."""
     candidates = np.sort(candidates, axis=1)
-    # Sorted, a row that has somebody in its last place has nobody missing.
-    if (candidates[:, -1] < NOBODY).all():
-        lengths = lengths_between(X, targets, candidates)
-    else:
-        lengths = np.full(candidates.shape, np.inf)
-        rows, columns = np.nonzero(candidates < NOBODY)
-        lengths[rows, columns] = lengths_between(X, targets[rows], candidates[rows, columns, None])[:, 0]
+    lengths = lengths_to(X, targets, candidates)
     if banned is not None:
         lengths[candidates == banned[:, None]] = np.inf
     order = np.argsort(lengths, axis=1, kind="stable")
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(lengths, order, axis=1)
+
+
+def lengths_to(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
+    """Distances of each target to its candidates, inf to NOBODY."""
+    is_somebody = candidates < NOBODY
+    if is_somebody.all():
+        return lengths_between(X, targets, candidates)
+    lengths = np.full(candidates.shape, np.inf)
+    rows, columns = np.nonzero(is_somebody)
+    lengths[rows, columns] = lengths_between(X, targets[rows], candidates[rows, columns, None])[:, 0]
+    return lengths
 
 
 def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -> Search:
