@@ -5,7 +5,8 @@ has the bits of a search in all of X, because a distance depends on two samples 
 then index. A target looks into its own block first, and then only into those whose box is within the distance of its
 k-th neighbor so far; of such a block, only the samples around the targets that look into it are searched.
 
-X is anything that has a shape and gives rows by a slice; functions and records can be sent to other processes.
+X is anything that has a shape and gives rows by a slice or by their numbers, one after the other in memory as in a file
+of NumPy. Functions and records can be sent to other processes.
 """
 
 from dataclasses import dataclass

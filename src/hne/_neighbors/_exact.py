@@ -28,9 +28,9 @@ TREE_MAX_FEATURES = 12
 # Candidates beyond k that a first search asks for: the sample itself and one to see a tie by. Products of
 # coordinates lose digits, so brute force asks for a few more.
 TREE_SPARE, BRUTE_SPARE = 2, 9
-# Up to this many targets, and with few features, all samples are looked through: of a million in 3 dimensions that is
-# 0.04 s a target, while the tree that it saves takes 0.5 s to build.
-SCAN_MAX_TARGETS = 8
+# Up to this many targets all samples are looked through. Of a million in 3 dimensions that is 0.04 s a target, while
+# the tree that it saves takes 0.5 s to build; products of matrices need about as much to begin as two targets do.
+SCAN_MAX_TARGETS = {"tree": 8, "brute": 2}
 # How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
 BRUTE_PATIENCE = 4
 # Relative slack for distances that two programs sum up in different order.
@@ -89,10 +89,10 @@ def nearest_within(
     n, t = X.shape[0], targets.shape[0]
     proposer = exact_method(X)
     pending = np.arange(t)
-    if proposer == "brute":
-        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
-    elif t <= SCAN_MAX_TARGETS:
+    if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
         search, spare = _scan_search(X, targets), TREE_SPARE
+    elif proposer == "brute":
+        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
     else:
         tree = cKDTree(X, balanced_tree=False)
         search, spare = _tree_search(tree, targets, reach), TREE_SPARE
