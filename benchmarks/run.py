@@ -25,6 +25,7 @@ SECTIONS = (
     "forecasts",
     "interrupts",
     "approximate",
+    "blocked",
     "weights",
     "metrics",
     "cold_start",

@@ -13,10 +13,14 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hne._files import whole_file
 from hne._neighbors._exact import nearest, rank, rows_at_once
 from hne._progress import counted
 from hne._random import random_generator
@@ -24,6 +28,8 @@ from hne._threads import map_blocks
 from hne._types import INT32_MAX, FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
+
+Points: TypeAlias = NDArray[np.float32]
 
 # From here on an index pays (measured, D = 100, k = 10, processor seconds at n = 5000: exact 0.3, this 0.2 to 0.45;
 # at n = 20 000 3.9 against 1.1 to 2.3).
@@ -62,22 +68,30 @@ def is_worth_an_index(n_samples: int, n_neighbors: int) -> bool:
 def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, random_state: object) -> FoundNeighbors:
     """Find most of the `n_neighbors` nearest samples of every sample of X, itself left out."""
     random = random_generator(random_state)
-    index = InvertedFile(X, int(random.randint(INT32_MAX)), n_threads)
-    sample = np.sort(random.choice(len(X), min(RECALL_ROWS, len(X)), replace=False))
+    points = _single_precision(X)
+    index = InvertedFile(points, list_count(len(X)), int(random.randint(INT32_MAX)), n_threads)
+    sample = drawn_rows(len(X), random)
     farthest_true = nearest(X, X[sample], n_neighbors, sample, n_threads)[1][:, -1:]
     block = rows_at_once(n_neighbors + SPARE, X.shape[1])
     sample_blocks = [sample[start : start + block] for start in range(0, len(sample), block)]
 
-    def sample_lengths(n_probes: int) -> FloatArray:
-        return np.concatenate([index.search(rows, n_neighbors, n_probes)[1] for rows in sample_blocks])
+    def search(rows: IndexArray, n_probes: int) -> tuple[IndexArray, FloatArray]:
+        """Neighbors of these samples and their distances, which are infinite where the lists hold too few."""
+        candidates = index.search(points[rows], n_neighbors + SPARE, n_probes)
+        # A place left empty is -1: the sample itself stands in, which ranking puts to the end.
+        found, lengths = rank(X, X[rows], np.where(candidates < 0, rows[:, None], candidates), rows)
+        return found[:, :n_neighbors], lengths[:, :n_neighbors]
 
-    n_probes = _enough_probes(sample_lengths, farthest_true, index.n_lists)
+    def sample_lengths(n_probes: int) -> FloatArray:
+        return np.concatenate([search(rows, n_probes)[1] for rows in sample_blocks])
+
+    n_probes = enough_probes(sample_lengths, farthest_true, index.n_lists)
     indices = np.empty((len(X), n_neighbors), dtype=np.intp)
     distances = np.empty((len(X), n_neighbors))
     # Rows of one list look into the same lists, which then stay in the cache: a third of the time less.
     blocks = [index.rows_by_list[start : start + block] for start in range(0, len(X), block)]
     short = []
-    with closing(map_blocks(lambda rows: index.search(rows, n_neighbors, n_probes), blocks, n_threads)) as results:
+    with closing(map_blocks(lambda rows: search(rows, n_probes), blocks, n_threads)) as results:
         for rows, (found, lengths) in zip(blocks, counted("search", results, len(blocks)), strict=True):
             indices[rows], distances[rows] = found, lengths
             short.append(rows[np.isinf(lengths[:, -1])])
@@ -91,7 +105,7 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     return FoundNeighbors(indices, distances, recall)
 
 
-def _enough_probes(sample_lengths: Callable[[int], FloatArray], farthest_true: FloatArray, n_lists: int) -> int:
+def enough_probes(sample_lengths: Callable[[int], FloatArray], farthest_true: FloatArray, n_lists: int) -> int:
     """Smallest number of lists to probe that finds the target share of the sample's true neighbors, up to a limit."""
     most = max(1, int(MAX_SHARE_PROBED * n_lists))
     n_probes = min(FIRST_PROBES, most)
@@ -104,57 +118,93 @@ def _enough_probes(sample_lengths: Callable[[int], FloatArray], farthest_true: F
     return n_probes
 
 
-class InvertedFile:
-    """Samples in lists around centers, in single precision, and a search for neighbors in them."""
+def list_count(n_samples: int) -> int:
+    """Number of lists for that many samples."""
+    return int(LISTS_PER_ROOT * np.sqrt(n_samples))
 
-    def __init__(self, X: FloatArray, seed: int, n_threads: int) -> None:
+
+def drawn_rows(n_samples: int, random: np.random.RandomState) -> IndexArray:
+    """Rows on which recall is measured, ascending."""
+    return np.sort(random.choice(n_samples, min(RECALL_ROWS, n_samples), replace=False))
+
+
+def _single_precision(X: FloatArray) -> Points:
+    centered = X - X.mean(axis=0)
+    # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
+    centered /= max(centered.max(), -centered.min()) or 1.0
+    points: Points = centered.astype(np.float32)
+    return points
+
+
+class InvertedFile:
+    """Points of single precision in lists around centers, and a search for neighbors in them."""
+
+    def __init__(self, points: Points, n_lists: int, seed: int, n_threads: int) -> None:
         import faiss  # noqa: PLC0415, an extra
         from faiss.contrib.ivf_tools import add_preassigned  # noqa: PLC0415
 
-        self._X = X
-        self._faiss = faiss
-        self.n_lists = int(LISTS_PER_ROOT * np.sqrt(len(X)))
-        centered = X - X.mean(axis=0)
-        # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
-        centered /= max(centered.max(), -centered.min()) or 1.0
-        self._points = centered.astype(np.float32)
-        del centered
-        self._quantizer = faiss.IndexFlatL2(X.shape[1])
-        self._index = faiss.IndexIVFFlat(self._quantizer, X.shape[1], self.n_lists)
+        self.n_lists = n_lists
+        self._index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_lists)
         clustering = self._index.cp
         clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
         # The smaller number only silences a remark on standard error.
         clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
-        with _one_thread(faiss):
-            self._index.train(self._points)
-        lists = self._assigned_lists(n_threads)
-        with _one_thread(faiss):
-            add_preassigned(self._index, self._points, lists)
+        with one_thread(faiss):
+            self._index.train(points)
+        lists = nearest_lists(self._index.quantizer, points, 1, n_threads)[:, 0]
+        with one_thread(faiss):
+            add_preassigned(self._index, points, lists)
         self.rows_by_list: IndexArray = np.argsort(lists, kind="stable")
 
-    def _assigned_lists(self, n_threads: int) -> IndexArray:
-        """Number of the list that each sample belongs to."""
+    def search(self, points: Points, count: int, n_probes: int) -> IndexArray:
+        """The nearest in the nearest lists of each point, -1 behind the last."""
+        import faiss  # noqa: PLC0415
 
-        def assign(start: int) -> IndexArray:
-            with _one_thread(self._faiss):
-                nearest_lists: IndexArray = self._quantizer.search(self._points[start : start + ASSIGN_ROWS], 1)[1]
-            return nearest_lists[:, 0]
+        with one_thread(faiss):
+            found: IndexArray = self._index.search(points, count, params=faiss.SearchParametersIVF(nprobe=n_probes))[1]
+        return found
 
-        return np.concatenate(list(map_blocks(assign, range(0, len(self._points), ASSIGN_ROWS), n_threads)))
+    def write(self, path: Path) -> None:
+        """Put the lists into a file that is there whole or not at all."""
+        import faiss  # noqa: PLC0415
 
-    def search(self, rows: IndexArray, n_neighbors: int, n_probes: int) -> tuple[IndexArray, FloatArray]:
-        """Neighbors of these samples and their distances, which are infinite where the lists hold too few."""
-        parameters = self._faiss.SearchParametersIVF(nprobe=n_probes)
-        with _one_thread(self._faiss):
-            _, candidates = self._index.search(self._points[rows], n_neighbors + SPARE, params=parameters)
-        # A place left empty is -1: the sample itself stands in, which ranking puts to the end.
-        candidates = np.where(candidates < 0, rows[:, None], candidates)
-        found, lengths = rank(self._X, self._X[rows], candidates, rows)
-        return found[:, :n_neighbors], lengths[:, :n_neighbors]
+        with whole_file(path) as unfinished:
+            faiss.write_index(self._index, str(unfinished))
+
+
+def read_index(path: Path) -> Any:
+    """The index of faiss that an inverted file has written."""
+    import faiss  # noqa: PLC0415
+
+    return faiss.read_index(str(path))
+
+
+def listed_near(index: Any, points: Points, count: int, lists: IndexArray) -> tuple[IndexArray, Points]:
+    """The nearest to each point in given lists of an index, -1 for none, and their squared distances."""
+    import faiss  # noqa: PLC0415
+
+    found: IndexArray = np.empty((len(points), count), dtype=np.int64)
+    squares: Points = np.empty((len(points), count), dtype=np.float32)
+    index.nprobe = lists.shape[1]
+    with one_thread(faiss):
+        index.search_preassigned(points, count, lists, None, D=squares, I=found)
+    return found, squares
+
+
+def nearest_lists(quantizer: Any, points: Points, n_probes: int, n_threads: int) -> IndexArray:
+    """Numbers of the lists (t, n_probes) whose centers, an index of faiss, are nearest to each point."""
+    import faiss  # noqa: PLC0415
+
+    def assign(start: int) -> IndexArray:
+        with one_thread(faiss):
+            lists: IndexArray = quantizer.search(points[start : start + ASSIGN_ROWS], n_probes)[1]
+        return lists
+
+    return np.concatenate(list(map_blocks(assign, range(0, len(points), ASSIGN_ROWS), n_threads)))
 
 
 @contextmanager
-def _one_thread(faiss: ModuleType) -> Iterator[None]:
+def one_thread(faiss: ModuleType) -> Iterator[None]:
     """Keep faiss to the thread that calls it, BLAS included: blocks are spread over threads by us.
 
     OpenMP counts threads for each caller on its own, so other threads notice nothing.

@@ -28,19 +28,31 @@ TREE_MAX_FEATURES = 12
 # Candidates beyond k that a first search asks for: the sample itself and one to see a tie by. Products of
 # coordinates lose digits, so brute force asks for a few more.
 TREE_SPARE, BRUTE_SPARE = 2, 9
+# Up to this many targets all samples are looked through. Of a million in 3 dimensions that is 0.04 s a target, while
+# the tree that it saves takes 0.5 s to build; products of matrices need about as much to begin as two targets do.
+SCAN_MAX_TARGETS = {"tree": 8, "brute": 2}
 # How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
 BRUTE_PATIENCE = 4
 # Relative slack for distances that two programs sum up in different order.
 ROUNDING = 1e-12
+# What is shorter has a square that vanishes.
+SHORTEST = 1e-150
 BLOCK_BYTES = 2**25
 # An interrupt waits for the block that is being searched: half a second of the tree's rows, and a second of
 # multiplications. Below the smallest block, products get slow.
 TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
+# Targets of one question to a tree that has a limit: all share the largest of theirs.
+LIMIT_ROWS = 1024
+# Blocks of a small search for each thread, so that none waits long for the last.
+SHARES = 4
 # scikit-learn writes out all distances of a block of sparse samples, twice.
 SPARSE_BYTES = 2**28
 
-# A search takes rows of targets and a number of candidates; it proposes their indices, and a distance that no
-# other sample undercuts.
+# Index of nobody, after that of any sample: in rows with fewer neighbors than places.
+NOBODY = np.iinfo(np.intp).max
+
+# A search takes rows of targets and a number of candidates; it proposes their indices (t, c), and for each a distance
+# that it does not undercut, ascending along a row: the last one no other sample undercuts.
 Proposal = tuple[IndexArray, FloatArray]
 Search = Callable[[IndexArray, int], Proposal]
 
@@ -57,32 +69,57 @@ def nearest(
     `leave_out[i]` is a sample that target i may not have as a neighbor.
     """
     method = exact_method(X)
+    logger.info("neighbors: %s search, n = %d, %d features", method, X.shape[0], X.shape[1])
+    indices, distances = nearest_within(X, targets, n_neighbors, None, leave_out, n_threads)
+    return indices, distances, method
+
+
+def nearest_within(
+    X: Samples,
+    targets: Samples,
+    n_neighbors: int,
+    reach: FloatArray | None = None,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
+) -> tuple[IndexArray, FloatArray]:
+    """Nearest samples of X to each target and their distances, as far as they are within the target's reach.
+
+    A row with fewer ends in index NOBODY and distance inf. `leave_out[i]` is -1 where target i may have anybody.
+    """
     n, t = X.shape[0], targets.shape[0]
+    proposer = exact_method(X)
     pending = np.arange(t)
-    if method == "tree":
+    if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
+        search, spare = _scan_search(X, targets), TREE_SPARE
+    elif proposer == "brute":
+        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
+    else:
         tree = cKDTree(X, balanced_tree=False)
-        search, spare = _tree_search(tree, targets), TREE_SPARE
+        search, spare = _tree_search(tree, targets, reach), TREE_SPARE
         if targets is X:
             # Neighbors in space look into the same leaves, which then stay in the cache: half the time at n = 200 000.
             pending = tree.indices
-    else:
-        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
-    logger.info("neighbors: %s search, n = %d, %d features", method, n, X.shape[1])
+        elif reach is not None:
+            pending = np.argsort(reach, kind="stable")
     indices = np.empty((t, n_neighbors), dtype=np.intp)
     distances = np.empty((t, n_neighbors))
-    proposer = method
     n_candidates = min(n_neighbors + spare, n)
     while pending.size:
         block = _block_rows(X, n_candidates, proposer)
+        if proposer == "tree":
+            block = min(block, -(-pending.size // (SHARES * n_threads)))
         blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
 
         def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
             """Write the neighbors of these rows, and tell which of them are not final."""
-            candidates, others_beyond = search(rows, n_candidates)
-            banned = None if leave_out is None else leave_out[rows]
-            found, lengths = rank(X, targets[rows], candidates, banned)
+            candidates, at_least = search(rows, n_candidates)
+            limit = np.inf if reach is None else reach[rows]
+            if reach is not None:
+                candidates = np.where(at_least <= reach[rows, None], candidates, NOBODY)
+            found, lengths = rank(X, targets[rows], candidates, None if leave_out is None else leave_out[rows])
             indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
-            return rows[lengths[:, n_neighbors - 1] >= others_beyond] if n_candidates < n else rows[:0]
+            is_open = np.minimum(lengths[:, n_neighbors - 1], limit) >= at_least[:, -1]
+            return rows[is_open] if n_candidates < n else rows[:0]
 
         with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
             unfinished = list(counted("search", results, len(blocks)))
@@ -92,9 +129,9 @@ def nearest(
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
         if proposer == "brute" and not issparse(X) and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
             # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
-            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets)
+            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, reach)
         n_candidates = min(2 * n_candidates, n)
-    return indices, distances, method
+    return indices, distances
 
 
 def exact_method(X: Samples) -> str:
@@ -118,21 +155,61 @@ def rows_at_once(n_candidates: int, n_features: int) -> int:
 def rank(
     X: Samples, targets: Samples, candidates: IndexArray, banned: IndexArray | None
 ) -> tuple[IndexArray, FloatArray]:
-    """Sort each row's candidates by distance, then index; a banned one goes to the end."""
+    """Sort each row's candidates by distance, then index; a banned one goes to the end, and so does NOBODY."""
     candidates = np.sort(candidates, axis=1)
-    lengths = lengths_between(X, targets, candidates)
+    lengths = lengths_to(X, targets, candidates)
     if banned is not None:
         lengths[candidates == banned[:, None]] = np.inf
     order = np.argsort(lengths, axis=1, kind="stable")
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
 
-def _tree_search(tree: cKDTree, targets: FloatArray) -> Search:
+def lengths_to(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
+    """Distances of each target to its candidates, inf to NOBODY."""
+    is_somebody = candidates < NOBODY
+    if is_somebody.all():
+        return lengths_between(X, targets, candidates)
+    lengths = np.full(candidates.shape, np.inf)
+    rows, columns = np.nonzero(is_somebody)
+    lengths[rows, columns] = lengths_between(X, targets[rows], candidates[rows, columns, None])[:, 0]
+    return lengths
+
+
+def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
         # A list of ranks, because a single number loses a dimension where it is 1.
-        lengths, candidates = tree.query(targets[rows], np.arange(1, n_candidates + 1))
-        return candidates, lengths[:, -1] * (1 - ROUNDING)
+        ranks = np.arange(1, n_candidates + 1)
+        if reach is None:
+            lengths, candidates = tree.query(targets[rows], ranks)
+            return candidates, lengths * (1 - ROUNDING)
+        groups = [rows[start : start + LIMIT_ROWS] for start in range(0, len(rows), LIMIT_ROWS)]
+        limits = [float(surely(reach[group].max())) for group in groups]
+        found = [
+            tree.query(targets[group], ranks, distance_upper_bound=limit)
+            for group, limit in zip(groups, limits, strict=True)
+        ]
+        # Behind the last candidate within the limit, SciPy has distance inf, which is beyond any reach.
+        return np.concatenate([one[1] for one in found]), np.concatenate([one[0] for one in found]) * (1 - ROUNDING)
+
+    return search
+
+
+def surely(reach: FloatArray) -> FloatArray:
+    """A distance that is beyond the reach by more than rounding."""
+    return reach * (1 + ROUNDING) + SHORTEST
+
+
+def _scan_search(X: FloatArray, targets: FloatArray) -> Search:
+    def search(rows: IndexArray, n_candidates: int) -> Proposal:
+        candidates = np.empty((len(rows), n_candidates), dtype=np.intp)
+        lengths = np.empty((len(rows), n_candidates))
+        for row, target in enumerate(targets[rows]):
+            all_lengths = row_lengths(X - target)
+            near = np.argpartition(all_lengths, n_candidates - 1)[:n_candidates]
+            candidates[row] = near[np.argsort(all_lengths[near])]
+            lengths[row] = all_lengths[candidates[row]]
+        return candidates, lengths * (1 - ROUNDING)
 
     return search
 
@@ -154,6 +231,6 @@ def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
         with parallel_config("threading"):
             lengths, candidates = finder.kneighbors(shifted, n_candidates)
         lost = rounding * (farthest + row_lengths(shifted)) ** 2
-        return candidates, np.sqrt(np.maximum(lengths[:, -1] ** 2 - lost, 0.0)) * (1 - ROUNDING)
+        return candidates, np.sqrt(np.maximum(lengths**2 - lost[:, None], 0.0)) * (1 - ROUNDING)
 
     return search

@@ -64,6 +64,22 @@ def nearest_by(
         others = ours if targets is X else searchable(targets, metric)
         indices, lengths, method = nearest(ours, others, n_neighbors, leave_out, n_threads)
         return indices, in_metric(lengths, metric), method
+    return *nearest_by_all_distances(metric, params, X, targets, n_neighbors, leave_out, n_threads), "metric"
+
+
+def nearest_by_all_distances(
+    metric: Any,
+    params: Any,
+    X: Samples,
+    targets: Samples,
+    n_neighbors: int,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
+) -> tuple[IndexArray, FloatArray]:
+    """Nearest samples by any metric, and their distances; `leave_out[i]` is -1 where target i may have anybody.
+
+    Where a row needs the one that it may not have to be full, it comes last, at distance inf.
+    """
     distances_of = _pairwise(metric, params, X)
     block = max(1, BLOCK_BYTES // (8 * X.shape[0]))
 
@@ -74,7 +90,7 @@ def nearest_by(
     starts = range(0, targets.shape[0], block)
     with closing(map_blocks(search, starts, n_threads)) as results:
         found = list(counted("search", results, len(starts)))
-    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), "metric"
+    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
 
 def searchable(X: Samples, metric: Any) -> Samples:
@@ -149,7 +165,7 @@ def _pairwise(metric: Any, params: Any, X: Samples) -> Callable[[Samples, IndexA
             raise InputError(msg) from error
         if banned is not None:
             # What a metric makes of a sample and itself, 0 / 0 in some, is nobody's concern.
-            found[np.arange(len(found)), banned] = 0.0
+            found[_at(banned)] = 0.0
         largest = float(np.abs(found).max(initial=0.0))
         if not np.isfinite(largest) or found.min(initial=0.0) < -1e-9 * max(1.0, largest):
             worst = found.min() if np.isfinite(largest) else found[~np.isfinite(found)][0]
@@ -201,11 +217,17 @@ def listed(
     return indices, distances
 
 
+def _at(banned: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Rows and columns of the banned, -1 where nobody is."""
+    rows = np.flatnonzero(banned >= 0)
+    return rows, banned[rows]
+
+
 def _smallest(distances: FloatArray, count: int, banned: IndexArray | None) -> tuple[IndexArray, FloatArray]:
     """The `count` smallest of each row, by distance, then index; a banned column is none of them."""
     if banned is not None:
         distances = np.array(distances)
-        distances[np.arange(len(distances)), banned] = np.inf
+        distances[_at(banned)] = np.inf
     limit = np.partition(distances, count - 1, axis=1)[:, count - 1 : count]
     # All that are as near as the last: an order by index among them does not depend on how they were found.
     rows, columns = np.nonzero(distances <= limit)

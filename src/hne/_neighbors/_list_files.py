@@ -1,0 +1,173 @@
+"""Blocks of X -> most of each target's k nearest samples: one inverted file of faiss, in parts, a file for each block.
+
+Each block is cut into lists of its own, as many as its share of the samples. A target is compared with the centers of
+all lists, and looks into those nearest to it, in whatever block they are: as many as with one index over all of X, but
+with centers of their own, so that the neighbors are not the same bits. They are the same for any number of threads and
+processes and any order of the blocks; where samples are cut otherwise, other neighbors may be missed.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hne._files import whole_file
+from hne._neighbors._approximate import SPARE, InvertedFile, Points, list_count, listed_near, nearest_lists, read_index
+from hne._neighbors._blocked import Block, Lists, block_points
+from hne._neighbors._exact import NOBODY, lengths_to, rows_at_once
+from hne._neighbors._metric import searchable
+from hne._samples import Samples
+from hne._threads import map_blocks
+from hne._types import FloatArray, IndexArray
+
+# Results of a function for each item, in their order: the `map` of Python, or one that asks other processes.
+MapTasks = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class ListFiles:
+    """Where the lists of all blocks are, and how points are brought to single precision."""
+
+    folder: Path  # belongs to one run: files that are there are taken for finished
+    edges: IndexArray  # (b + 1,), of the blocks
+    first_lists: IndexArray  # (b + 1,), number of the first list of each block, counted through all
+    center: FloatArray  # (D,)
+    scale: float
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists in all blocks."""
+        return int(self.first_lists[-1])
+
+    @property
+    def numbers(self) -> range:
+        """Number of each block."""
+        return range(len(self.edges) - 1)
+
+    @property
+    def centers(self) -> Path:
+        """The file of all centers."""
+        return self.folder / "centers.npy"
+
+    def of_block(self, number: int) -> Path:
+        """The file of a block's lists."""
+        return self.folder / f"lists-{number:05d}.faiss"
+
+    def single(self, points: FloatArray) -> Points:
+        """Points in single precision, which ends at 1e38: the farthest coordinate is 1."""
+        singles: Points = ((points - self.center) / self.scale).astype(np.float32)
+        return singles
+
+
+def list_files(edges: IndexArray, boxes: FloatArray, folder: Path) -> ListFiles:
+    """What the files of these blocks will be; their boxes tell the middle and the farthest coordinate."""
+    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+    n = int(edges[-1])
+    shares = np.maximum(1, np.round(list_count(n) * np.diff(edges) / n)).astype(np.intp)
+    first_lists = np.concatenate([[0], np.cumsum(shares)])
+    return ListFiles(folder, edges, first_lists, (low + high) / 2, float((high - low).max()) / 2 or 1.0)
+
+
+def write_lists(X: Samples, metric: Any, files: ListFiles, n_threads: int, number_and_seed: tuple[int, int]) -> Points:
+    """Make the lists of a block, write them unless they are there, and give their centers."""
+    number, seed = number_and_seed
+    path = files.of_block(number)
+    if not path.exists():
+        points = files.single(block_points(X, metric, _block(files, number)))
+        n_lists = int(files.first_lists[number + 1] - files.first_lists[number])
+        InvertedFile(points, n_lists, seed, n_threads).write(path)
+    # An index that nobody holds takes its quantizer with it.
+    index = read_index(path)
+    centers: Points = index.quantizer.reconstruct_n(0, index.nlist)
+    return centers
+
+
+def write_centers(files: ListFiles, centers: list[Points]) -> None:
+    """Put the centers of all blocks into one file."""
+    with whole_file(files.centers) as unfinished, unfinished.open("wb") as file:
+        np.save(file, np.concatenate(centers))
+
+
+def near_in_lists(
+    X: Samples,
+    metric: Any,
+    files: ListFiles,
+    points: FloatArray,
+    leave_out: IndexArray,
+    n_neighbors: int,
+    n_probes: int,
+    n_threads: int,
+    map_tasks: MapTasks = map,
+) -> tuple[IndexArray, FloatArray]:
+    """Nearest samples in the nearest lists of each target, a point, and their Euclidean distances.
+
+    A row for which the lists hold too few ends in index NOBODY and distance inf.
+    """
+    import faiss  # noqa: PLC0415, an extra
+
+    singles = files.single(points)
+    quantizer = faiss.IndexFlatL2(points.shape[1])
+    quantizer.add(np.load(files.centers))
+    lists = nearest_lists(quantizer, singles, n_probes, n_threads)
+    proposed = Lists(len(points), n_neighbors + SPARE)
+    for one in map_tasks(partial(_proposed, files, singles, lists, n_neighbors + SPARE, n_threads), files.numbers):
+        proposed.add(*one)
+    # Distances of candidates are those from differences, as in all our searches; a block of X at a time.
+    lengths = np.full(proposed.indices.shape, np.inf)
+    for block_lengths in map_tasks(
+        partial(_measured, X, metric, files, points, proposed.indices, n_threads), files.numbers
+    ):
+        lengths = np.minimum(lengths, block_lengths)
+    lengths[proposed.indices == leave_out[:, None]] = np.inf
+    order = np.lexsort((proposed.indices, lengths), axis=1)[:, :n_neighbors]
+    lengths = np.take_along_axis(lengths, order, axis=1)
+    return np.where(np.isinf(lengths), NOBODY, np.take_along_axis(proposed.indices, order, axis=1)), lengths
+
+
+def _proposed(
+    files: ListFiles, singles: Points, lists: IndexArray, count: int, n_threads: int, number: int
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Rows that look into lists of a block, whom they find there, and how far in single precision."""
+    first, last = files.first_lists[number : number + 2]
+    is_here = (lists >= first) & (lists < last)
+    rows = np.flatnonzero(is_here.any(axis=1))
+    # Rows of one list look into the same lists, which then stay in the cache.
+    rows = rows[np.argsort(lists[rows, 0], kind="stable")]
+    if not rows.size:
+        return rows, np.empty((0, count), dtype=np.intp), np.empty((0, count))
+    index = read_index(files.of_block(number))
+    local = np.where(is_here, lists - first, -1)
+    step = rows_at_once(count, singles.shape[1])
+    groups = [rows[start : start + step] for start in range(0, len(rows), step)]
+    with closing(
+        map_blocks(lambda few: listed_near(index, singles[few], count, local[few]), groups, n_threads)
+    ) as results:
+        found, lengths = (np.concatenate(parts) for parts in zip(*results, strict=True))
+    is_none = found < 0
+    start = files.edges[number]
+    return rows, np.where(is_none, NOBODY, found + start), np.where(is_none, np.inf, lengths.astype(np.float64))
+
+
+def _measured(
+    X: Samples, metric: Any, files: ListFiles, points: FloatArray, candidates: IndexArray, n_threads: int, number: int
+) -> FloatArray:
+    """Distances of the targets to those of their candidates that are in a block, inf to others."""
+    start, stop = _block(files, number)
+    is_here = (candidates >= start) & (candidates < stop)
+    needed = np.unique(candidates[is_here])
+    if not needed.size:
+        return np.full(candidates.shape, np.inf)
+    ours = searchable(np.array(X[needed], order="C"), metric)
+    places = np.where(is_here, np.searchsorted(needed, np.where(is_here, candidates, start)), NOBODY)
+    step = rows_at_once(candidates.shape[1], points.shape[1])
+    groups = [slice(begin, begin + step) for begin in range(0, len(points), step)]
+    with closing(map_blocks(lambda few: lengths_to(ours, points[few], places[few]), groups, n_threads)) as results:
+        return np.concatenate(list(results))
+
+
+def _block(files: ListFiles, number: int) -> Block:
+    return int(files.edges[number]), int(files.edges[number + 1])
