@@ -139,7 +139,9 @@ def test_a_stage_of_another_run_is_refused_by_name(tmp_path):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(CheckpointError, match=r"it holds 'thesis\.tex', which no run of hne put there\. Choose an empty"):
+    with pytest.raises(
+        CheckpointError, match=r"it holds 'thesis\.tex', which no run of hne put there\. Choose an empty"
+    ):
         run(ROLL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -207,7 +209,7 @@ def test_threads_are_an_engine(tmp_path):
 def test_the_estimator_keeps_its_fit_and_says_nothing_of_it_in_files(tmp_path):
     model = HNE(checkpoint=tmp_path / "run").fit(ROLL)
     assert np.array_equal(model.embedding_, HNE().fit_transform(ROLL))
-    assert list(model.timings_)[0] == "samples"
+    assert next(iter(model.timings_)) == "samples"
     model.save(tmp_path / "model.hne")
     again = HNE.load(tmp_path / "model.hne")
     assert again.checkpoint is None

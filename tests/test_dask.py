@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -88,20 +87,21 @@ def test_a_data_frame_of_dask_has_no_chunk_sizes_of_its_own(client):
 
 
 def test_samples_are_never_gathered_on_the_client(client, monkeypatch):
-    """What comes back of each sample are sixteen bytes, whatever its width."""
+    """What comes back of each sample are sixteen bytes, whatever its width, and of each block a box around it."""
     gathered = []
     original = DaskEngine._result
 
     def watched(self, future, what):
         result = original(self, future, what)
-        arrays = [part for part in result or () if isinstance(part, np.ndarray)]
-        gathered.append(sum(part.nbytes for part in arrays))
+        parts = result if isinstance(result, tuple) else (result,)
+        gathered.append(sum(part.nbytes for part in parts if isinstance(part, np.ndarray)))
         return result
 
     monkeypatch.setattr(DaskEngine, "_result", watched)
     X = np.hstack([ROLL, np.zeros((700, 61))])
     run(da.from_array(X, chunks=(100, 64)))
-    assert sum(gathered) == 16 * len(X)
+    n_blocks = 3
+    assert sum(gathered) == 16 * len(X) + n_blocks * 2 * 8 * X.shape[1]
 
 
 def test_a_worker_killed_in_the_middle_of_the_weights_is_replaced(client, tmp_path, monkeypatch):

@@ -84,6 +84,11 @@ def _empty(path: str | Path) -> NDArray[Any] | None:
     return found if not found.size else None
 
 
+def is_on_disk(array: object) -> bool:
+    """Whether this is an array on disk, as a whole."""
+    return isinstance(array, ShelvedArray) and array.path is not None
+
+
 def row_blocks(n_rows: int, block_rows: int) -> list[Block]:
     """Rows in blocks of that many, the last one shorter."""
     return [(start, min(start + block_rows, n_rows)) for start in range(0, n_rows, block_rows)]

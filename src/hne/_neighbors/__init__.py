@@ -4,7 +4,8 @@ from hne._neighbors._blocked import Blocks, block_box, block_edges, nearest_in_b
 from hne._neighbors._blocked_graph import BlockedSearch, blocked_search
 from hne._neighbors._exact import nearest
 from hne._neighbors._graph import given_graph, knn_graph
-from hne._neighbors._metric import estimated_params, is_squared, nearest_by
+from hne._neighbors._metric import estimated_params, is_squared
+from hne._neighbors._near import nearest_by
 
 __all__ = [
     "BlockedSearch",

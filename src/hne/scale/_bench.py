@@ -9,13 +9,14 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from shutil import rmtree
 from typing import Any
 
 import numpy as np
 
 from hne._distinct import fingerprints
-from hne._neighbors import estimated_params
+from hne._neighbors import BlockedSearch, blocked_search, estimated_params
 from hne._parts import Found, Parts
 from hne._persist import Archive, eigen_from, eigen_parts
 from hne._progress import counted, stage
@@ -31,7 +32,6 @@ from hne.scale._engines import Engine, LocalEngine
 from hne.scale._folder import Folder, key_of
 from hne.scale._intake import taken_in
 from hne.scale._sources import LazySamples
-from hne.scale._stub import Search
 from hne.scale._tasks import Kept, NeighborRows, PlacedRows, SomeRows, WeightRows
 
 logger = logging.getLogger("hne")
@@ -101,15 +101,32 @@ class StoredBench(Workbench):
         """The neighbors of each place."""
         self._key = self._next_key("neighbors", settings, SEARCHED_BY)
         place = self._folder.stage("neighbors", self._key)
-        if isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
-            if place.arrays() is None:
-                search = Search(X, settings.n_neighbors, settings.metric, settings.metric_params)
-                facts = {"method": search.method, "recall": search.recall}
-                self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts=facts)
-        elif place.arrays() is None:
-            found = super().graph(X, settings, distinct, n_threads)
-            place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
+        if place.arrays() is None:
+            if isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
+                self._searched(X, settings)
+            else:
+                found = super().graph(X, settings, distinct, n_threads)
+                place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
         return _graph_on(place)
+
+    def _searched(self, X: FloatArray, settings: Settings) -> None:
+        """Let the blocks find their neighbors."""
+        # Files of an approximate search, of use until all blocks are done.
+        lists = self._folder.path / f"lists-{self._key}"
+        search: BlockedSearch = blocked_search(
+            X,
+            np.array([start for start, _ in blocks_of(*X.shape)]),
+            settings.n_neighbors,
+            lists,
+            settings.neighbors,
+            settings.random_state,
+            settings.metric,
+            settings.metric_params,
+            partial(self._engine.map, "neighbors"),
+        )
+        facts = {"method": search.method, "recall": search.recall}
+        self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts=facts)
+        rmtree(lists, ignore_errors=True)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
         """The pieces of the graph, and the graph as the walk goes on with it, where workers see it."""

@@ -230,8 +230,11 @@ def connected(address: str) -> Any:
     is_file = address.endswith(".json")
     if is_file and not Path(address).exists():
         # Dask would wait for it, for ever.
-        msg = f"a Dask scheduler must have written '{address}', got no such file. Start: dask scheduler"
-        raise EngineError(f"{msg} --scheduler-file {address}.")
+        msg = (
+            f"a Dask scheduler must have written '{address}', got no such file. Start: dask scheduler "
+            f"--scheduler-file {address}."
+        )
+        raise EngineError(msg)
     try:
         return Client(scheduler_file=address, timeout=PATIENCE) if is_file else Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TypeError, TimeoutError) as error:
