@@ -1,0 +1,1 @@
+"""What runs on many machines: programs and engines beyond the memory of one."""
