@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from hne._exchange import SPARE
 from hne._memory import gigabytes
 from hne._types import INT32_MAX
 from hne.exceptions import InputError, TooLargeError
@@ -25,7 +26,7 @@ DENSE_MAX_SAMPLES = 500
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
 # factorization, more of them find an eigenvector soon that the start hardly contains.
-SPARE_VECTORS = {"direct": 2, "iterative": 4}
+SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE}
 # Largest basis in blocks, the vector and its images under A and B each.
 BASIS_BLOCKS = {"direct": 12, "iterative": 10}
 
@@ -126,6 +127,9 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     if solver == "dense":
         return 3 * 8.0 * n * n
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
+    if solver == "slepc":
+        # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
+        return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
         # Short rows that are too many for pyamg are counted as well: more samples never need less.

@@ -10,6 +10,7 @@ Blocks may be written by different processes on different machines that share th
 of what it wrote, and whoever has all records writes problem.json. Every file is there whole or not at all.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -160,12 +161,12 @@ def vectors_file(start: int, stop: int) -> str:
 
 def checksum(array: Any) -> int:
     """CRC of the array's bytes."""
-    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0
+    return zlib.crc32(np.ascontiguousarray(array).data)
 
 
 def digest(text: bytes) -> str:
     """What tells one problem.json from another: it has the checksums of all blocks."""
-    return f"{zlib.crc32(text):08x}-{len(text)}"
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def _row_blocks(whole: SparseMatrix, block_rows: int) -> Iterator[tuple[int, SparseMatrix]]:

@@ -12,6 +12,7 @@ and slepc4py alone. `hne._exchange` writes what it reads, and reads what it writ
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -28,8 +29,6 @@ import numpy as np
 # The same words and numbers as in `hne._exchange`; a test compares.
 PROBLEM_FORMAT, RESULT_FORMAT, VERSION = "hne eigenproblem", "hne eigenpairs", 1
 PROBLEM_FILE, RESULT_FILE = "problem.json", "result.json"
-# As in `hne._eigen._direct`: of the scale of G, far below the wanted eigenvalues, above rounding.
-SHIFTS = (1e-14, 1e-12, 1e-10)
 # Percent that MUMPS takes beyond its estimate of memory; more where that did not do.
 WORKSPACES = (30, 100, 300)
 # What MUMPS says (INFOG(1)) where its workspace was too small, and where a root pivot was not positive.
@@ -78,9 +77,9 @@ def main(words: list[str] | None = None) -> int:
 def _libraries() -> tuple[Any, Any]:
     """PETSc and SLEPc, initialized."""
     try:
-        import petsc4py  # noqa: PLC0415
         import slepc4py  # noqa: PLC0415
 
+        # Other words are not PETSc's; the variable PETSC_OPTIONS is.
         slepc4py.init([sys.argv[0]])
         from petsc4py import PETSc  # noqa: PLC0415
         from slepc4py import SLEPc  # noqa: PLC0415
@@ -90,7 +89,6 @@ def _libraries() -> tuple[Any, Any]:
             "or pip install slepc4py."
         )
         raise RefusedError(msg) from error
-    del petsc4py
     return PETSc, SLEPc
 
 
@@ -214,31 +212,43 @@ def read_problem(folder: Path, PETSc: Any) -> dict[str, Any]:
     path = folder / PROBLEM_FILE
     try:
         text = path.read_bytes()
-        problem: dict[str, Any] = json.loads(text)
-        if problem["format"] != PROBLEM_FORMAT:
-            raise ValueError
-        if problem["version"] != VERSION:
-            msg = f"'{path}' has version {problem['version']}, this program reads {VERSION}. Use one hne for both."
-            raise RefusedError(msg)
-        n, width = int(problem["n_samples"]), int(problem["count"]) + int(problem["spare"])
-        problem["shifts"] = tuple(float(shift) for shift in problem["shifts"])
-        tables = (problem["blocks"]["A"], problem["blocks"]["B"])
+        problem = _parsed(json.loads(text))
     except OSError as error:
         msg = f"cannot read '{path}': {(error.strerror or str(error)).lower()}. Name a folder that hne wrote."
         raise RefusedError(msg) from error
     except (ValueError, KeyError, TypeError) as error:
         msg = f"'{path}' is damaged, or not a problem that hne wrote. Write it anew."
         raise RefusedError(msg) from error
-    del tables
-    if PETSc.IntType == np.int32 and n > INT32_MAX // 2:
-        msg = f"{n} samples are too many for PETSc with 32-bit indices. Use one built with 64-bit indices."
+    if PETSc.IntType == np.int32 and problem["n_samples"] > INT32_MAX // 2:
+        msg = f"{problem['n_samples']} samples are too many for PETSc with 32-bit indices. Use one built with 64-bit indices."
         raise RefusedError(msg)
     if not os.access(folder, os.W_OK):
         msg = f"cannot write to '{folder}'. Give its owner, or whoever runs this, leave to write there."
         raise RefusedError(msg)
-    problem["width"] = width
-    problem["digest"] = f"{zlib.crc32(text):08x}-{len(text)}"
+    problem["digest"] = hashlib.blake2b(text, digest_size=16).hexdigest()
     return problem
+
+
+def _parsed(problem: dict[str, Any]) -> dict[str, Any]:
+    """The problem, whose numbers are such; ValueError, KeyError or TypeError where it is none."""
+    if problem["format"] != PROBLEM_FORMAT:
+        raise ValueError
+    if problem["version"] != VERSION:
+        msg = f"the problem has version {problem['version']}, this program reads {VERSION}. Use one hne for both."
+        raise RefusedError(msg)
+    whole = {name: int(problem[name]) for name in ("n_samples", "count", "spare", "seed")}
+    real = {name: float(problem[name]) for name in ("gamma", "tol")}
+    shifts = tuple(float(shift) for shift in problem["shifts"])
+    _check_blocks(problem["blocks"], whole["n_samples"])
+    return problem | whole | real | {"shifts": shifts}
+
+
+def _check_blocks(blocks: dict[str, Any], n: int) -> None:
+    """Raise ValueError unless the blocks of both matrices follow each other from the first row to the last."""
+    for table in (blocks["A"], blocks["B"]):
+        ends = [0, *(int(block["stop"]) for block in table)]
+        if ends[:-1] != [int(block["start"]) for block in table] or ends[-1] != n or ends != sorted(ends):
+            raise ValueError
 
 
 def stacked_matrix(PETSc: Any, folder: Path, problem: dict[str, Any]) -> Any:
@@ -280,10 +290,8 @@ def read_rows(folder: Path, problem: dict[str, Any], matrix: str, start: int, st
             # Copies: the rest of a block need not stay.
             indices.append(columns[ends[0] : ends[-1]].copy())
             data.append(entries[ends[0] : ends[-1]].copy())
-    empty = np.zeros(0)
-    return np.cumsum(np.concatenate(lengths)), np.concatenate([empty[:0].astype(np.int64), *indices]), np.concatenate(
-        [empty, *data]
-    )
+    nothing = np.zeros(0, dtype=np.int32)
+    return np.cumsum(np.concatenate(lengths)), np.concatenate([nothing, *indices]), np.concatenate([nothing, *data])
 
 
 def _read_block(folder: Path, matrix: str, block: dict[str, Any], n: int) -> list[Any]:
@@ -310,7 +318,7 @@ def _read_block(folder: Path, matrix: str, block: dict[str, Any], n: int) -> lis
 
 
 def _checksum(array: Any) -> int:
-    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0
+    return zlib.crc32(np.ascontiguousarray(array).data)
 
 
 def _damaged(path: Path) -> RefusedError:
@@ -402,7 +410,7 @@ def krylov_schur(SLEPc: Any, G: Any, ksp: Any, width: int, problem: dict[str, An
 
 
 def found_vectors(eps: Any, width: int, count: int) -> Any:
-    """This rank's rows of the bottom eigenvectors of G, ascending, the constant one left out."""
+    """Rows of this rank of the bottom eigenvectors of G, ascending, the constant one left out."""
     found = eps.getConverged()
     if found < min(count + 1, width):
         msg = f"Krylov-Schur found {found} of {width} pairs in {eps.getIterationNumber()} restarts. Take a larger reg."
@@ -426,11 +434,12 @@ def drawn(seed: int, start: int, stop: int) -> Any:
 def corrected(PETSc: Any, C: Any, ksp: Any, basis: Any, width: int) -> tuple[Any, Any, Any]:
     """Eigenvalues, this rank's rows of the vectors, and residuals, after one correction by the factorization."""
     values, vectors = rayleigh_ritz(PETSc, C, basis)
-    residuals = _product(PETSc, C, vectors) - vectors * values
+    residuals = _product(C, vectors) - vectors * values
     more = _by_column(residuals, C.createVecRight(), C.createVecRight(), ksp.solve)
-    values, vectors = rayleigh_ritz(PETSc, C, np.hstack([vectors, more]))
-    values, vectors = values[:width], vectors[:, :width]
-    rest = _product(PETSc, C, vectors) - vectors * values
+    _, vectors = rayleigh_ritz(PETSc, C, np.hstack([vectors, more]))
+    # Once more among those that are kept: the others' lengths, ten thousand times as long, blur the digits of these.
+    values, vectors = rayleigh_ritz(PETSc, C, vectors[:, :width])
+    rest = _product(C, vectors) - vectors * values
     return values, vectors, np.sqrt(_summed(PETSc, (rest**2).sum(axis=0)))
 
 
@@ -449,9 +458,8 @@ def rayleigh_ritz(PETSc: Any, C: Any, basis: Any) -> tuple[Any, Any]:
     return np.maximum(values, 0.0), basis @ rotation
 
 
-def _product(PETSc: Any, C: Any, vectors: Any) -> Any:
+def _product(C: Any, vectors: Any) -> Any:
     """G @ vectors through C, which keeps digits that G has lost."""
-    del PETSc
     image = _by_column(vectors, C.createVecRight(), C.createVecLeft(), C.mult)
     return _by_column(image, C.createVecLeft(), C.createVecRight(), C.multTranspose)
 
@@ -477,12 +485,10 @@ def write_result(
     vectors = np.ascontiguousarray(vectors)
 
     def write_vectors() -> None:
-        _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: np.save(file, vectors))
+        if start < stop:
+            _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: np.save(file, vectors))
 
-    if start < stop:
-        _agreed(PETSc, write_vectors)
-    else:
-        _agreed(PETSc, lambda: None)
+    _agreed(PETSc, write_vectors)
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     records = _from_all(PETSc, np.array([start, stop, _checksum(vectors), peak], dtype=np.float64))
     parts.end()
