@@ -54,6 +54,10 @@ class Result:
     basis: FloatArray  # (n, count + spare) orthonormal, ascending; fewer columns where n is small
     facts: dict[str, Any]  # eigenvalues, residuals, seconds, memory and more, as result.json has them
 
+    def __str__(self) -> str:
+        n = len(self.basis)
+        return f"{self.facts['count']} of {n} x {n}, slepc solver on {self.facts['n_ranks']} rank(s)"
+
 
 def write_rows(folder: Path, matrix: str, start: int, rows: SparseMatrix) -> RowBlock:
     """Write consecutive rows of A or B, CSR, the first of them number `start`, into a folder that is there.
@@ -130,18 +134,16 @@ def read_result(folder: Path) -> Result:
     """Read what the solver found, or raise InputError that names the file at fault."""
     facts = _read_json(folder / RESULT_FILE, RESULT_FORMAT)
     try:
-        if facts["problem"] != digest((folder / PROBLEM_FILE).read_bytes()):
-            raise _refused(folder / RESULT_FILE, "belongs to another problem than the folder's")
         blocks = [(int(b["start"]), int(b["stop"]), int(b["checksum"])) for b in facts["vectors"]]
-        shape = (int(facts["n_samples"]), int(facts["width"]))
-        basis = np.empty(shape)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        basis = np.empty((int(facts["n_samples"]), int(facts["width"])))
+    except (KeyError, TypeError, ValueError) as error:
         raise _refused(folder / RESULT_FILE, "is damaged") from error
-    if not _covers([(start, stop) for start, stop, _ in blocks], shape[0]):
+    if not has_result(folder):
+        raise _refused(folder / RESULT_FILE, "belongs to another problem than the folder's")
+    if not _covers([(start, stop) for start, stop, _ in blocks], len(basis)):
         raise _refused(folder / RESULT_FILE, "has vectors for some rows only")
     for start, stop, expected in blocks:
-        path = folder / vectors_file(start, stop)
-        basis[start:stop] = _read_array(path, (stop - start, shape[1]), expected)
+        basis[start:stop] = _read_array(folder / vectors_file(start, stop), basis[start:stop].shape, expected)
     return Result(basis, facts)
 
 
@@ -223,7 +225,7 @@ def _read_json(path: Path, expected: str) -> dict[str, Any]:
     return value
 
 
-def _read_array(path: Path, shape: tuple[int, int], expected: int) -> FloatArray:
+def _read_array(path: Path, shape: tuple[int, ...], expected: int) -> FloatArray:
     try:
         array: FloatArray = np.load(path, allow_pickle=False)
     except OSError as error:

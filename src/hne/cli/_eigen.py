@@ -5,16 +5,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hne._progress import duration, one_line, shown
+from hne._progress import duration, one_line, shown, stage
 from hne.cli._arguments import add_talk, at_least, output_path
-from hne.cli._talk import print_json, say
+from hne.cli._talk import print_json
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
     from hne._eigen._launch import Launch
 
-# Variables that a rank of Open MPI, of MPICH and a task of srun finds.
-OF_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+# How many they are is told to ranks of Open MPI, of MPICH, and to tasks of srun; a batch script is told other things.
+OF_RANKS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 # What result.json has that is worth printing.
 TOLD = ("n_samples", "eigenvalues", "next_value", "residuals", "n_ranks", "seconds", "peak_bytes", "versions")
 HELP = """\
@@ -46,9 +46,10 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Solve what is to be solved, and tell of all."""
-    if any(name in os.environ for name in OF_RANKS):
+    ranks = max(os.environ.get(name, "1") for name in OF_RANKS)
+    if ranks != "1":
         msg = (
-            "hne eigen starts ranks itself, got started as one. Run it once, with --launcher; or start "
+            f"hne eigen starts ranks itself, got started as one of {ranks}. Run it once, with --launcher; or start "
             "'python -m hne.scale.slepc FOLDER' by mpiexec or srun."
         )
         raise InputError(msg)
@@ -59,8 +60,7 @@ def run(options: argparse.Namespace) -> None:
     launch = found_launch(options.python, options.launcher)
     records = []
     for folder in folders:
-        was_solved = has_result(folder)
-        record = {"folder": str(folder), "was_solved": was_solved, **_solved(folder, launch, options)}
+        record = {"folder": str(folder), "was_solved": has_result(folder), **_solved(folder, launch, options)}
         records.append(record)
         if not options.json:
             print("\n".join(one_line(line) for line in _lines(record)), flush=True)
@@ -88,9 +88,8 @@ def _solved(folder: Path, launch: "Launch", options: argparse.Namespace) -> dict
     ranks = options.ranks
     if ranks is None and not launch.counts_ranks:
         ranks = rank_count(thread_count(-1))
-    say(f"solving {folder}", options)
     with shown(0 if options.quiet else options.verbose):
-        facts = solve_folder(folder, ranks, launch).facts
+        facts = stage("eigenpairs", solve_folder, folder, ranks, launch).facts
     wanted = {name: facts.get(name) for name in TOLD}
     return wanted | {name: facts[name][: facts["count"]] for name in ("eigenvalues", "residuals")}
 

@@ -220,7 +220,7 @@ def read_problem(folder: Path, PETSc: Any) -> dict[str, Any]:
         msg = f"'{path}' is damaged, or not a problem that hne wrote. Write it anew."
         raise RefusedError(msg) from error
     if PETSc.IntType == np.int32 and problem["n_samples"] > INT32_MAX // 2:
-        msg = f"{problem['n_samples']} samples are too many for PETSc with 32-bit indices. Use one built with 64-bit indices."
+        msg = f"{problem['n_samples']} samples are too many for 32-bit indices. Use a PETSc with 64-bit indices."
         raise RefusedError(msg)
     if not os.access(folder, os.W_OK):
         msg = f"cannot write to '{folder}'. Give its owner, or whoever runs this, leave to write there."
