@@ -202,8 +202,11 @@ def _covers(ranges: Sequence[tuple[int, int]], n_samples: int) -> bool:
 
 
 def _write_array(path: Path, array: Any) -> None:
-    with whole_file(path) as temporary:
-        np.save(temporary, array, allow_pickle=False)
+    # What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason.
+    array = np.ascontiguousarray(array)
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(array.data)
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -486,7 +486,7 @@ def write_result(
 
     def write_vectors() -> None:
         if start < stop:
-            _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: np.save(file, vectors))
+            _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: _save(file, vectors))
 
     _agreed(PETSc, write_vectors)
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -516,6 +516,12 @@ def write_result(
     _agreed(PETSc, write_facts)
     if comm.rank == 0:
         print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
+
+
+def _save(file: Any, array: Any) -> None:
+    """What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason."""
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    file.write(array.data)
 
 
 def _write_whole(path: Path, write: Any) -> None:
