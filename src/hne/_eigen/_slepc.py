@@ -37,7 +37,7 @@ SAID, FAILED = "hne slepc: ", "hne slepc: error: "
 # Seconds that ranks get to end before they are killed.
 GRACE = 5.0
 # What launchers say of a rank that a signal ended.
-_SIGNAL = re.compile(r"signal (\d+)|Killed|Segmentation|Terminated", re.IGNORECASE)
+_SIGNAL = re.compile(r"signal \d+|Killed|Segmentation fault|[Oo]ut [Oo]f [Mm]emory")
 
 
 def is_worth_ranks(n_samples: int) -> bool:
@@ -83,7 +83,6 @@ def solve_folder(folder: Path, ranks: int | None = None, launch: Launch | None =
     launch = launch or found_launch()
     if ranks is None and not launch.counts_ranks:
         ranks = 1
-    (folder / "result.json").unlink(missing_ok=True)
     status, last, error = _run(launch.command(folder, ranks), launch.environment())
     if status == 0 and has_result(folder):
         return read_result(folder)
