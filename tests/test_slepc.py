@@ -207,6 +207,20 @@ def test_a_folder_that_is_kept_is_not_solved_twice(roll, tmp_path, monkeypatch, 
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@runs
+@pytest.mark.scale
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_shift_that_leaves_pivots_negative_gets_larger(roll, tmp_path, ranks):
+    write_alignment(tmp_path, aligned(roll.X, 6), count=2, shifts=(-1e-3, 1e-12))
+    facts = solve_folder(tmp_path, ranks).facts
+    assert facts["shift"] == 1e-12
+    assert max(facts["residuals"][:2]) < 1e-13
+    write_alignment(tmp_path, aligned(roll.X, 6), count=2, shifts=(-1e-3,))
+    message = r"G is not positive definite even with a shift of -0.001 of its scale\. Take a larger reg\."
+    with pytest.raises(EigenSolverError, match=message):
+        solve_folder(tmp_path, ranks)
+
+
 def harmed(problem, harm):
     """Damage the folder, and return the file that the message has to name."""
     path = problem / "problem.json"
