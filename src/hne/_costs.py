@@ -25,7 +25,8 @@ DENSE_MAX_SAMPLES = 500
 # Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
-# factorization, more of them find an eigenvector soon that the start hardly contains.
+# factorization, more of them find an eigenvector soon that the start hardly contains. Ranks compute more to bring back
+# digits that G has lost.
 SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE}
 # Largest basis in blocks, the vector and its images under A and B each.
 BASIS_BLOCKS = {"direct": 12, "iterative": 10}
@@ -212,7 +213,8 @@ def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
     if solvers == ("dense",):
         return f"Use eigen_solver='auto', {hints[0]}, or {hints[1]}."
-    if "iterative" not in solvers and "iterative" in candidates(sizes):
+    # What ranks elsewhere have no memory for here, nobody has.
+    if not {"iterative", "slepc"} & set(solvers) and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")
     if find_spec("pypardiso") is None or find_spec("pyamg") is None:
         hints.insert(0, "install the extra 'fast'")
