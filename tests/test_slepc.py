@@ -10,7 +10,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -393,6 +395,64 @@ def test_ranks_see_the_folders_of_their_python_alone(monkeypatch):
     assert Launch("python", ("theirs",), ("mpiexec",)).environment()["PYTHONPATH"] == "theirs"
     variables = Launch("python", (), ("mpiexec",)).environment()
     assert (variables["PYTHONPATH"], variables["OMP_NUM_THREADS"]) == ("mine", "1")
+
+
+def build(scalar=np.float64, has_mumps=True):
+    """PETSc as far as the program asks how it was built."""
+    return SimpleNamespace(ScalarType=scalar, Sys=SimpleNamespace(hasExternalPackage=lambda _: has_mumps))
+
+
+def test_a_build_that_will_not_do_is_refused_with_the_remedy():
+    with pytest.raises(slepc.RefusedError, match=r"PETSc has complex numbers, real ones are needed\. Install a real"):
+        slepc._check_build(build(np.complex128), 2, 2)
+    with pytest.raises(slepc.RefusedError, match=r"PETSc was built without MUMPS, which factors G\. Install a build"):
+        slepc._check_build(build(has_mumps=False), 2, None)
+    slepc._check_build(build(), 2, 2)
+
+
+def test_what_32_bits_cannot_count_is_refused(problem):
+    path = problem / "problem.json"
+    path.write_text(path.read_text().replace("400", "3000000000"))
+    with pytest.raises(slepc.RefusedError, match=r"3000000000 samples are too many for 32-bit indices\. Use a PETSc"):
+        slepc.read_problem(problem, SimpleNamespace(IntType=np.int32))
+    assert slepc.read_problem(problem, SimpleNamespace(IntType=np.int64))["n_samples"] == 3_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [
+        ([(-9, 0), (-40, 0), (0, 3), (0, 0)], None),
+        ([(-13, 0)], r"MUMPS ended the factorization with error -13\. Start more ranks, or on more machines\."),
+        ([(-9, 0)] * 3, r"MUMPS ended the factorization with error -9\. Start more ranks"),
+        ([(-2, 0)], r"MUMPS ended the factorization with error -2\. Take a larger reg\."),
+    ],
+)
+def test_mumps_gets_more_room_and_larger_shifts(monkeypatch, statuses, message):
+    answers, asked, shifted = iter(statuses), [], []
+    ksp, G = SimpleNamespace(destroy=lambda: None), SimpleNamespace(shift=shifted.append)
+
+    def answer(_, __, workspace):
+        asked.append(workspace)
+        return ksp, *next(answers)
+
+    monkeypatch.setattr(slepc, "_cholesky", answer)
+    solve = partial(slepc.factorized, None, G, 2.0, (1e-14, 1e-12, 1e-10), slepc.Parts(SimpleNamespace(rank=1)))
+    if message is not None:
+        with pytest.raises(slepc.RefusedError, match=message):
+            solve()
+        return
+    assert solve() == (ksp, 1e-10)
+    assert asked == [30, 100, 100, 100]
+    np.testing.assert_allclose(np.cumsum(shifted), [2e-14, 2e-12, 2e-10])
+
+
+@pytest.mark.skipif(find_spec("slepc4py") is not None, reason="this Python has slepc4py")
+def test_a_python_without_slepc4py_says_so_in_one_line(tmp_path, capsys):
+    assert slepc.main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert "hne slepc: error: slepc4py cannot be imported by" in printed
+    assert printed.endswith("or pip install slepc4py.\n")
 
 
 def fake_launcher(tmp_path, script):
