@@ -17,9 +17,8 @@ from joblib import cpu_count
 from scipy.linalg import subspace_angles
 
 from hne._alignment import alignment
-from hne._eigen import bottom_eigenpairs
+from hne._eigen import bottom_eigenpairs, solve_folder
 from hne._eigen._direct import in_local_order
-from hne._eigen._slepc import solve_folder
 from hne._exchange import RESULT_FILE, write_alignment
 from hne._neighbors import knn_graph
 from hne._types import Settings

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -258,7 +259,21 @@ def harmed(problem, harm):
 )
 def test_a_damaged_folder_is_one_line(problem, harm, message):
     harmed(problem, harm)
-    with pytest.raises(EigenSolverError, match=f"^no result of the slepc solver: .*{message}$"):
+    launch = found_launch()
+    command = [launch.python, str(_launch.PROGRAM), str(problem)]
+    run = subprocess.run(command, env=launch.environment(), capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert re.fullmatch(f"hne slepc: error: .*{message}\n", run.stderr)
+
+
+@runs
+@pytest.mark.scale
+def test_what_one_rank_cannot_read_is_told_by_the_first(problem):
+    (problem / "A-000000000300-000000000400.indptr.npy").unlink()
+    message = (
+        r"^no result of the slepc solver: cannot read '.*300-.*400.indptr.npy': no such file .* the problem anew\.$"
+    )
+    with pytest.raises(EigenSolverError, match=message):
         solve_folder(problem, 2)
 
 
@@ -444,6 +459,15 @@ def test_mumps_gets_more_room_and_larger_shifts(monkeypatch, statuses, message):
     assert solve() == (ksp, 1e-10)
     assert asked == [30, 100, 100, 100]
     np.testing.assert_allclose(np.cumsum(shifted), [2e-14, 2e-12, 2e-10])
+
+
+def test_an_error_of_petsc_is_its_number_and_its_reason():
+    trace = ValueError("error code 55\n[0] MatGetFactor() at ./matrix.c:4757\n[0] Out of memory")
+    line = (
+        "ValueError: error code 55: [0] Out of memory. Start more ranks if memory ran out, or try eigen_solver='auto'."
+    )
+    assert slepc.described(trace) == line
+    assert slepc.described(MemoryError()).startswith("MemoryError: out of memory. Start more ranks")
 
 
 @pytest.mark.skipif(find_spec("slepc4py") is not None, reason="this Python has slepc4py")

@@ -11,7 +11,7 @@ from hne.cli._talk import print_json
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
-    from hne._eigen._launch import Launch
+    from hne._eigen import Launch
 
 # How many they are is told to ranks of Open MPI, of MPICH, and to tasks of srun; a batch script is told other things.
 OF_RANKS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         )
         raise InputError(msg)
     folders = _folders(options.folder)
-    from hne._eigen._launch import found_launch
+    from hne._eigen import found_launch
     from hne._exchange import has_result
 
     launch = found_launch(options.python, options.launcher)
@@ -81,8 +81,7 @@ def _folders(folder: Path) -> list[Path]:
 
 def _solved(folder: Path, launch: "Launch", options: argparse.Namespace) -> dict[str, Any]:
     """What result.json says in the end."""
-    from hne._eigen._launch import rank_count
-    from hne._eigen._slepc import solve_folder
+    from hne._eigen import rank_count, solve_folder
     from hne._threads import thread_count
 
     ranks = options.ranks

@@ -139,7 +139,7 @@ def _thread_pools() -> list[str]:
 
 def _by_mpi() -> list[str]:
     """The solver on several processes, where it can run."""
-    from hne._eigen._launch import found_launch
+    from hne._eigen import found_launch
     from hne.exceptions import MissingExtraError
 
     try:

@@ -44,7 +44,7 @@ MAX_RESTARTS = 200
 DRAWN_ROWS = 65_536
 INT32_MAX = 2**31 - 1
 # Bytes of a line that ranks tell each other, and seconds in which the first rank may speak for all.
-LINE_BYTES, PATIENCE = 480, 2.0
+LINE_BYTES, PATIENCE = 1_000, 2.0
 # A part at which the program waits to be killed, for tests.
 WAIT_AT = "HNE_SLEPC_WAIT_AT"
 
@@ -116,9 +116,16 @@ def _give_up(rank: int, error: Exception) -> NoReturn:
     if rank:
         # An error that all ranks have is told by the first.
         time.sleep(PATIENCE)
-    text = "out of memory" if isinstance(error, MemoryError) else " ".join(str(error).split())
-    print(f"hne slepc: error: rank {rank}: {type(error).__name__}: {text}", file=sys.stderr, flush=True)
+    print(f"hne slepc: error: rank {rank}: {described(error)}", file=sys.stderr, flush=True)
     os._exit(1)
+
+
+def described(error: Exception) -> str:
+    """An error of PETSc or Python in one line, and what to do about it."""
+    # PETSc's begin with a number and end with the reason, with all functions that were on the way in between.
+    first, *_, last = (str(error) or "out of memory").strip().split("\n") * 2
+    text = first if first == last else f"{first}: {last}"
+    return f"{type(error).__name__}: {text}. Start more ranks if memory ran out, or try eigen_solver='auto'."
 
 
 class Parts:
@@ -252,6 +259,8 @@ def _check_blocks(blocks: dict[str, Any], n: int) -> None:
     for table in (blocks["A"], blocks["B"]):
         ends = [0, *(int(block["stop"]) for block in table)]
         if ends[:-1] != [int(block["start"]) for block in table] or ends[-1] != n or ends != sorted(ends):
+            raise ValueError
+        if any(int(block["entries"]) < 0 or len(block["checksums"]) != 3 for block in table):
             raise ValueError
 
 
