@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
+MPI := $(VENV)/.mpi
 APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 
 # One process a core, and one thread a process.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo reproduce test test-slow fuzz lint format bench bench-tuning clean
+.PHONY: demo reproduce test test-slow test-scale fuzz lint format bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -22,6 +23,9 @@ test: $(READY) $(BROWSER)  ## the whole fast suite, documentation examples inclu
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow
+
+test-scale: $(READY) $(MPI)  ## what needs MPI
+	$(ONE_THREAD) $(BIN)/pytest -m scale
 
 fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(OPTIONS)
@@ -51,6 +55,13 @@ clean:  ## remove the environment, all caches and the demo's files
 $(BROWSER): $(READY)
 	@command -v chromium >/dev/null || { $(APT) update && $(APT) install -y chromium; } \
 	  || echo "chromium could not be installed: tests of reports in a browser will skip"
+	@touch $@
+
+# The eigenproblem is tested on MPI; where it cannot be installed, those tests skip with a reason.
+$(MPI): $(READY)
+	@{ command -v mpiexec && ls -d /usr/lib/slepcdir/*/*-real; } >/dev/null 2>&1 \
+	  || { $(APT) update && $(APT) install -y openmpi-bin python3-petsc4py python3-slepc4py libopenblas0-pthread; } \
+	  || echo "MPI and SLEPc could not be installed: their tests will skip"
 	@touch $@
 
 # Debian keeps venv in a package of its own.

@@ -33,6 +33,7 @@ SECTIONS = (
     "tuning",
     "tuning_cost",
     "verdicts",
+    "slepc",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks

@@ -15,6 +15,7 @@ SOURCE = Path(hne.__file__).parent
 LEVELS = [
     {"exceptions", "_types"},
     {"_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
+    {"_exchange"},
     {"_validation", "_units", "_dimension", "_distinct", "_principal", "_shelf"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
@@ -28,6 +29,7 @@ LEVELS = [
     {"_reported"},
     {"_estimator", "_linear", "plots", "rivals"},
     {"_comparison", "experiments"},
+    {"scale"},
     {"cli"},
     {"__main__"},
 ]

@@ -79,6 +79,14 @@ def test_what_does_not_fit_is_refused_with_the_numbers_and_remedies(asked):
     assert isinstance(caught.value, MemoryError)
 
 
+def test_ranks_elsewhere_need_no_memory_here_but_for_what_is_written():
+    assert choose_solver(ROLL, "slepc", 0.15 * solver_bytes(ROLL, "direct")).solvers == ("slepc",)
+    with pytest.raises(TooLargeError, match="with eigen_solver='slepc'"):
+        choose_solver(ROLL, "slepc", 1e6)
+    with pytest.raises(InputError, match=r"eigen_solver='slepc' needs n_components < n_samples - 7"):
+        choose_solver(Sizes(12, 6, 9, 12, 12), "slepc", PLENTY)
+
+
 def test_without_multigrid_nothing_iterates_on_a_surface(monkeypatch):
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     assert choose_solver(ROLL, "auto", PLENTY).solvers == ("direct",)

@@ -38,7 +38,7 @@ def test_it_says_everything_in_a_line():
     assert line.endswith("it fits.")
 
 
-@pytest.mark.parametrize("solver", ["auto", "direct", "iterative", "dense"])
+@pytest.mark.parametrize("solver", ["auto", "direct", "iterative", "dense", "slepc"])
 def test_what_does_not_fit_says_so(solver):
     huge = forecast(10**10, 3, 8, eigen_solver=solver)
     assert not huge.fits

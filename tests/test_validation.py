@@ -128,7 +128,7 @@ BAD_PARAMETERS = {
     "eigen_solver": (
         {"eigen_solver": "amg"},
         InputError,
-        r"eigen_solver must be one of 'auto', 'dense', 'direct', 'iterative', got",
+        r"eigen_solver must be one of 'auto', 'dense', 'direct', 'iterative', 'slepc', got",
     ),
     "tol zero": ({"tol": 0}, InputError, r"tol must be at least 1e-12 and below 1, got 0.0"),
     "tol": ({"tol": 1.0}, InputError, r"tol must be at least 1e-12 and below 1, got 1.0\. Try tol=1e-7"),

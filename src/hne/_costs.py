@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from hne._exchange import SPARE
 from hne._memory import gigabytes
 from hne._types import INT32_MAX
 from hne.exceptions import InputError, TooLargeError
@@ -24,8 +25,9 @@ DENSE_MAX_SAMPLES = 500
 # Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
-# factorization, more of them find an eigenvector soon that the start hardly contains.
-SPARE_VECTORS = {"direct": 2, "iterative": 4}
+# factorization, more of them find an eigenvector soon that the start hardly contains. Ranks compute more to bring back
+# digits that G has lost.
+SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE}
 # Largest basis in blocks, the vector and its images under A and B each.
 BASIS_BLOCKS = {"direct": 12, "iterative": 10}
 
@@ -126,6 +128,9 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     if solver == "dense":
         return 3 * 8.0 * n * n
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
+    if solver == "slepc":
+        # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
+        return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
         # Short rows that are too many for pyamg are counted as well: more samples never need less.
@@ -208,7 +213,8 @@ def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
     if solvers == ("dense",):
         return f"Use eigen_solver='auto', {hints[0]}, or {hints[1]}."
-    if "iterative" not in solvers and "iterative" in candidates(sizes):
+    # What ranks elsewhere have no memory for here, nobody has.
+    if not {"iterative", "slepc"} & set(solvers) and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")
     if find_spec("pypardiso") is None or find_spec("pyamg") is None:
         hints.insert(0, "install the extra 'fast'")

@@ -99,12 +99,13 @@ class HierarchicNeighborsEmbedding(
     coordinates : {"whitened", "metric"}, default="whitened"
         What `embedding_` is in. "whitened", as in the paper: columns of unit length, whatever the shape. "metric": the
         lengths of X, true aspect ratio, by one matrix for the whole (`metric_correction_`); pictures show these.
-    eigen_solver : {"auto", "dense", "direct", "iterative"}, default="auto"
+    eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
         dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
         samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
-        that fails, the next.
+        that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
+        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and the log says so.
     tol : float, default=1e-7
         Angle in radians by which the embedding plane may still move when an iteration stops.
     n_jobs : int or None, default=-1

@@ -41,7 +41,7 @@ class PicklesFields:
 
 
 VARIANTS = ("ihne", "rhne", "bhne")
-EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
+EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 COORDINATES = ("whitened", "metric")

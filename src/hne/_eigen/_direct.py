@@ -48,8 +48,7 @@ def direct_eigenvectors(
 
     The first `count` have converged to `tol`, the others are on their way.
     """
-    order = reverse_cuthill_mckee(alignment.A)
-    local = Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
+    order, local = in_local_order(alignment)
     start = random_generator(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
     with shift_inverted(local, n_threads) as solve:
         found = block_krylov(solve, local, count, tol, start)
@@ -119,6 +118,12 @@ def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, co
     found = ritz[:, : count + 1]
     residuals = np.linalg.norm(alignment.apply(found) - found * values[: count + 1], axis=0)
     return bool((residuals <= ROUNDING * digits).all())
+
+
+def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
+    """An order of the samples in which neighbors are near each other, and the alignment of the samples in it."""
+    order = reverse_cuthill_mckee(alignment.A)
+    return order, Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
 
 
 def _reordered(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:

@@ -17,6 +17,7 @@ from hne._eigen._dense import dense_eigenvectors
 from hne._eigen._direct import direct_eigenvectors
 from hne._eigen._iterative import iterative_eigenvectors
 from hne._eigen._preconditioner import preconditioner
+from hne._eigen._slepc import is_worth_ranks, slepc_eigenvectors
 from hne._memory import available_bytes
 from hne._threads import library_threads
 from hne._types import Alignment, EigenPairs, FloatArray, Settings
@@ -43,7 +44,10 @@ def bottom_eigenpairs(
 
 def _solved(alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None) -> EigenPairs:
     sizes = sizes_of(alignment, settings.n_components)
-    choice = choose_solver(sizes, settings.eigen_solver, available_bytes())
+    asked = settings.eigen_solver
+    if asked == "slepc" and not is_worth_ranks(alignment.n_samples):
+        asked = "auto"
+    choice = choose_solver(sizes, asked, available_bytes())
     logger.info("eigenpairs: %s solver (%s)", choice.solvers[0], choice.reason)
     for solver, substitute in zip(choice.solvers, choice.solvers[1:], strict=False):
         try:
@@ -90,12 +94,17 @@ def _basis(
             basis = dense_eigenvectors(alignment, count)
         elif solver == "direct":
             basis = direct_eigenvectors(alignment, count, tol, seed, n_threads)
+        elif solver == "slepc":
+            basis = slepc_eigenvectors(alignment, settings, n_threads)
         else:
             precondition = preconditioner(alignment, samples, sizes, n_threads)
             basis = iterative_eigenvectors(alignment, precondition, count, tol, seed)
         if np.isfinite(basis).all() and basis.shape[1] >= count:
             return basis
         reason = "it gave NaN"
+    except EigenSolverError:
+        # The ranks have said what was wrong, and what to do.
+        raise
     except (RuntimeError, MemoryError, np.linalg.LinAlgError) as error:
         reason = str(error) or type(error).__name__
     other = "dense" if solver == "direct" else "direct"

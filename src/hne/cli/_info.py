@@ -117,7 +117,7 @@ def _facts() -> dict[str, Any]:
         "thread_pools": _thread_pools(),
         "available_bytes": available_bytes(),
         "libraries": {name: _version(name) for name in LIBRARIES},
-        "solvers": _solvers(extras),
+        "solvers": [*_solvers(extras), *_by_mpi()],
         "extras": extras,
     }
 
@@ -135,6 +135,18 @@ def _thread_pools() -> list[str]:
     from threadpoolctl import threadpool_info
 
     return sorted({f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in threadpool_info()})
+
+
+def _by_mpi() -> list[str]:
+    """The solver on several processes, where it can run."""
+    from hne._eigen import found_launch
+    from hne.exceptions import MissingExtraError
+
+    try:
+        launch = found_launch()
+    except MissingExtraError:
+        return []
+    return [f"slepc ({launch.launcher[0]}, {launch.python})"]
 
 
 def _solvers(extras: dict[str, str | None]) -> list[str]:
