@@ -17,7 +17,7 @@ from hne._types import FloatArray, NeighborGraph
 from hne.datasets import make_swiss_roll
 
 TITLE = "Neighbors in blocks"
-K, REPEATS = 10, 3
+K, REPEATS = 10, 2
 
 
 def roll(n_samples: int) -> FloatArray:

@@ -69,7 +69,8 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     """Find most of the `n_neighbors` nearest samples of every sample of X, itself left out."""
     random = random_generator(random_state)
     points = _single_precision(X)
-    index = InvertedFile(points, list_count(len(X)), int(random.randint(INT32_MAX)), n_threads)
+    centers = list_centers(points, list_count(len(X)), int(random.randint(INT32_MAX)))
+    index = InvertedFile(points, centers, n_threads)
     sample = drawn_rows(len(X), random)
     farthest_true = nearest(X, X[sample], n_neighbors, sample, n_threads)[1][:, -1:]
     block = rows_at_once(n_neighbors + SPARE, X.shape[1])
@@ -136,22 +137,41 @@ def _single_precision(X: FloatArray) -> Points:
     return points
 
 
+def list_centers(points: Points, n_lists: int, seed: int) -> Points:
+    """Centers of lists for these points, by k-means on some of them."""
+    import faiss  # noqa: PLC0415, an extra
+
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_lists)
+    clustering = index.cp
+    clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
+    # The smaller number only silences a remark on standard error.
+    clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
+    with one_thread(faiss):
+        index.train(points)
+    centers: Points = index.quantizer.reconstruct_n(0, n_lists)
+    return centers
+
+
+def flat_index(centers: Points) -> Any:
+    """An index of faiss that finds the centers nearest to a point."""
+    import faiss  # noqa: PLC0415
+
+    index = faiss.IndexFlatL2(centers.shape[1])
+    index.add(centers)
+    return index
+
+
 class InvertedFile:
     """Points of single precision in lists around centers, and a search for neighbors in them."""
 
-    def __init__(self, points: Points, n_lists: int, seed: int, n_threads: int) -> None:
-        import faiss  # noqa: PLC0415, an extra
+    def __init__(self, points: Points, centers: Points, n_threads: int) -> None:
+        import faiss  # noqa: PLC0415
         from faiss.contrib.ivf_tools import add_preassigned  # noqa: PLC0415
 
-        self.n_lists = n_lists
-        self._index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_lists)
-        clustering = self._index.cp
-        clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
-        # The smaller number only silences a remark on standard error.
-        clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
-        with one_thread(faiss):
-            self._index.train(points)
-        lists = nearest_lists(self._index.quantizer, points, 1, n_threads)[:, 0]
+        self.n_lists = len(centers)
+        quantizer = flat_index(centers)
+        self._index = faiss.IndexIVFFlat(quantizer, points.shape[1], self.n_lists)
+        lists = nearest_lists(quantizer, points, 1, n_threads)[:, 0]
         with one_thread(faiss):
             add_preassigned(self._index, points, lists)
         self.rows_by_list: IndexArray = np.argsort(lists, kind="stable")

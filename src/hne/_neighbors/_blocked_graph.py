@@ -19,7 +19,15 @@ from hne._neighbors._approximate import drawn_rows, enough_probes
 from hne._neighbors._blocked import Blocks, Lists, block_box, block_edges, nearest_in_block, nearest_in_blocks
 from hne._neighbors._exact import NOBODY, exact_method
 from hne._neighbors._graph import choose_search
-from hne._neighbors._list_files import ListFiles, MapTasks, list_files, near_in_lists, write_centers, write_lists
+from hne._neighbors._list_files import (
+    ListFiles,
+    MapTasks,
+    list_files,
+    near_in_lists,
+    training_rows,
+    write_centers,
+    write_lists,
+)
 from hne._neighbors._metric import Found, in_metric, searchable
 from hne._random import random_generator
 from hne._samples import Samples
@@ -118,10 +126,10 @@ def _made_approximate(
     """The search with lists of every block in files, and a number of them to probe."""
     X, metric, n_neighbors = exact.X, exact.metric, exact.n_neighbors
     random = random_generator(random_state)
-    seeds = [int(seed) for seed in random.randint(INT32_MAX, size=len(files.numbers))]
-    sample = drawn_rows(X.shape[0], random)
-    tasks = list(zip(files.numbers, seeds, strict=True))
-    write_centers(files, list(map_tasks(partial(write_lists, X, metric, files, n_threads), tasks)))
+    seed = int(random.randint(INT32_MAX))
+    sample, training = drawn_rows(X.shape[0], random), training_rows(X.shape[0], random)
+    list(map_tasks(partial(write_centers, X, metric, files, training), [seed]))
+    list(map_tasks(partial(write_lists, X, metric, files, n_threads), files.numbers))
     points = searchable(np.array(X[sample], order="C"), metric)
     true = Lists(len(sample), n_neighbors)
     look = partial(nearest_in_block, X, metric, points, n_neighbors, None, sample, n_threads)

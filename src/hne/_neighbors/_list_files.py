@@ -1,9 +1,8 @@
 """Blocks of X -> most of each target's k nearest samples: one inverted file of faiss, in parts, a file for each block.
 
-Each block is cut into lists of its own, as many as its share of the samples. A target is compared with the centers of
-all lists, and looks into those nearest to it, in whatever block they are: as many as with one index over all of X, but
-with centers of their own, so that the neighbors are not the same bits. They are the same for any number of threads and
-processes and any order of the blocks; where samples are cut otherwise, other neighbors may be missed.
+All blocks share the centers of their lists, which k-means finds on samples of the whole, so that a target looks into as
+many samples as with one index over all of X. The training samples are drawn otherwise, and so the neighbors are not the
+same bits. They are the same for any number of threads and processes and any order of the blocks.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +15,18 @@ from typing import Any
 import numpy as np
 
 from hne._files import whole_file
-from hne._neighbors._approximate import SPARE, InvertedFile, Points, list_count, listed_near, nearest_lists, read_index
+from hne._neighbors._approximate import (
+    SPARE,
+    TRAINING_SAMPLES_PER_LIST,
+    InvertedFile,
+    Points,
+    flat_index,
+    list_centers,
+    list_count,
+    listed_near,
+    nearest_lists,
+    read_index,
+)
 from hne._neighbors._blocked import Block, Lists, block_points
 from hne._neighbors._exact import NOBODY, lengths_to, rows_at_once
 from hne._neighbors._metric import searchable
@@ -34,14 +44,9 @@ class ListFiles:
 
     folder: Path  # belongs to one run: files that are there are taken for finished
     edges: IndexArray  # (b + 1,), of the blocks
-    first_lists: IndexArray  # (b + 1,), number of the first list of each block, counted through all
+    n_lists: int
     center: FloatArray  # (D,)
     scale: float
-
-    @property
-    def n_lists(self) -> int:
-        """Number of lists in all blocks."""
-        return int(self.first_lists[-1])
 
     @property
     def numbers(self) -> range:
@@ -50,7 +55,7 @@ class ListFiles:
 
     @property
     def centers(self) -> Path:
-        """The file of all centers."""
+        """The file of the lists' centers."""
         return self.folder / "centers.npy"
 
     def of_block(self, number: int) -> Path:
@@ -66,30 +71,31 @@ class ListFiles:
 def list_files(edges: IndexArray, boxes: FloatArray, folder: Path) -> ListFiles:
     """What the files of these blocks will be; their boxes tell the middle and the farthest coordinate."""
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-    n = int(edges[-1])
-    shares = np.maximum(1, np.round(list_count(n) * np.diff(edges) / n)).astype(np.intp)
-    first_lists = np.concatenate([[0], np.cumsum(shares)])
-    return ListFiles(folder, edges, first_lists, (low + high) / 2, float((high - low).max()) / 2 or 1.0)
+    scale = float((high - low).max()) / 2 or 1.0
+    return ListFiles(folder, edges, list_count(int(edges[-1])), (low + high) / 2, scale)
 
 
-def write_lists(X: Samples, metric: Any, files: ListFiles, n_threads: int, number_and_seed: tuple[int, int]) -> Points:
-    """Make the lists of a block, write them unless they are there, and give their centers."""
-    number, seed = number_and_seed
+def training_rows(n_samples: int, random: np.random.RandomState) -> IndexArray:
+    """Samples on which k-means finds the centers, ascending."""
+    count = min(n_samples, TRAINING_SAMPLES_PER_LIST * list_count(n_samples))
+    return np.sort(random.choice(n_samples, count, replace=False))
+
+
+def write_centers(X: Samples, metric: Any, files: ListFiles, rows: IndexArray, seed: int) -> None:
+    """Find the centers of the lists and write them, unless they are there."""
+    if files.centers.exists():
+        return
+    points = files.single(searchable(np.array(X[rows], order="C"), metric))
+    with whole_file(files.centers) as unfinished, unfinished.open("wb") as file:
+        np.save(file, list_centers(points, files.n_lists, seed))
+
+
+def write_lists(X: Samples, metric: Any, files: ListFiles, n_threads: int, number: int) -> None:
+    """Write the lists of a block, unless they are there."""
     path = files.of_block(number)
     if not path.exists():
         points = files.single(block_points(X, metric, _block(files, number)))
-        n_lists = int(files.first_lists[number + 1] - files.first_lists[number])
-        InvertedFile(points, n_lists, seed, n_threads).write(path)
-    # An index that nobody holds takes its quantizer with it.
-    index = read_index(path)
-    centers: Points = index.quantizer.reconstruct_n(0, index.nlist)
-    return centers
-
-
-def write_centers(files: ListFiles, centers: list[Points]) -> None:
-    """Put the centers of all blocks into one file."""
-    with whole_file(files.centers) as unfinished, unfinished.open("wb") as file:
-        np.save(file, np.concatenate(centers))
+        InvertedFile(points, np.load(files.centers), n_threads).write(path)
 
 
 def near_in_lists(
@@ -107,12 +113,8 @@ def near_in_lists(
 
     A row for which the lists hold too few ends in index NOBODY and distance inf.
     """
-    import faiss  # noqa: PLC0415, an extra
-
     singles = files.single(points)
-    quantizer = faiss.IndexFlatL2(points.shape[1])
-    quantizer.add(np.load(files.centers))
-    lists = nearest_lists(quantizer, singles, n_probes, n_threads)
+    lists = nearest_lists(flat_index(np.load(files.centers)), singles, n_probes, n_threads)
     proposed = Lists(len(points), n_neighbors + SPARE)
     for one in map_tasks(partial(_proposed, files, singles, lists, n_neighbors + SPARE, n_threads), files.numbers):
         proposed.add(*one)
@@ -131,20 +133,18 @@ def near_in_lists(
 def _proposed(
     files: ListFiles, singles: Points, lists: IndexArray, count: int, n_threads: int, number: int
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Rows that look into lists of a block, whom they find there, and how far in single precision."""
-    first, last = files.first_lists[number : number + 2]
-    is_here = (lists >= first) & (lists < last)
-    rows = np.flatnonzero(is_here.any(axis=1))
-    # Rows of one list look into the same lists, which then stay in the cache.
-    rows = rows[np.argsort(lists[rows, 0], kind="stable")]
+    """Rows that have lists in a block, whom they find there, and how far in single precision."""
+    index = read_index(files.of_block(number))
+    is_used = np.array([index.get_list_size(one) > 0 for one in range(files.n_lists)])
+    rows = np.flatnonzero(is_used[lists].any(axis=1))
     if not rows.size:
         return rows, np.empty((0, count), dtype=np.intp), np.empty((0, count))
-    index = read_index(files.of_block(number))
-    local = np.where(is_here, lists - first, -1)
+    # Rows of one list look into the same lists, which then stay in the cache.
+    rows = rows[np.argsort(lists[rows, 0], kind="stable")]
     step = rows_at_once(count, singles.shape[1])
     groups = [rows[start : start + step] for start in range(0, len(rows), step)]
     with closing(
-        map_blocks(lambda few: listed_near(index, singles[few], count, local[few]), groups, n_threads)
+        map_blocks(lambda few: listed_near(index, singles[few], count, lists[few]), groups, n_threads)
     ) as results:
         found, lengths = (np.concatenate(parts) for parts in zip(*results, strict=True))
     is_none = found < 0
