@@ -8,12 +8,15 @@ from hne._types import Alignment, SparseMatrix, Weights
 
 def alignment(weights: Weights, gamma: float) -> Alignment:
     """Pair the two layers' deviations from being rebuilt; `gamma` weighs the inner layer."""
-    return Alignment(A=_deviation(weights.W), B=_deviation(weights.J), gamma=gamma)
+    return Alignment(A=deviation(weights.W), B=deviation(weights.J), gamma=gamma)
 
 
-def _deviation(W: SparseMatrix) -> SparseMatrix:
-    """I - W; a row without weights stays empty, for a sample that nobody rebuilds is not to be drawn to the origin."""
-    n = W.shape[0]
+def deviation(W: SparseMatrix, first: int = 0) -> SparseMatrix:
+    """I - W, or rows of it from the first on.
+
+    A row without weights stays empty, for a sample that nobody rebuilds is not to be drawn to the origin.
+    """
+    rows = W.shape[0]
     is_rebuilt = (np.diff(W.indptr) > 0).astype(np.float64)
-    identity = csr_array((is_rebuilt, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    identity = csr_array((is_rebuilt, np.arange(first, first + rows), np.arange(rows + 1)), shape=W.shape)
     return (identity - W).tocsr()

@@ -10,7 +10,7 @@ Records hold arrays and sparse matrices; nobody changes them after they are made
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +142,23 @@ class Weights:
 
     def __str__(self) -> str:
         return f"{self.W.nnz} inner, {self.J.nnz} joint, {self.kernel} kernel"
+
+
+class Operator(Protocol):
+    """G as what can be done with it, wherever A and B are."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G."""
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]."""
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y."""
 
 
 @dataclass(frozen=True)

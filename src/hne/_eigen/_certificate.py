@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hne._types import Alignment, Certificate, EigenPairs, FloatArray
+from hne._types import Certificate, EigenPairs, FloatArray, Operator
 from hne.exceptions import EigenSolverError
 
 # Largest residual relative to the scale of G. Solvers leave 1e-16 to 1e-14 of it; at 1e-11 a mixture with the wrong
@@ -19,7 +19,7 @@ LARGEST_SKEW = 1e-10
 ROUNDINGS_OF_LENGTH = 10
 
 
-def certificate(alignment: Alignment, values: FloatArray, vectors: FloatArray, next_value: float) -> Certificate:
+def certificate(alignment: Operator, values: FloatArray, vectors: FloatArray, next_value: float) -> Certificate:
     """Measure residuals, gap, orthogonality and eigenvalues of what a solver found."""
     scale = float(alignment.diagonal().max())
     # Eigenvalues are squared lengths; a length is right to a few roundings of the longest one.
@@ -37,7 +37,7 @@ def certificate(alignment: Alignment, values: FloatArray, vectors: FloatArray, n
     )
 
 
-def check_certificate(pairs: EigenPairs, alignment: Alignment, tol: float) -> None:
+def check_certificate(pairs: EigenPairs, alignment: Operator, tol: float) -> None:
     """Raise EigenSolverError for pairs whose residuals or angles are beyond what rounding and `tol` explain."""
     proof = pairs.certificate
     # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.

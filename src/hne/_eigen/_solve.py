@@ -20,7 +20,7 @@ from hne._eigen._preconditioner import preconditioner
 from hne._eigen._slepc import is_worth_ranks, slepc_eigenvectors
 from hne._memory import available_bytes
 from hne._threads import library_threads
-from hne._types import Alignment, EigenPairs, FloatArray, Settings
+from hne._types import Alignment, EigenPairs, FloatArray, Operator, Settings
 from hne.exceptions import EigenSolverError
 
 logger = logging.getLogger("hne")
@@ -74,8 +74,13 @@ def sizes_of(alignment: Alignment, count: int) -> Sizes:
 def _solved_by(
     solver: str, sizes: Sizes, alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None
 ) -> EigenPairs:
+    return certified(alignment, _basis(solver, sizes, alignment, settings, n_threads, samples), settings, solver)
+
+
+def certified(alignment: Operator, basis: FloatArray, settings: Settings, solver: str) -> EigenPairs:
+    """The best eigenpairs in the span of what a solver found, or EigenSolverError where they are none."""
     count = settings.n_components
-    values, vectors = rayleigh_ritz(alignment, _basis(solver, sizes, alignment, settings, n_threads, samples))
+    values, vectors = rayleigh_ritz(alignment, basis)
     next_value = float(values[count]) if len(values) > count else math.inf
     values, vectors = values[:count], fix_signs(vectors[:, :count])
     proof = certificate(alignment, values, vectors, next_value)
@@ -115,7 +120,7 @@ def _basis(
     raise EigenSolverError(msg)
 
 
-def rayleigh_ritz(alignment: Alignment, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+def rayleigh_ritz(alignment: Operator, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Best eigenpairs within the span of the basis, made orthonormal and orthogonal to the constant."""
     orthonormal, _ = np.linalg.qr(basis - basis.mean(axis=0))
     _, lengths, rotation = np.linalg.svd(alignment.stacked(orthonormal), full_matrices=False)

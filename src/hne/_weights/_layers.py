@@ -149,10 +149,10 @@ def weights_from(
     ends = np.concatenate([[0], np.cumsum(counts)])
     kind = index_kind(max(n, ends[-1]))
     J = csr_array((values, columns.astype(kind, copy=False), ends.astype(kind)), shape=(len(own), n))
-    return Weights(W=_inner_matrix(inner, own, n), J=J, kernel=kernel)
+    return Weights(W=inner_matrix(inner, own, n), J=J, kernel=kernel)
 
 
-def _inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
+def inner_matrix(inner: FloatArray, own: IndexArray, n: int) -> SparseMatrix:
     """W (t, n) of the weights (t, k): nothing is stored for an absent neighbor, a weight of zero is."""
     t, k = own.shape
     ends = np.arange(0, t * k + 1, k)

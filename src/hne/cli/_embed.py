@@ -18,7 +18,7 @@ from hne.cli._inputs import (
     title_of,
 )
 from hne.cli._outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
-from hne.cli._scale import add_scale, engine_of, is_read_by_workers, unread
+from hne.cli._scale import add_scale, check_scale, engine_of, is_read_by_workers, say_posed, unread
 from hne.cli._talk import at_work, in_flags, print_json, say
 from hne.cli._tune import SEARCHED, chosen_facts, sentences
 
@@ -86,8 +86,15 @@ def run(options: argparse.Namespace) -> None:
 
         tell(options, outputs)
         return
+    from hne.scale._problem import ProblemPosed
+
+    check_scale(options)
     with at_work(options) as (seconds, heard):
-        ready, tuning, result = _embedded(options)
+        try:
+            ready, tuning, result = _embedded(options)
+        except ProblemPosed as posed:
+            say_posed(posed.folder, options)
+            return
         summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)
         # A bad one has been warned of.
@@ -128,7 +135,8 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
 
     ready = _ready(options)
     wished, automatic = check_wishes(parameters_of(options))
-    with on_bench(ready.X, wished, automatic, engine_of(options), options.checkpoint) as (samples, bench):
+    engine, posing = engine_of(options), options.until_eigenproblem
+    with on_bench(ready.X, wished, automatic, engine, options.checkpoint, only_poses=posing) as (samples, bench):
         found = settled(samples, wished, automatic)
         for sentence in [] if found.tuning is None else sentences(found.tuning):
             say(sentence, options)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne.cli._arguments import output_path
+from hne.cli._talk import say
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         help="keep every finished block and stage in this folder: the same command goes on from there",
     )
 
+    scale.add_argument(
+        "--until-eigenproblem",
+        action="store_true",
+        help="with --checkpoint and --eigen-solver slepc: stop where MPI takes over on a cluster, see hne eigen",
+    )
+
 
 def engine_of(options: argparse.Namespace) -> Any:
     """The engine that the options ask for, None for this process."""
@@ -51,6 +58,22 @@ def engine_of(options: argparse.Namespace) -> Any:
     from hne.scale import DaskEngine
 
     return DaskEngine(options.dask)
+
+
+def check_scale(options: argparse.Namespace) -> None:
+    """Refuse options that mean nothing without others."""
+    if options.until_eigenproblem and (options.checkpoint is None or options.eigen_solver != "slepc"):
+        msg = (
+            "--until-eigenproblem leaves work in a folder for MPI, got no --checkpoint, or another --eigen-solver. "
+            "Add --checkpoint DIR --eigen-solver slepc."
+        )
+        raise InputError(msg)
+
+
+def say_posed(folder: Path, options: argparse.Namespace) -> None:
+    """Say where the eigenproblem is, and what comes next."""
+    say(f"the eigenproblem is in '{folder}'. On the cluster: srun -n 64 python -m hne.scale.slepc '{folder}'", options)
+    say("then run the same command without --until-eigenproblem", options)
 
 
 def is_read_by_workers(options: argparse.Namespace) -> bool:

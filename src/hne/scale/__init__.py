@@ -1,5 +1,19 @@
-"""Runs beyond one process: engines that the walk's blocks run on, checkpoints, and the eigenproblem over MPI."""
+"""Runs beyond one process: engines that the walk's blocks run on, checkpoints, and the eigenproblem over MPI.
 
-from hne.scale._engines import DaskEngine, LocalEngine
+Names are imported when they are first used: the MPI program beside them runs where hne's own dependencies are not.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hne.scale._engines import DaskEngine, LocalEngine
 
 __all__ = ["DaskEngine", "LocalEngine"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(importlib.import_module("hne.scale._engines"), name)
+    msg = f"module 'hne.scale' has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from hne._distinct import fingerprints
+from hne._eigen import is_worth_ranks, rank_count
+from hne._exchange import has_result
 from hne._neighbors import BlockedSearch, blocked_search, estimated_params
 from hne._parts import Found, Parts
 from hne._persist import Archive, eigen_from, eigen_parts
@@ -23,14 +25,15 @@ from hne._progress import counted, stage
 from hne._samples import Samples
 from hne._shelf import RECORD, Arrays, Block, Stage, refuse, row_blocks
 from hne._start import at_places
-from hne._types import Distinct, FloatArray, NeighborGraph, Pieces, Settings, Weights
+from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
 from hne._units import Units
 from hne._weights import choose_kernel, weights_from
 from hne._workbench import Workbench
-from hne.exceptions import ModelFileError
+from hne.exceptions import InputError, ModelFileError
 from hne.scale._engines import Engine, LocalEngine
 from hne.scale._folder import Folder, key_of
 from hne.scale._intake import taken_in
+from hne.scale._problem import ProblemPosed, WeightsOnDisk, posed, solved
 from hne.scale._sources import LazySamples
 from hne.scale._tasks import Kept, NeighborRows, PlacedRows, SomeRows, WeightRows
 
@@ -62,9 +65,12 @@ class StoredBench(Workbench):
 
     stages_before = 1
 
-    def __init__(self, engine: Engine, folder: Folder) -> None:
+    def __init__(self, engine: Engine, folder: Folder, *, only_poses: bool = False) -> None:
         self._engine, self._folder = engine, folder
+        self._only_poses = only_poses  # whether to stop where MPI ranks shall take over, elsewhere
         self._key = ""  # of the last stage
+        self._made: Arrays = {}  # weights as they were kept
+        self._lists: IndexArray = np.empty((0, 0), dtype=np.intp)  # neighbors that they belong to
         self._errors: FloatArray | None = None
 
     def at_places(self, X: Any, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
@@ -145,7 +151,7 @@ class StoredBench(Workbench):
         # A given graph has done its part, and need not travel.
         task = WeightRows(X, graph.indices, replace(settings, neighbors="auto"), kernel)
         made = self._kept("weights", self._key, "blocks", task, X.shape)
-        self._errors = made.get("errors")
+        self._errors, self._made, self._lists = made.get("errors"), made, graph.indices
         return weights_from(
             graph.indices, made["inner"], made["values"], made["columns"], made["counts"], X.shape[0], kernel
         )
@@ -156,7 +162,7 @@ class StoredBench(Workbench):
         place = self._folder.stage("eigenpairs", self._key)
         made = place.arrays()
         if made is None:
-            found = super().parts(X, weights, pieces, settings, n_threads)
+            found = self._solved(X, weights, pieces, settings, n_threads)
             solvers = [None if pairs is None else pairs.solver for pairs in found.parts]
             made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, {"eigen_solvers": solvers})
         # In memory: they are what is looked at, again and again.
@@ -165,6 +171,25 @@ class StoredBench(Workbench):
             return Parts(arrays["Y"], eigen_from(Archive(place.folder, place.facts(), arrays), arrays["Y"]))
         except (ModelFileError, KeyError) as error:
             refuse(place.folder, str(error))
+
+    def _solved(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+        """The embedding by MPI ranks, which read what workers write, or by a solver of this process."""
+        folder = self._folder.path / f"eigenproblem-{self._key}"
+        is_one = pieces.count == 1 or settings.pieces == "join"
+        can_run = self._only_poses or has_result(folder) or is_worth_ranks(X.shape[0])
+        if settings.eigen_solver != "slepc" or not is_one or not can_run:
+            if self._only_poses:
+                raise _nothing_to_pose(settings, pieces)
+            return super().parts(X, weights, pieces, settings, n_threads)
+        place, made = self._folder.stage("rows", self._key), self._made
+        ends = (place.arrays() or place.put({"ends": np.concatenate([[0], np.cumsum(made["counts"])])}))["ends"]
+        blocks = tuple(blocks_of(*X.shape))
+        problem = WeightsOnDisk(self._lists, made["inner"], made["values"], made["columns"], ends, blocks)
+        posed(problem, settings, self._engine, folder)
+        if self._only_poses and not has_result(folder):
+            raise ProblemPosed(folder)
+        pairs = solved(problem, settings, folder, rank_count(n_threads))
+        return Parts(pairs.vectors, (pairs,))
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:
         """How far off each sample is when it is rebuilt, in the units of the walk."""
@@ -206,6 +231,14 @@ def blocks_of(n_rows: int, n_features: int) -> list[Block]:
     """Blocks of rows, the same whoever works on them."""
     by_bytes = max(1, MAX_BYTES // (8 * n_features))
     return row_blocks(n_rows, min(by_bytes, max(MIN_ROWS, min(MAX_ROWS, -(-n_rows // BLOCKS)))))
+
+
+def _nothing_to_pose(settings: Settings, pieces: Pieces) -> InputError:
+    msg = (
+        "an eigenproblem is left for MPI with eigen_solver='slepc' and a connected graph, got "
+        f"eigen_solver='{settings.eigen_solver}' and {pieces.count} piece(s). Set both, or pass pieces='join'."
+    )
+    return InputError(msg)
 
 
 def _graph_on(place: Stage) -> NeighborGraph:

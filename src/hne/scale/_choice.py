@@ -18,9 +18,15 @@ from hne.scale._sources import LazySamples, is_collection, is_lazy, lazy_samples
 
 @contextmanager
 def on_bench(
-    X: Any, settings: Settings, automatic: frozenset[str], engine: Any, checkpoint: Any
+    X: Any,
+    settings: Settings,
+    automatic: frozenset[str],
+    engine: Any,
+    checkpoint: Any,
+    *,
+    only_poses: bool = False,
 ) -> Iterator[tuple[Samples, Workbench]]:
-    """Lend the bench for a run, with its samples checked."""
+    """Lend the bench for a run, with its samples checked; `only_poses`: it leaves the eigenproblem to MPI elsewhere."""
     engine = _engine_for(X, settings, engine)
     is_remote = isinstance(engine, DaskEngine)
     if not is_remote and checkpoint is None:
@@ -39,7 +45,7 @@ def on_bench(
         _check_spreadable(samples)
     folder = Folder(checkpoint if checkpoint is not None else engine.folder())
     with folder.lent():
-        yield samples, StoredBench(engine, folder)
+        yield samples, StoredBench(engine, folder, only_poses=only_poses)
 
 
 def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEngine:
