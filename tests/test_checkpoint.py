@@ -52,7 +52,7 @@ def run(X, checkpoint=None, **parameters):
         return embed(X, checkpoint=checkpoint, **parameters)
 
 
-def assert_same_bits(one, other):
+def assert_same_weights(one, other):
     for name in ("indices", "distances", "method", "recall"):
         assert np.array_equal(getattr(one.core.graph, name), getattr(other.core.graph, name)), name
     for matrix in ("W", "J"):
@@ -60,6 +60,10 @@ def assert_same_bits(one, other):
             ours, theirs = (getattr(getattr(each.core.weights, matrix), part) for each in (one, other))
             assert np.array_equal(ours, theirs), (matrix, part)
             assert ours.dtype == theirs.dtype
+
+
+def assert_same_bits(one, other):
+    assert_same_weights(one, other)
     assert np.array_equal(one.pieces.labels, other.pieces.labels)
     assert np.array_equal(one.Y, other.Y, equal_nan=True)
     assert np.array_equal(one.metric_Y, other.metric_Y, equal_nan=True)

@@ -7,11 +7,13 @@ import time
 
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
 
 from hne import HNE, embed
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EngineError, InputError
-from tests.test_checkpoint import CASES, ROLL, assert_same_bits, run
+from tests.test_checkpoint import CASES, ROLL, assert_same_bits, assert_same_weights, run
+from tests.test_slepc import runs
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
@@ -233,3 +235,25 @@ def test_a_path_must_be_of_a_kind_that_workers_read(client, tmp_path):
     (tmp_path / "y.zarr").mkdir()
     with pytest.raises(InputError, match=r"cannot read '.*y\.zarr': it holds no Zarr array"):
         lazy_samples(str(tmp_path / "y.zarr"))
+
+
+def angle_between(Y, other):
+    return subspace_angles(Y, other).max()
+
+
+@runs
+@pytest.mark.parametrize("case", ["roll", "digits", "two pieces", "duplicates"])
+def test_two_workers_and_two_ranks(client, tmp_path, monkeypatch, case):
+    """All of it at once: neighbors, W and J to the bit, the plane of every piece to 1e-6 rad."""
+    monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "50")
+    monkeypatch.setenv("HNE_MPI_RANKS", "2")
+    X, parameters = CASES[case]
+    here = run(X, **parameters)
+    there = run(da.from_array(X, chunks=(173, X.shape[1])), tmp_path, eigen_solver="slepc", **parameters)
+    assert_same_weights(here, there)
+    for ours, theirs in zip(here.core.parts, there.core.parts, strict=True):
+        assert theirs.solver == "slepc"
+        assert angle_between(ours.vectors, theirs.vectors) < 1e-6
+        np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6)
+    again = run(X, tmp_path, eigen_solver="slepc", **parameters)
+    assert np.array_equal(again.Y, there.Y)
