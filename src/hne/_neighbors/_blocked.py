@@ -3,7 +3,8 @@
 For samples in a file: whoever searches copies a block out of it, looks for neighbors there, and lets it go. The answer
 has the bits of a search in all of X, because a distance depends on two samples alone and lists are merged by distance,
 then index. A target looks into its own block first, and then only into those whose box is within the distance of its
-k-th neighbor so far; of such a block, only the samples around the targets that look into it are searched.
+k-th neighbor so far; of such a block, only the samples around the targets that look into it are searched. A million
+samples of a roll in 16 blocks need 28 MB beside the file, all at once 192 MB.
 
 X is anything that has a shape and gives rows by a slice or by their numbers, one after the other in memory as in a file
 of NumPy. Functions and records can be sent to other processes.

@@ -59,8 +59,8 @@ class BlockedSearch:
         if self.files is None:
             return self._exact(samples, self.n_neighbors, own, n_threads)[:2]
         points = searchable(samples, self.metric)
-        settings = self.X, self.metric, self.files, points, own, self.n_neighbors, self.n_probes, n_threads
-        found, lengths = near_in_lists(*settings)
+        where, number = (self.X, self.metric, self.files), (self.n_neighbors, self.n_probes, n_threads)
+        found, lengths = near_in_lists(*where, points, own, *number)
         distances = in_metric(lengths, self.metric)
         short = np.flatnonzero(found[:, -1] == NOBODY)
         if short.size:

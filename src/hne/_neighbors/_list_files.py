@@ -116,14 +116,14 @@ def near_in_lists(
     singles = files.single(points)
     lists = nearest_lists(flat_index(np.load(files.centers)), singles, n_probes, n_threads)
     proposed = Lists(len(points), n_neighbors + SPARE)
-    for one in map_tasks(partial(_proposed, files, singles, lists, n_neighbors + SPARE, n_threads), files.numbers):
+    propose = partial(_proposed, files, singles, lists, n_neighbors + SPARE, n_threads)
+    for one in map_tasks(propose, files.numbers):
         proposed.add(*one)
     # Distances of candidates are those from differences, as in all our searches; a block of X at a time.
     lengths = np.full(proposed.indices.shape, np.inf)
-    for block_lengths in map_tasks(
-        partial(_measured, X, metric, files, points, proposed.indices, n_threads), files.numbers
-    ):
-        lengths = np.minimum(lengths, block_lengths)
+    measure = partial(_measured, X, metric, files, points, proposed.indices, n_threads)
+    for one in map_tasks(measure, files.numbers):
+        lengths = np.minimum(lengths, one)
     lengths[proposed.indices == leave_out[:, None]] = np.inf
     order = np.lexsort((proposed.indices, lengths), axis=1)[:, :n_neighbors]
     lengths = np.take_along_axis(lengths, order, axis=1)
@@ -143,9 +143,11 @@ def _proposed(
     rows = rows[np.argsort(lists[rows, 0], kind="stable")]
     step = rows_at_once(count, singles.shape[1])
     groups = [rows[start : start + step] for start in range(0, len(rows), step)]
-    with closing(
-        map_blocks(lambda few: listed_near(index, singles[few], count, lists[few]), groups, n_threads)
-    ) as results:
+
+    def search(few: IndexArray) -> tuple[IndexArray, Points]:
+        return listed_near(index, singles[few], count, lists[few])
+
+    with closing(map_blocks(search, groups, n_threads)) as results:
         found, lengths = (np.concatenate(parts) for parts in zip(*results, strict=True))
     is_none = found < 0
     start = files.edges[number]
