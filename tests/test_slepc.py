@@ -128,6 +128,12 @@ def test_more_ranks_than_a_few_samples_need_and_many_vectors(cloud, monkeypatch)
 
 @runs
 @pytest.mark.scale
+def test_the_smallest_tolerance_is_reached(roll):
+    record = aligned(roll.X, 6)
+    tight = bottom_eigenpairs(record, Settings(eigen_solver="slepc", tol=1e-12))
+    is_same(tight, bottom_eigenpairs(record, Settings(eigen_solver="dense")))
+
+
 def test_the_start_does_not_depend_on_the_number_of_ranks():
     whole = slepc.drawn(3, 0, 200_000)
     parts = [slepc.drawn(3, start, stop) for start, stop in ((0, 70_000), (70_000, 70_001), (70_001, 200_000))]

@@ -9,10 +9,9 @@ import hashlib
 import logging
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -136,16 +135,16 @@ def _end(launcher: "subprocess.Popen[str]") -> None:
         ranks = psutil.Process(launcher.pid).children(recursive=True)
     except psutil.Error:
         ranks = []
-    launcher.send_signal(signal.SIGTERM)
+    launcher.terminate()
     try:
-        launcher.wait(GRACE)
-    except subprocess.TimeoutExpired:
+        with suppress(subprocess.TimeoutExpired):
+            launcher.wait(GRACE)
+    finally:
+        # Whoever presses Ctrl-C again does not want to wait.
         launcher.kill()
-    for rank in ranks:
-        try:
-            rank.kill()
-        except psutil.Error:
-            continue
+        for rank in ranks:
+            with suppress(psutil.Error):
+                rank.kill()
 
 
 @contextmanager
