@@ -400,12 +400,13 @@ def test_few_samples_are_left_to_other_solvers(roll, monkeypatch, caplog):
 def test_a_number_of_ranks_is_positive(monkeypatch, value):
     monkeypatch.setenv("HNE_MPI_RANKS", value)
     with pytest.raises(InputError, match=f"HNE_MPI_RANKS must be a positive whole number, got '{value}'"):
-        _launch.rank_count(2)
+        _launch.rank_count(Launch("python", (), ("mpiexec",)), 2)
 
 
 def test_the_launcher_may_say_the_number_of_ranks():
     launch = Launch("python", (), ("srun", "--ntasks=64"))
     assert launch.counts_ranks
+    assert _launch.rank_count(launch, 2) is None
     assert launch.command(Path("folder"), None)[:3] == ["srun", "--ntasks=64", "python"]
     assert not Launch("python", (), ("mpiexec",)).counts_ranks
     assert Launch("python", (), ("mpiexec",)).command(Path("folder"), 3)[:4] == ["mpiexec", "-n", "3", "python"]

@@ -54,6 +54,8 @@ def is_worth_ranks(n_samples: int) -> bool:
 
 def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:
     """Orthonormal basis (n, count + 6) of the bottom eigenvectors of G, ascending, the constant one left out."""
+    launch = found_launch()
+    ranks = rank_count(launch, n_threads)
     order, local = in_local_order(alignment)
     with _folder(alignment, settings) as folder:
         if not has_result(folder):
@@ -61,7 +63,7 @@ def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int)
             write_alignment(folder, local, count=settings.n_components, tol=settings.tol, seed=seed)
         # The ranks need the memory.
         del local
-        found = solve_folder(folder, rank_count(n_threads)).basis
+        found = solve_folder(folder, ranks, launch).basis
     basis = np.empty_like(found)
     basis[order] = found
     return basis
