@@ -1,6 +1,6 @@
 """The eigenproblem on MPI: SLEPc on 1 and 2 ranks beside the local direct solver.
 
-HNE_BENCH_SIZES=100000,1000000 measures the million as well, which takes most of an hour and 15 GB on 2 cores.
+HNE_BENCH_SIZES=100000,1000000 measures a million samples as well.
 """
 
 import json

@@ -128,6 +128,12 @@ def test_more_ranks_than_a_few_samples_need_and_many_vectors(cloud, monkeypatch)
 
 @runs
 @pytest.mark.scale
+def test_the_smallest_tolerance_is_reached(roll):
+    record = aligned(roll.X, 6)
+    tight = bottom_eigenpairs(record, Settings(eigen_solver="slepc", tol=1e-12))
+    is_same(tight, bottom_eigenpairs(record, Settings(eigen_solver="dense")))
+
+
 def test_the_start_does_not_depend_on_the_number_of_ranks():
     whole = slepc.drawn(3, 0, 200_000)
     parts = [slepc.drawn(3, start, stop) for start, stop in ((0, 70_000), (70_000, 70_001), (70_001, 200_000))]
@@ -394,12 +400,13 @@ def test_few_samples_are_left_to_other_solvers(roll, monkeypatch, caplog):
 def test_a_number_of_ranks_is_positive(monkeypatch, value):
     monkeypatch.setenv("HNE_MPI_RANKS", value)
     with pytest.raises(InputError, match=f"HNE_MPI_RANKS must be a positive whole number, got '{value}'"):
-        _launch.rank_count(2)
+        _launch.rank_count(Launch("python", (), ("mpiexec",)), 2)
 
 
 def test_the_launcher_may_say_the_number_of_ranks():
     launch = Launch("python", (), ("srun", "--ntasks=64"))
     assert launch.counts_ranks
+    assert _launch.rank_count(launch, 2) is None
     assert launch.command(Path("folder"), None)[:3] == ["srun", "--ntasks=64", "python"]
     assert not Launch("python", (), ("mpiexec",)).counts_ranks
     assert Launch("python", (), ("mpiexec",)).command(Path("folder"), 3)[:4] == ["mpiexec", "-n", "3", "python"]

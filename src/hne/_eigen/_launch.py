@@ -77,9 +77,9 @@ def found_launch(python: str | None = None, launcher: str | None = None) -> Laun
     return _found(python, launcher or os.environ.get("HNE_MPIEXEC", "") or "mpiexec")
 
 
-def rank_count(n_threads: int) -> int:
-    """Number of ranks that the environment asks for, or as many as threads."""
-    return whole_number_from("HNE_MPI_RANKS", n_threads)
+def rank_count(launch: Launch, n_threads: int) -> int | None:
+    """Number of ranks that the environment asks for, or as many as threads; None where the launcher's options say."""
+    return None if launch.counts_ranks else whole_number_from("HNE_MPI_RANKS", n_threads)
 
 
 def whole_number_from(variable: str, default: int) -> int:

@@ -9,10 +9,9 @@ import hashlib
 import logging
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -55,6 +54,8 @@ def is_worth_ranks(n_samples: int) -> bool:
 
 def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:
     """Orthonormal basis (n, count + 6) of the bottom eigenvectors of G, ascending, the constant one left out."""
+    launch = found_launch()
+    ranks = rank_count(launch, n_threads)
     order, local = in_local_order(alignment)
     with _folder(alignment, settings) as folder:
         if not has_result(folder):
@@ -62,7 +63,7 @@ def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int)
             write_alignment(folder, local, count=settings.n_components, tol=settings.tol, seed=seed)
         # The ranks need the memory.
         del local
-        found = solve_folder(folder, rank_count(n_threads)).basis
+        found = solve_folder(folder, ranks, launch).basis
     basis = np.empty_like(found)
     basis[order] = found
     return basis
@@ -136,16 +137,16 @@ def _end(launcher: "subprocess.Popen[str]") -> None:
         ranks = psutil.Process(launcher.pid).children(recursive=True)
     except psutil.Error:
         ranks = []
-    launcher.send_signal(signal.SIGTERM)
+    launcher.terminate()
     try:
-        launcher.wait(GRACE)
-    except subprocess.TimeoutExpired:
+        with suppress(subprocess.TimeoutExpired):
+            launcher.wait(GRACE)
+    finally:
+        # Whoever presses Ctrl-C again does not want to wait.
         launcher.kill()
-    for rank in ranks:
-        try:
-            rank.kill()
-        except psutil.Error:
-            continue
+        for rank in ranks:
+            with suppress(psutil.Error):
+                rank.kill()
 
 
 @contextmanager

@@ -84,9 +84,7 @@ def _solved(folder: Path, launch: "Launch", options: argparse.Namespace) -> dict
     from hne._eigen import rank_count, solve_folder
     from hne._threads import thread_count
 
-    ranks = options.ranks
-    if ranks is None and not launch.counts_ranks:
-        ranks = rank_count(thread_count(-1))
+    ranks = options.ranks or rank_count(launch, thread_count(-1))
     with shown(0 if options.quiet else options.verbose):
         facts = stage("eigenpairs", solve_folder, folder, ranks, launch).facts
     wanted = {name: facts.get(name) for name in TOLD}

@@ -37,8 +37,8 @@ PROBLEM_FILE, RESULT_FILE = "problem.json", "result.json"
 WORKSPACES = (30, 100, 300)
 # What MUMPS says (INFOG(1)) where its workspace was too small, and where a root pivot was not positive.
 TOO_SMALL, NOT_POSITIVE = (-8, -9, -14, -15, -17, -19, -20), (-10, -40)
-# Share of an eigenvalue of the inverse at which Krylov-Schur calls a pair found.
-SHARE_OF_TOL = 1e-2
+# Of the wanted angle and at least, the share of an eigenvalue of the inverse at which Krylov-Schur calls a pair found.
+SHARE_OF_TOL, SMALLEST_SHARE = 1e-2, 1e-12
 MAX_RESTARTS = 200
 # Rows that one generator draws the start for: the start is the same for any number of ranks.
 DRAWN_ROWS = 65_536
@@ -411,7 +411,7 @@ def krylov_schur(SLEPc: Any, G: Any, ksp: Any, width: int, problem: dict[str, An
     st.setKSP(ksp)
     eps.setDeflationSpace([constant])
     eps.setDimensions(width, min(n, max(2 * width, width + 15)))
-    eps.setTolerances(SHARE_OF_TOL * problem["tol"], MAX_RESTARTS)
+    eps.setTolerances(max(SHARE_OF_TOL * problem["tol"], SMALLEST_SHARE), MAX_RESTARTS)
     start = constant.duplicate()
     low, high = start.getOwnershipRange()
     start.setArray(drawn(problem["seed"], low, high))
@@ -537,7 +537,8 @@ def _save(file: Any, array: Any) -> None:
 
 def _write_whole(path: Path, write: Any) -> None:
     """Write a file under a temporary name, which it loses when it is whole."""
-    temporary = path.with_name(f".hne-{os.getpid()}.part{path.suffix}")
+    # Ranks on two machines may have the same number, but no two write the same file.
+    temporary = path.with_name(f".hne-{path.stem}-{os.getpid()}.part{path.suffix}")
     try:
         with temporary.open("wb") as file:
             write(file)
