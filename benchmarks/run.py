@@ -34,6 +34,7 @@ SECTIONS = (
     "tuning_cost",
     "verdicts",
     "slepc",
+    "workers",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
 HEAD = """# Benchmarks

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +58,13 @@ def finished(folder):
 
 
 def end_with_all_it_started(program):
-    children = psutil.Process(program.pid).children(recursive=True)
+    try:
+        family = psutil.Process(program.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        family = []
     program.kill()
-    for child in children:
-        if psutil.pid_exists(child.pid):
+    for child in family:
+        with suppress(psutil.NoSuchProcess):
             child.kill()
     program.communicate()
 

@@ -29,7 +29,13 @@ from hne._exchange import has_result, vectors_file, write_alignment
 from hne._types import Settings
 from hne.cli import main
 from hne.datasets import make_swiss_roll
-from hne.exceptions import DisconnectedGraphWarning, EigenSolverError, InputError, MissingExtraError
+from hne.exceptions import (
+    DisconnectedGraphWarning,
+    EigenSolverError,
+    FallbackWarning,
+    InputError,
+    MissingExtraError,
+)
 from hne.scale import slepc
 from tests.test_alignment import aligned
 
@@ -370,13 +376,14 @@ def test_the_command_is_not_started_by_mpi_itself(tmp_path, monkeypatch, capsys)
     assert "hne eigen starts ranks itself, got started as one of 4. Run it once" in capsys.readouterr().err
 
 
-def test_without_mpi_the_local_choice_takes_over_and_says_so(roll, monkeypatch, caplog):
+def test_without_mpi_the_local_choice_takes_over_and_says_so(roll, monkeypatch):
     monkeypatch.setenv("HNE_MPIEXEC", "no-such-launcher")
-    caplog.set_level(logging.WARNING, "hne")
-    assert bottom_eigenpairs(aligned(roll.X, 6), SOLVED).solver == "dense"
-    (warning,) = caplog.messages
-    assert "the slepc solver needs MPI, got no program 'no-such-launcher'. Run: apt install python3-slepc4py" in warning
-    assert warning.endswith("The solver that 'auto' chooses takes over.")
+    needs = r"the slepc solver needs MPI, got no program 'no-such-launcher'\. Run: apt install python3-slepc4py"
+    with pytest.warns(
+        FallbackWarning, match=rf"{needs}.* The solver that eigen_solver='auto' chooses takes over\."
+    ) as told:
+        assert embed(roll.X, eigen_solver="slepc").eigenpairs.solver == "dense"
+    assert told[0].filename == __file__
 
 
 def test_without_slepc4py_the_message_says_what_to_install(monkeypatch):

@@ -1,10 +1,10 @@
 """What a user is told of an embedding: the error for a graph in pieces, and the warnings."""
 
-import sys
 import warnings
 
 import numpy as np
 
+from hne._callers import frames_up
 from hne._types import Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
@@ -125,11 +125,3 @@ def _close_eigenvalues(values: FloatArray, next_value: float, resolution: str = 
         f"closer than float64 tells apart{resolution}: the embedding is one of many that are equally "
         f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
     )
-
-
-def frames_up() -> int:
-    """Frames between the warning and the first caller outside the package, whichever door was used."""
-    frame, level = sys._getframe(1), 1  # noqa: SLF001
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -15,6 +15,7 @@
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
     ├── DimensionWarning                     the samples have another dimension than the embedding
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+    ├── FallbackWarning                      what was asked for is not there, and something else has done it
     ├── NeighborRecallWarning                approximate search missed many neighbors
     ├── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
     └── UntrustworthyWarning                 the embedding is not to be believed, and why
@@ -30,6 +31,7 @@ __all__ = [
     "DisconnectedGraphWarning",
     "EigenSolverError",
     "EngineError",
+    "FallbackWarning",
     "HNEError",
     "HNEWarning",
     "InputError",
@@ -102,6 +104,10 @@ class DimensionWarning(HNEWarning):
 
 class DisconnectedGraphWarning(HNEWarning):
     """The neighbor graph has several pieces; the message says how many, of what sizes, and what became of them."""
+
+
+class FallbackWarning(HNEWarning):
+    """A solver that was asked for cannot run here; another took over, and the message says which and why."""
 
 
 class NeighborRecallWarning(HNEWarning):

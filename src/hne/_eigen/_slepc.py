@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import subprocess
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import psutil
 
+from hne._callers import frames_up
 from hne._eigen._direct import in_local_order
 from hne._eigen._launch import Launch, found_launch, rank_count, whole_number_from
 from hne._exchange import Result, has_result, read_result, write_alignment
@@ -25,7 +27,7 @@ from hne._files import expanded
 from hne._progress import one_line, step
 from hne._random import random_generator
 from hne._types import Alignment, FloatArray, Settings
-from hne.exceptions import EigenSolverError, InputError, MissingExtraError
+from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError
 
 logger = logging.getLogger("hne")
 
@@ -47,7 +49,8 @@ def is_worth_ranks(n_samples: int) -> bool:
     try:
         found_launch()
     except MissingExtraError as error:
-        logger.warning("eigenpairs: %s The solver that 'auto' chooses takes over.", error)
+        message = f"{error} The solver that eigen_solver='auto' chooses takes over."
+        warnings.warn(message, FallbackWarning, stacklevel=frames_up())
         return False
     return True
 

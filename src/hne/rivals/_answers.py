@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from hne._notices import frames_up
+from hne._callers import frames_up
 from hne._types import FloatArray, Pieces, Settings
 from hne.exceptions import DisconnectedGraphWarning, RivalError
 from hne.rivals._methods import Rival

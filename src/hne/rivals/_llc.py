@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hne._callers import frames_up
 from hne._eigen._solve import fix_signs
-from hne._notices import frames_up
 from hne._pieces import connected_pieces
 from hne._projection import Span, span_of
 from hne._threads import library_threads, thread_count

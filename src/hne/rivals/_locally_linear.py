@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
-from hne._notices import frames_up
+from hne._callers import frames_up
 from hne._pieces import connected_pieces
 from hne._threads import library_threads
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings

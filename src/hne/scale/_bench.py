@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hne._distinct import fingerprints
-from hne._eigen import is_worth_ranks, rank_count
+from hne._eigen import is_worth_ranks
 from hne._exchange import has_result
 from hne._neighbors import BlockedSearch, blocked_search, estimated_params
 from hne._parts import Found, Parts
@@ -188,7 +188,7 @@ class StoredBench(Workbench):
         posed(problem, settings, self._engine, folder)
         if self._only_poses and not has_result(folder):
             raise ProblemPosed(folder)
-        pairs = solved(problem, settings, folder, rank_count(n_threads))
+        pairs = solved(problem, settings, folder, n_threads)
         return Parts(pairs.vectors, (pairs,))
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:

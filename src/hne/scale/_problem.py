@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hne._alignment import deviation
-from hne._eigen import certified, solve_folder
-from hne._exchange import RowBlock, has_problem, write_problem, write_rows
+from hne._eigen import certified, found_launch, rank_count, solve_folder
+from hne._exchange import RowBlock, has_problem, has_result, read_result, write_problem, write_rows
 from hne._files import existing_files_kept, make_folder
 from hne._progress import counted
 from hne._random import random_generator
@@ -143,7 +143,11 @@ def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Pa
         )
 
 
-def solved(weights: WeightsOnDisk, settings: Settings, folder: Path, ranks: int) -> EigenPairs:
+def solved(weights: WeightsOnDisk, settings: Settings, folder: Path, n_threads: int) -> EigenPairs:
     """Eigenpairs of a problem that has been posed, measured on themselves as every solver's are."""
-    basis = solve_folder(folder, ranks).basis
+    if has_result(folder):
+        basis = read_result(folder).basis
+    else:
+        launch = found_launch()
+        basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
     return certified(StreamedAlignment(weights, settings.gamma), basis, settings, "slepc")

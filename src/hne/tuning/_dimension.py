@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from hne._notices import frames_up
+from hne._callers import frames_up
 from hne._progress import shown, stage
 from hne._samples import Samples
 from hne._start import at_places
