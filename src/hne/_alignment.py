@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._types import Alignment, SparseMatrix, Weights
+from hne._types import Alignment, SparseMatrix, Weights, index_kind
 
 
 def alignment(weights: Weights, gamma: float) -> Alignment:
@@ -15,5 +15,7 @@ def _deviation(W: SparseMatrix) -> SparseMatrix:
     """I - W; a row without weights stays empty, for a sample that nobody rebuilds is not to be drawn to the origin."""
     n = W.shape[0]
     is_rebuilt = (np.diff(W.indptr) > 0).astype(np.float64)
-    identity = csr_array((is_rebuilt, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    # Indices of the kind that W has: SciPy would take the wider kind for all of the difference.
+    kind = index_kind(W.nnz + n)
+    identity = csr_array((is_rebuilt, np.arange(n, dtype=kind), np.arange(n + 1, dtype=kind)), shape=(n, n))
     return (identity - W).tocsr()

@@ -42,6 +42,8 @@ class PicklesFields:
 
 VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
+# What `eigen_solver_` says where `n_landmarks` was given.
+LANDMARKS = "landmarks"
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 COORDINATES = ("whitened", "metric")
@@ -74,6 +76,7 @@ class Settings:
     pieces: str = "separate"
     coordinates: str = "whitened"
     eigen_solver: str = "auto"
+    n_landmarks: int | None = None
     tol: float = 1e-7
     n_jobs: int | None = -1
     random_state: Any = 0
@@ -188,6 +191,7 @@ class Certificate:
     resolution: float  # smallest difference of eigenvalues that float64 shows through |A y| and |B y|
     orthogonality: float  # largest entry of Y'Y - I, and of Y'1 / sqrt(n)
     ritz_error: float  # largest relative difference of lambda and gamma |A y|^2 + |B y|^2
+    last_move: float = 0.0  # angle of the last refinement on landmarks, after which it ended; 0 for solvers that go on
 
     @property
     def relative_residuals(self) -> FloatArray:
@@ -205,13 +209,19 @@ class Certificate:
 
     def __str__(self) -> str:
         bound = self.relative_residuals.max()
-        angle = f"plane right to {bound:.1e} rad or better" if bound < 1 else "gap below the rounding of G: no bound"
+        angle = f"plane right to {bound:.1e} rad or better" if bound < 1 else f"{self._why_unbounded}: no bound"
         told = "told apart" if self.is_resolved else "NOT told apart"
         return (
             f"residuals at most {self.residuals.max():.1e}, gap to the next eigenvalue {self.gap:.1e} ({angle}); "
             f"vectors orthonormal to {self.orthogonality:.1e}; eigenvalues right to {self.ritz_error:.1e} of their "
             f"size, and {told} from the next"
+            + (f"; the plane moved by {self.last_move:.1e} rad in its last refinement" if self.last_move else "")
         )
+
+    @property
+    def _why_unbounded(self) -> str:
+        """What the bound of the angle fails by: on landmarks, residuals are more than rounding."""
+        return "residuals beyond it" if self.last_move else "gap below the rounding of G"
 
 
 @dataclass(frozen=True)

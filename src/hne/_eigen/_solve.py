@@ -70,15 +70,22 @@ def sizes_of(alignment: Alignment, count: int) -> Sizes:
 def _solved_by(
     solver: str, sizes: Sizes, alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None
 ) -> EigenPairs:
-    count = settings.n_components
-    values, vectors = rayleigh_ritz(alignment, _basis(solver, sizes, alignment, settings, n_threads, samples))
-    next_value = float(values[count]) if len(values) > count else math.inf
-    values, vectors = values[:count], fix_signs(vectors[:, :count])
-    proof = certificate(alignment, values, vectors, next_value)
-    pairs = EigenPairs(values=values, vectors=vectors, next_value=next_value, solver=solver, certificate=proof)
-    logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, %s", solver, values, next_value, proof)
+    basis = _basis(solver, sizes, alignment, settings, n_threads, samples)
+    pairs = eigenpairs_in(basis, alignment, settings.n_components, solver)
     check_certificate(pairs, alignment, settings.tol)
     return pairs
+
+
+def eigenpairs_in(
+    basis: FloatArray, alignment: Alignment, count: int, solver: str, last_move: float = 0.0
+) -> EigenPairs:
+    """The best eigenpairs in the span of a basis, with what can be measured about them."""
+    values, vectors = rayleigh_ritz(alignment, basis)
+    next_value = float(values[count]) if len(values) > count else math.inf
+    values, vectors = values[:count], fix_signs(vectors[:, :count])
+    proof = certificate(alignment, values, vectors, next_value, last_move)
+    logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, %s", solver, values, next_value, proof)
+    return EigenPairs(values=values, vectors=vectors, next_value=next_value, solver=solver, certificate=proof)
 
 
 def _basis(
