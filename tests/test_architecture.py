@@ -18,7 +18,7 @@ LEVELS = [
     {"_validation", "_units", "_dimension", "_distinct", "_principal"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
-    {"_preparation"},
+    {"_preparation", "_landmarks"},
     {"_parts", "_notices", "_persist", "_start", "_yardstick"},
     {"_tables", "metrics", "datasets"},
     {"_metric", "_trust"},

@@ -5,13 +5,14 @@ import warnings
 
 import numpy as np
 
-from hne._types import Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._types import UNSETTLED, Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DimensionWarning,
     DisconnectedGraphError,
     DisconnectedGraphWarning,
     HNEWarning,
+    LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
 )
@@ -55,7 +56,17 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
+    moved = max((pairs.certificate.last_move for pairs in result.core.parts if pairs is not None), default=0.0)
+    if moved > UNSETTLED:
+        found.append((LandmarkWarning, _unsettled(moved, result.settings)))
     return found + _of_trust(result)
+
+
+def _unsettled(moved: float, settings: Settings) -> str:
+    return (
+        f"n_landmarks={settings.n_landmarks} should leave a plane at rest, got one that the last refinement moved by "
+        f"{moved:.1e} rad: the eigenvectors are several times that away. Raise n_landmarks."
+    )
 
 
 def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:

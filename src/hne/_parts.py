@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from hne._costs import has_room
 from hne._eigen import bottom_eigenpairs
 from hne._joins import joining_links, with_links
+from hne._landmarks import landmark_eigenpairs
 from hne._layout import lay_out
 from hne._neighbors import is_squared, nearest_by
 from hne._pieces import connected_pieces, without_islands
@@ -25,6 +26,7 @@ from hne._types import (
     Pieces,
     Settings,
     SparseMatrix,
+    nearest_landmarks,
 )
 
 logger = logging.getLogger("hne")
@@ -86,7 +88,7 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
 def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
-        pairs = bottom_eigenpairs(whole, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+        pairs = _eigenpairs(whole, settings, settings.n_landmarks, X, n_threads)
         return Parts(pairs.vectors, (pairs,))
     # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
     with library_threads(1):
@@ -108,8 +110,9 @@ def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settin
             parts.append(None)
         else:
             own = Alignment(_block(A, start, len(rows)), _block(B, start, len(rows)), whole.gamma)
+            n_landmarks = share_of_landmarks(len(rows), sum(map(len, wanted)), settings)
             samples = X[rows] if isinstance(X, np.ndarray) else None
-            parts.append(bottom_eigenpairs(own, _with_room(settings, len(rows)), n_threads, samples))
+            parts.append(_eigenpairs(own, _with_room(settings, len(rows)), n_landmarks, samples, n_threads))
         start += len(rows)
     coordinates = [
         principal_coordinates(X, rows, settings.n_components) if pairs is None else pairs.vectors
@@ -119,6 +122,22 @@ def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settin
     centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
     Y[np.concatenate(wanted)] = lay_out(coordinates, centers)
     return Parts(Y, tuple(parts))
+
+
+def _eigenpairs(
+    own: Alignment, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int
+) -> EigenPairs:
+    """Those of a piece, on landmarks where there are any."""
+    if n_landmarks is not None:
+        return landmark_eigenpairs(own, settings, n_landmarks, X, n_threads)
+    return bottom_eigenpairs(own, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+
+
+def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | None:
+    """Landmarks of a piece: its share, and enough; None for a piece no larger than all landmarks, solved exactly."""
+    if settings.n_landmarks is None or size <= settings.n_landmarks:
+        return None
+    return max(round(settings.n_landmarks * size / n_samples), nearest_landmarks(settings.n_components) + 1)
 
 
 def _with_room(settings: Settings, size: int) -> Settings:

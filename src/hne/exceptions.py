@@ -13,6 +13,7 @@
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
     ├── DimensionWarning                     the samples have another dimension than the embedding
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+    ├── LandmarkWarning                      an embedding on landmarks still moved when its refinement ended
     ├── NeighborRecallWarning                approximate search missed many neighbors
     ├── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
     └── UntrustworthyWarning                 the embedding is not to be believed, and why
@@ -30,6 +31,7 @@ __all__ = [
     "HNEWarning",
     "InputError",
     "InputTypeError",
+    "LandmarkWarning",
     "MissingExtraError",
     "ModelFileError",
     "NeighborRecallWarning",
@@ -90,6 +92,10 @@ class DimensionWarning(HNEWarning):
 
 class DisconnectedGraphWarning(HNEWarning):
     """The neighbor graph has several pieces; the message says how many, of what sizes, and what became of them."""
+
+
+class LandmarkWarning(HNEWarning):
+    """The embedding on landmarks is not near its end: refinement stopped while the plane still moved."""
 
 
 class NeighborRecallWarning(HNEWarning):

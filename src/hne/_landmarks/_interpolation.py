@@ -22,21 +22,14 @@ from scipy.sparse import csr_array
 from hne._neighbors import nearest
 from hne._progress import counted
 from hne._threads import map_blocks
-from hne._types import FloatArray, IndexArray, SparseMatrix, index_kind
+from hne._types import FloatArray, IndexArray, SparseMatrix, index_kind, nearest_landmarks
 
-# Landmarks that rebuild a sample: this many, or so many a dimension.
-NEAREST, NEAREST_A_DIMENSION = 12, 4
 # rho relative to the trace of Q Q': a ridge of 1e-4 bends planes, 1e-8 changes nothing any more.
 RIDGE = 1e-6
 # How little a landmark may count, for samples as far from all of them.
 LEAST = 1e-9
 # Samples whose landmarks are searched at once, and whose weights are solved for at once.
 SEARCH_ROWS, BLOCK_ROWS = 2**19, 2**13
-
-
-def nearest_landmarks(n_components: int) -> int:
-    """q, how many landmarks rebuild a sample; there must be more of them."""
-    return max(NEAREST, NEAREST_A_DIMENSION * n_components)
 
 
 def interpolation(X: FloatArray, landmarks: IndexArray, n_components: int, n_threads: int = 1) -> SparseMatrix:

@@ -24,11 +24,11 @@ from hne._trust._limits import (
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
-from hne._types import Settings
+from hne._types import UNSETTLED, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 # What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Instead of the same advice to who took it.
@@ -111,9 +111,18 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     elif found.eigenvalue_gap < GAP_NOTED:
         text = f"the next eigenvalue is only {found.eigenvalue_gap - 1:.1%} larger than the last one that is shown"
         yield Finding("gap", "good", text, f"Look at n_components={d + 1} as well")
+    yield from _of_landmarks(found, settings)
     if found.self_share > SELF_SHARE:
         text = f"{found.self_share:.0%} of the samples are rebuilt mostly by themselves"
         yield Finding("self", "good", text, "Pass include_self=False for reconstruction errors that say more")
+
+
+def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
+    moved = 0.0 if found.pairs is None else found.pairs.certificate.last_move
+    if moved:
+        text = f"found on landmarks and not solved to the end: the last refinement moved the plane by {moved:.1e} rad"
+        level = "doubtful" if moved > UNSETTLED else "good"
+        yield Finding("landmarks", level, f"it was {text}", f"Raise n_landmarks (now {settings.n_landmarks})")
 
 
 def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from hne._samples import Distances, Samples
-from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix, is_euclidean
+from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix
+from hne._types import is_euclidean, nearest_landmarks
 from hne._validation._distances import check_distances, check_square
 from hne._validation._tables import check_matrix, check_stored
 from hne.exceptions import InputError
@@ -20,6 +21,12 @@ def check_samples(X: ArrayLike, settings: Settings) -> Samples:
         msg = (
             f"n_components={settings.n_components} needs at least {settings.n_components} features, "
             f"got n_features={n_features}. Lower n_components or pass more features."
+        )
+        raise InputError(msg)
+    if settings.n_landmarks is not None and issparse(samples):
+        msg = (
+            f"n_landmarks needs a dense X, got n_landmarks={settings.n_landmarks} and a sparse matrix. "
+            "Reduce its features to a few first, or leave n_landmarks out."
         )
         raise InputError(msg)
     _check_fits_neighbors(samples, settings)
@@ -53,6 +60,19 @@ def _check_sizes(n: int, m: int, settings: Settings) -> None:
         msg = (
             f"n_components={d} needs at least {d + 1} {different}samples, got {got}. "
             "Lower n_components or pass more samples."
+        )
+        raise InputError(msg)
+    landmarks = settings.n_landmarks
+    if landmarks is not None and landmarks >= m:
+        msg = (
+            f"n_landmarks={landmarks} needs at least {landmarks + 1} {different}samples, got {got}. "
+            "Leave n_landmarks out: so few samples are embedded without."
+        )
+        raise InputError(msg)
+    if landmarks is not None and landmarks <= nearest_landmarks(d):
+        msg = (
+            f"n_landmarks must be at least {nearest_landmarks(d) + 1} with n_components={d}, got {landmarks}. "
+            "Try a hundredth of the samples, or more."
         )
         raise InputError(msg)
 
