@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._alignment import alignment
 from hne._forecast import check_fits
 from hne._metric import metric_coordinates
 from hne._notices import check_connected, warn_of
@@ -72,7 +71,7 @@ def walk(X: Samples, settings: Settings, dtype: Any = np.float64, *, is_chosen: 
         pieces, graph = found.pieces, found.graph
         check_connected(pieces, distinct, settings)
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
-        parts = stage("eigenpairs", embedded_pieces, X, alignment(weights, settings.gamma), pieces, settings, n_threads)
+        parts = stage("eigenpairs", embedded_pieces, X, weights, pieces, settings, n_threads)
         metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
         judged = stage("trust", judgment, is_chosen, X, graph, pieces, weights, parts, metric, settings, n_threads)
     with library_threads(1):

@@ -11,14 +11,15 @@ import logging
 
 import numpy as np
 
+from hne._costs import BASIS_BLOCKS
 from hne._eigen import RitzSpace, centered, chebyshev, sine_between
 from hne._progress import counted
-from hne._types import Alignment, FloatArray, Solve, SparseMatrix
+from hne._types import LANDMARKS, Alignment, FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
 # Steps, few because each costs as much as a dozen products with G, and the blocks of vectors that the basis may have.
-STEPS, BLOCKS, BLOCKS_KEPT = 4, 3, 2
+STEPS, BLOCKS, BLOCKS_KEPT = 4, BASIS_BLOCKS[LANDMARKS], 2
 # Chebyshev steps, and the share of the spectrum that they damp: the upper 39/40, to a tenth.
 SMOOTHING_STEPS, SMOOTHED_RATIO = 10, 40.0
 

@@ -77,13 +77,13 @@ def bottom_coefficients(problem: Restriction, solve: Solve, count: int, random_s
     width = min(count + SPARE, m - 1)
     block = random_generator(random_state).uniform(-1.0, 1.0, (m, width))
     plane = np.empty((m, 0))
-    for step in range(MAX_STEPS):
+    for step in range(1, MAX_STEPS + 1):
         block = _ritz(problem, solve(problem.M @ _without_constant(problem, block)))
         moved = _sine(problem, plane, block[:, :count])
         plane = block[:, :count]
         if moved <= AT_REST:
             break
-    logger.info("landmarks: %d inverse iterations, the last moved the plane by %.1e", step + 1, moved)
+    logger.info("landmarks: %d inverse iterations, the last moved the plane by %.1e", step, moved)
     return block
 
 

@@ -10,6 +10,7 @@ import logging
 
 import numpy as np
 
+from hne._costs import SPARE_VECTORS
 from hne._eigen import eigenpairs_in, shift_inverted
 from hne._landmarks._choice import choose_landmarks
 from hne._landmarks._interpolation import interpolation
@@ -20,9 +21,6 @@ from hne._types import LANDMARKS, Alignment, EigenPairs, FloatArray, Settings
 from hne.exceptions import EigenSolverError
 
 logger = logging.getLogger("hne")
-
-# Vectors beyond the wanted ones in what is refined: the next eigenvalue, and one to make it converge.
-SPARE = 2
 
 
 def landmark_eigenpairs(
@@ -55,5 +53,5 @@ def _basis(
     logger.info("landmarks: %d of %d samples, %d entries a row", *Z.shape[::-1], problem.K.nnz // n_landmarks)
     with shift_inverted(problem.upper(), n_threads) as solve:
         coefficients = bottom_coefficients(problem, solve, d, seed)
-        start = Z @ coefficients[:, : d + SPARE]
+        start = Z @ coefficients[:, : d + SPARE_VECTORS[LANDMARKS]]
         return refined(alignment, Z, solve, start, d, settings.tol)

@@ -5,8 +5,16 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from hne._samples import Distances, Samples
-from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix
-from hne._types import is_euclidean, nearest_landmarks
+from hne._types import (
+    PRECOMPUTED,
+    Distinct,
+    FloatArray,
+    NeighborGraph,
+    Settings,
+    SparseMatrix,
+    is_euclidean,
+    nearest_landmarks,
+)
 from hne._validation._distances import check_distances, check_square
 from hne._validation._tables import check_matrix, check_stored
 from hne.exceptions import InputError
