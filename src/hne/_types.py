@@ -183,11 +183,18 @@ class Alignment:
 
     def stacked(self, Y: FloatArray) -> FloatArray:
         """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""
-        return np.vstack([np.sqrt(self.gamma) * (self.A @ Y), self.B @ Y])
+        n = self.n_samples
+        image = np.empty((2 * n, Y.shape[1]))
+        image[:n] = self.A @ Y
+        image[:n] *= np.sqrt(self.gamma)
+        image[n:] = self.B @ Y
+        return image
 
     def apply(self, Y: FloatArray) -> FloatArray:
         """G @ Y without forming G, which keeps digits that the product A'A has lost."""
-        product: FloatArray = self.gamma * (self.A.T @ (self.A @ Y)) + self.B.T @ (self.B @ Y)
+        product: FloatArray = self.A.T @ (self.A @ Y)
+        product *= self.gamma
+        product += self.B.T @ (self.B @ Y)
         return product
 
 

@@ -28,7 +28,8 @@ def chebyshev(apply: Solve, diagonal: FloatArray, steps: int, ratio: float) -> S
         for _ in range(steps - 1):
             residual -= apply(direction)
             next_rate = 1.0 / (2 * middle / half - rate)
-            direction = next_rate * rate * direction + (2 * next_rate / half) * (inverse * residual)
+            direction *= next_rate * rate
+            direction += (2 * next_rate / half) * (inverse * residual)
             solution += direction
             rate = next_rate
         return solution

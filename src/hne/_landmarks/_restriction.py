@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array, triu
 
 from hne._progress import counted
@@ -81,9 +80,9 @@ def bottom_coefficients(problem: Restriction, solve: Solve, count: int, random_s
         block = _ritz(problem, solve(problem.M @ _without_constant(problem, block)))
         moved = _sine(problem, plane, block[:, :count])
         plane = block[:, :count]
+        logger.debug("landmarks: inverse iteration %d moved the plane by %.1e", step, moved)
         if moved <= AT_REST:
             break
-    logger.info("landmarks: %d inverse iterations, the last moved the plane by %.1e", step, moved)
     return block
 
 
@@ -98,13 +97,17 @@ def _ritz(problem: Restriction, block: FloatArray) -> FloatArray:
     """The best eigenvectors in the span of the block."""
     # Twice: once leaves columns that are as far from orthonormal as the first were from independent.
     for _ in range(2):
-        block = _without_constant(problem, block)
-        block = block / np.sqrt(np.einsum("ij,ij->j", block, problem.M @ block))
-        root = cholesky(block.T @ (problem.M @ block), lower=True)
-        block = solve_triangular(root, block.T, lower=True).T
+        block = _orthonormal(problem, _without_constant(problem, block))
     _, rotation = np.linalg.eigh(block.T @ (problem.K @ block))
     rotated: FloatArray = block @ rotation
     return rotated
+
+
+def _orthonormal(problem: Restriction, block: FloatArray) -> FloatArray:
+    scaled = block / np.sqrt(np.einsum("ij,ij->j", block, problem.M @ block))
+    root = np.linalg.cholesky(scaled.T @ (problem.M @ scaled))
+    orthonormal: FloatArray = np.linalg.solve(root, scaled.T).T
+    return orthonormal
 
 
 def _sine(problem: Restriction, plane: FloatArray, other: FloatArray) -> float:

@@ -33,6 +33,7 @@ def landmark_eigenpairs(
     try:
         with library_threads(1):
             basis, moved = _basis(alignment, settings, n_landmarks, samples, n_threads)
+            _check_finite(basis)
             return eigenpairs_in(basis, alignment, settings.n_components, LANDMARKS, moved)
     except (RuntimeError, np.linalg.LinAlgError) as error:
         n, reason = alignment.n_samples, str(error) or type(error).__name__
@@ -41,6 +42,13 @@ def landmark_eigenpairs(
             f"n_landmarks, or a larger reg (now {settings.reg:g})."
         )
         raise EigenSolverError(msg) from error
+
+
+def _check_finite(basis: FloatArray) -> None:
+    """Raise RuntimeError for NaN, which no iteration recovers from."""
+    if not np.isfinite(basis).all():
+        msg = "it gave NaN"
+        raise RuntimeError(msg)
 
 
 def _basis(
