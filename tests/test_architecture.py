@@ -14,7 +14,7 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
+    {"_landmark_limits", "_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
     {"_validation", "_units", "_dimension", "_distinct", "_principal"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},

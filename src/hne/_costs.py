@@ -12,8 +12,9 @@ import math
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
+from hne._landmark_limits import nearest_landmarks
 from hne._memory import gigabytes
-from hne._types import INT32_MAX, LANDMARKS, nearest_landmarks
+from hne._types import INT32_MAX, LANDMARKS
 from hne.exceptions import InputError, TooLargeError
 
 # c above, and entries of the factor for each s^2, fitted to those 19 problems; operations for each s^3, to the rolls.

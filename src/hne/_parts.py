@@ -10,6 +10,7 @@ from hne._alignment import alignment
 from hne._costs import has_room
 from hne._eigen import bottom_eigenpairs
 from hne._joins import joining_links, with_links
+from hne._landmark_limits import nearest_landmarks
 from hne._landmarks import landmark_eigenpairs
 from hne._layout import lay_out
 from hne._neighbors import is_squared, nearest_by
@@ -28,7 +29,6 @@ from hne._types import (
     Settings,
     SparseMatrix,
     Weights,
-    nearest_landmarks,
 )
 
 logger = logging.getLogger("hne")

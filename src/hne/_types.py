@@ -44,11 +44,6 @@ VARIANTS = ("ihne", "rhne", "bhne")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative")
 # What `eigen_solver_` says where `n_landmarks` was given.
 LANDMARKS = "landmarks"
-# Landmarks that rebuild a sample: this many, or so many a dimension.
-NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
-# Angle of the last refinement beyond which it was not the last one needed: on rolls of 100 000 samples with 1 000 to
-# 10 000 landmarks, what was left was 4 to 11 times that angle.
-UNSETTLED = 0.005
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 COORDINATES = ("whitened", "metric")
@@ -61,11 +56,6 @@ DIRECTIONAL = ("cosine", "correlation")
 def is_euclidean(metric: Any, params: Any) -> bool:
     """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
     return (metric in DIRECTIONAL or metric in EUCLIDEAN) and not params
-
-
-def nearest_landmarks(n_components: int) -> int:
-    """How many landmarks rebuild a sample; there must be more of them."""
-    return max(NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION * n_components)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,11 @@ from contextlib import closing
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne._landmark_limits import nearest_landmarks
 from hne._neighbors import nearest
 from hne._progress import counted
 from hne._threads import map_blocks
-from hne._types import FloatArray, IndexArray, SparseMatrix, index_kind, nearest_landmarks
+from hne._types import FloatArray, IndexArray, SparseMatrix, index_kind
 
 # rho relative to the trace of Q Q': a ridge of 1e-4 bends planes, 1e-8 changes nothing any more.
 RIDGE = 1e-6

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from hne._landmark_limits import is_settled
 from hne._trust._limits import (
     CIRCUITS_COUNT,
     COLLAPSED_SHARE,
@@ -24,7 +25,7 @@ from hne._trust._limits import (
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
-from hne._types import UNSETTLED, Settings
+from hne._types import LANDMARKS, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 # What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
@@ -118,11 +119,12 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
 
 
 def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
-    moved = 0.0 if found.pairs is None else found.pairs.certificate.last_move
-    if moved:
-        text = f"found on landmarks and not solved to the end: the last refinement moved the plane by {moved:.1e} rad"
-        level = "doubtful" if moved > UNSETTLED else "good"
-        yield Finding("landmarks", level, f"it was {text}", f"Raise n_landmarks (now {settings.n_landmarks})")
+    pairs = found.pairs
+    if pairs is not None and pairs.solver == LANDMARKS:
+        moved = pairs.certificate.last_move
+        text = f"it was found on landmarks and not solved to the end: the last refinement moved it by {moved:.1e} rad"
+        level = "good" if is_settled(pairs) else "doubtful"
+        yield Finding("landmarks", level, text, f"Raise n_landmarks (now {settings.n_landmarks})")
 
 
 def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
+from hne._landmark_limits import nearest_landmarks
 from hne._samples import Distances, Samples
 from hne._types import (
     PRECOMPUTED,
@@ -13,7 +14,6 @@ from hne._types import (
     Settings,
     SparseMatrix,
     is_euclidean,
-    nearest_landmarks,
 )
 from hne._validation._distances import check_distances, check_square
 from hne._validation._tables import check_matrix, check_stored
