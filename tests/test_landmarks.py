@@ -73,7 +73,7 @@ def test_samples_and_their_affine_functions_are_rebuilt_from_landmarks(roll):
     assert Z.has_sorted_indices
     assert (np.diff(Z.indptr) == 12).all()
     np.testing.assert_allclose(Z.sum(axis=1), 1.0, atol=1e-12)
-    # Landmarks are .9 apart in the median; the farthest are those of samples at an edge.
+    # Landmarks are .8 apart in the median; the farthest are those of samples at an edge.
     assert np.median(np.linalg.norm(Z @ X[landmarks] - X, axis=1)) < 1e-3
     assert np.linalg.norm(Z @ X[landmarks] - X, axis=1).max() < 0.02
     other = interpolation(X, landmarks, 2, n_threads=2)
