@@ -2,9 +2,11 @@
 
 What landmarks cannot show oscillates between them. Each step takes the residuals, corrects on landmarks, damps what
 oscillates by Chebyshev iteration, and takes the best eigenvectors in the span of what it had and what is new. G is
-applied through A and B alone. On the roll of 100 000 samples with 4 000 landmarks, four steps bring the angle to the
-eigenvectors from .013 to .0012 rad, what is left falling by a third to a half a step; smoothing before the correction
-as well gains less than it costs, and no correction at all half as much.
+applied through A and B alone.
+
+On the roll of 100 000 samples with 4 000 landmarks, the angle to the eigenvectors falls from .013 rad to .0032, .0017,
+.0013 and .0012 in four steps. Smoothing before the correction as well makes it .0026 and .0014 in two, for twice the
+products with G; without a correction on landmarks it comes to .0017 in four.
 """
 
 import logging
