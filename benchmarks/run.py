@@ -15,6 +15,7 @@ README = Path(__file__).with_name("README.md")
 SECTIONS = (
     "rolls",
     "growth",
+    "landmarks",
     "without_fast",
     "compare",
     "high_dimension",

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """One run: `options` are further settings of hne, `hidden` packages that the run shall not find."""
+    """One run: `options` are settings beyond or instead of the problem's, `hidden` packages that it shall not find."""
 
     problem: str
     method: str
@@ -115,14 +115,18 @@ def main() -> None:
 
 def measured(task: Task) -> Row:
     """Embed, and describe how it went."""
+    from hne._progress import Stopwatch, listening
     from hne.metrics import affine_errors
     from methods import load_method
     from problems import PROBLEMS
 
     problem, method = PROBLEMS[task.problem], load_method(task.method)
 
+    settings = {"n_neighbors": problem.n_neighbors, "n_components": problem.n_components, "reg": problem.reg}
+    settings |= task.options
+
     def embed(X: Any) -> Any:
-        return method.embed(X, problem.n_neighbors, problem.n_components, problem.reg, **task.options)
+        return method.embed(X, **settings)
 
     # Imports and compilers are not what is measured; a method that fails on a few samples may not on many.
     with suppress(Exception):
@@ -133,9 +137,12 @@ def measured(task: Task) -> Row:
     # The peak of what comes now, not of the warm-up or of making the data: 5 resets it (proc(5)).
     Path("/proc/self/clear_refs").write_text("5")
     row: Row = {"before_bytes": memory_use("VmRSS")}
-    start = time.perf_counter()
-    result = embed(X)
+    watch, start = Stopwatch(), time.perf_counter()
+    with listening(watch):
+        result = embed(X)
     row |= {"seconds": time.perf_counter() - start, "peak_bytes": memory_use("VmHWM")}
+    # Stages are told of by hne alone.
+    row |= {"stages": watch.seconds} if watch.seconds else {}
     if chart is not None:
         row["errors"] = affine_errors(getattr(result, "Y", result), chart).tolist()
     return row | _eigenpair_facts(result)

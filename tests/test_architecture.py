@@ -14,12 +14,12 @@ SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
     {"exceptions", "_types"},
-    {"_callers", "_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
+    {"_callers", "_landmark_limits", "_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
     {"_exchange"},
     {"_validation", "_units", "_dimension", "_distinct", "_principal", "_shelf"},
     {"_assembly", "_costs"},
     {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
-    {"_preparation"},
+    {"_preparation", "_landmarks"},
     {"_parts", "_notices", "_persist", "_start", "_yardstick"},
     {"_tables", "metrics", "datasets"},
     {"_metric", "_trust", "_workbench"},
@@ -29,7 +29,6 @@ LEVELS = [
     {"_reported"},
     {"_estimator", "_linear", "plots", "rivals"},
     {"_comparison", "experiments"},
-    {"scale"},
     {"cli"},
     {"__main__"},
 ]

@@ -91,7 +91,9 @@ def test_without_multigrid_nothing_iterates_on_a_surface(monkeypatch):
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     assert choose_solver(ROLL, "auto", PLENTY).solvers == ("direct",)
     assert choose_solver(GAUSSIAN, "auto", PLENTY).solvers == ("iterative", "direct")
-    with pytest.raises(TooLargeError, match="Install the extra 'fast', lower n_neighbors, or embed"):
+    with pytest.raises(
+        TooLargeError, match="Install the extra 'fast', lower n_neighbors, pass n_landmarks=1000, or embed"
+    ):
         choose_solver(ROLL, "auto", 1e6)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._types import Alignment, SparseMatrix, Weights
+from hne._types import Alignment, SparseMatrix, Weights, index_kind
 
 
 def alignment(weights: Weights, gamma: float) -> Alignment:
@@ -18,5 +18,8 @@ def deviation(W: SparseMatrix, first: int = 0) -> SparseMatrix:
     """
     rows = W.shape[0]
     is_rebuilt = (np.diff(W.indptr) > 0).astype(np.float64)
-    identity = csr_array((is_rebuilt, np.arange(first, first + rows), np.arange(rows + 1)), shape=W.shape)
+    # Indices of the kind that W has: SciPy would take the wider kind for all of the difference.
+    kind = index_kind(max(W.nnz + rows, W.shape[1]))
+    columns, ends = np.arange(first, first + rows, dtype=kind), np.arange(rows + 1, dtype=kind)
+    identity = csr_array((is_rebuilt, columns, ends), shape=W.shape)
     return (identity - W).tocsr()

@@ -9,12 +9,13 @@ operations between 0.43 and 1.44 times.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 from hne._exchange import SPARE
+from hne._landmark_limits import nearest_landmarks
 from hne._memory import gigabytes
-from hne._types import INT32_MAX
+from hne._types import INT32_MAX, LANDMARKS
 from hne.exceptions import InputError, TooLargeError
 
 # c above, and entries of the factor for each s^2, fitted to those 19 problems; operations for each s^3, to the rolls.
@@ -27,9 +28,9 @@ DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
 # factorization, more of them find an eigenvector soon that the start hardly contains. Ranks compute more to bring back
 # digits that G has lost.
-SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE}
+SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE, LANDMARKS: 2}
 # Largest basis in blocks, the vector and its images under A and B each.
-BASIS_BLOCKS = {"direct": 12, "iterative": 10}
+BASIS_BLOCKS = {"direct": 12, "iterative": 10, LANDMARKS: 3}
 
 # Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
 # dimensions that the diagonal does (see `_eigen/_preconditioner`).
@@ -52,14 +53,20 @@ PARDISO_SYMBOLIC = 36
 SUPERLU_FACTOR = 2.6
 # What the hierarchy of multigrid and its making take, in copies of G.
 MULTIGRID_COPIES = 6.0
+# Blocks of vectors that a refinement on landmarks keeps beside its basis, and entries a row of the problem on landmarks
+# for each landmark that rebuilds a sample (measured on rolls: 4 to 7).
+REFINED_BLOCKS, LANDMARK_ROWS = 10, 7
+# Samples from which `n_landmarks` is a remedy, and the share of them that is advised.
+LANDMARKS_MIN_SAMPLES, LANDMARKS_SHARE = 20_000, 0.01
 # Share of the free memory that a solver may plan to take: models err.
 MEMORY_SHARE = 0.9
 
 # Seconds on 2 cores: of an entry of the factor in ordering, factorization and four block solves, and of an operation;
 # of an entry of G under the iterative solver (10-D Gaussians, 8-D cubes); of n^3 under LAPACK. Fitted to rolls of 2 000
 # to 1 000 000 samples with k from 5 to 18, where they come out between 0.8 and 1.5 times the truth; where samples fill
-# more dimensions than was said, the truth is several times as long.
+# more dimensions than was said, the truth is several times as long. Of a sample under refinement on landmarks.
 ENTRY_SECONDS, OPERATION_SECONDS, ITERATED_SECONDS, DENSE_SECONDS = 1.5e-7, 3e-11, 2e-6, 1e-9
+REFINED_SECONDS = 4e-5
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,25 @@ class Sizes:
     inner_row: float  # entries a row of A
     joint_row: float  # entries a row of B
     row_entries: float  # entries a row of G
+    n_landmarks: int | None = None
 
     @property
     def triangle_entries(self) -> float:
         """Entries of one triangle of G, diagonal included."""
         return self.n_samples * (self.row_entries + 1) / 2
+
+    @property
+    def on_landmarks(self) -> "Sizes":
+        """Those of the problem on landmarks, which fill as many dimensions as the samples."""
+        m, row = self.n_landmarks or 0, LANDMARK_ROWS * nearest_landmarks(self.count)
+        row_entries = float(min(m, row))
+        return replace(
+            self,
+            n_samples=m,
+            joint_row=row_entries * self.joint_row / self.row_entries,
+            row_entries=row_entries,
+            n_landmarks=None,
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +129,8 @@ def precondition_kind(sizes: Sizes) -> str:
 
 def candidates(sizes: Sizes) -> tuple[str, ...]:
     """Solvers that "auto" considers for a sparse matrix, the fastest first."""
+    if sizes.n_landmarks is not None:
+        return (LANDMARKS,)
     _, operations = dissection(sizes)
     if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
         return ("iterative", "direct")
@@ -127,6 +150,10 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     n = sizes.n_samples
     if solver == "dense":
         return 3 * 8.0 * n * n
+    if solver == LANDMARKS:
+        block = 8.0 * n * (sizes.count + SPARE_VECTORS[LANDMARKS])
+        weights = CSR * n * nearest_landmarks(sizes.count)
+        return weights + (3 * BASIS_BLOCKS[LANDMARKS] + REFINED_BLOCKS) * block + _factor_bytes(sizes.on_landmarks)
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
     if solver == "slepc":
         # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
@@ -136,12 +163,16 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
         # Short rows that are too many for pyamg are counted as well: more samples never need less.
         is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
         return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
+    return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)
+
+
+def _factor_bytes(sizes: Sizes) -> float:
+    """Peak of a factorization alone."""
     entries, _ = dissection(sizes)
     triangle = CSR * sizes.triangle_entries
     if backend_for(sizes.triangle_entries) == "pardiso":
-        factor = 8 * entries + PARDISO_SYMBOLIC * sizes.triangle_entries
-        return factors_of_G + triangle + max(factors_of_G, factor + basis)
-    return factors_of_G + triangle + max(factors_of_G, CSR * SUPERLU_FACTOR * entries + 2 * triangle + basis)
+        return triangle + 8 * entries + PARDISO_SYMBOLIC * sizes.triangle_entries
+    return triangle + CSR * SUPERLU_FACTOR * entries + 2 * triangle
 
 
 def solver_seconds(sizes: Sizes, solver: str) -> float:
@@ -150,6 +181,8 @@ def solver_seconds(sizes: Sizes, solver: str) -> float:
         return DENSE_SECONDS * float(sizes.n_samples) ** 3
     if solver == "iterative":
         return ITERATED_SECONDS * sizes.n_samples * sizes.row_entries
+    if solver == LANDMARKS:
+        return REFINED_SECONDS * sizes.n_samples + solver_seconds(sizes.on_landmarks, "direct")
     entries, operations = dissection(sizes)
     return ENTRY_SECONDS * entries + OPERATION_SECONDS * operations
 
@@ -164,6 +197,9 @@ def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
         _check_memory(sizes, (asked,), available)
         return Choice((asked,), "asked for")
     n = sizes.n_samples
+    if sizes.n_landmarks is not None:
+        _check_memory(sizes, (LANDMARKS,), available)
+        return Choice((LANDMARKS,), f"n_landmarks = {sizes.n_landmarks}")
     if n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
         _check_memory(sizes, ("dense",), available)
         return Choice(("dense",), f"n = {n}")
@@ -200,7 +236,7 @@ def _check_room(sizes: Sizes, solver: str) -> None:
 def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> None:
     if any(fits(sizes, solver, available) for solver in solvers):
         return
-    words = " or ".join(f"{gigabytes(solver_bytes(sizes, solver))} with eigen_solver='{solver}'" for solver in solvers)
+    words = " or ".join(f"{gigabytes(solver_bytes(sizes, solver))} {_asked_by(sizes, solver)}" for solver in solvers)
     msg = (
         f"the eigenproblem of {sizes.n_samples} samples, {sizes.row_entries:.0f} entries a row, needs about {words}, "
         f"got {gigabytes(available)} of free memory. {remedies(sizes, solvers)}"
@@ -208,11 +244,19 @@ def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> N
     raise TooLargeError(msg)
 
 
+def _asked_by(sizes: Sizes, solver: str) -> str:
+    return f"with n_landmarks={sizes.n_landmarks}" if solver == LANDMARKS else f"with eigen_solver='{solver}'"
+
+
 def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     """What to do about a problem that is too large."""
     hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
     if solvers == ("dense",):
         return f"Use eigen_solver='auto', {hints[0]}, or {hints[1]}."
+    if sizes.n_landmarks is not None:
+        return f"Lower n_landmarks, {hints[0]}, or {hints[1]}."
+    if sizes.n_samples >= LANDMARKS_MIN_SAMPLES:
+        hints.insert(1, f"pass n_landmarks={int(LANDMARKS_SHARE * sizes.n_samples)}")
     # What ranks elsewhere have no memory for here, nobody has.
     if not {"iterative", "slepc"} & set(solvers) and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")

@@ -105,7 +105,14 @@ class HierarchicNeighborsEmbedding(
         dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
         samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
         that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
-        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and the log says so.
+        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.
+    n_landmarks : int or None, default=None
+        For more samples than any solver takes, millions: the embedding is found on so many of them, evenly spread,
+        between which the others are rebuilt from their nearest landmarks, and then refined on all samples by a few
+        steps. It needs `eigen_solver="auto"` and a dense X. What comes out is near the eigenvectors and not equal to
+        them, the nearer the more landmarks: take a hundredth of the samples or more, as many as a solver would take
+        as samples. Landmarks farther apart than the folds of the data are too few. See `eigen_certificate_`: an
+        embedding that still moved when refinement ended raises a `LandmarkWarning`. None: all samples are solved for.
     tol : float, default=1e-7
         Angle in radians by which the embedding plane may still move when an iteration stops.
     n_jobs : int or None, default=-1
@@ -154,7 +161,7 @@ class HierarchicNeighborsEmbedding(
         the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
         eigenvalues can be told apart (`is_resolved`).
     eigen_solver_ : str
-        The solver that ran.
+        The solver that ran; "landmarks" with `n_landmarks`.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
         W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
     reconstruction_errors_ : ndarray of shape (n_samples,)
@@ -223,6 +230,7 @@ class HierarchicNeighborsEmbedding(
         pieces: str = "separate",
         coordinates: str = "whitened",
         eigen_solver: str = "auto",
+        n_landmarks: int | None = None,
         tol: float = 1e-7,
         n_jobs: int | None = -1,
         random_state: Any = 0,
@@ -244,6 +252,7 @@ class HierarchicNeighborsEmbedding(
         self.pieces = pieces
         self.coordinates = coordinates
         self.eigen_solver = eigen_solver
+        self.n_landmarks = n_landmarks
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -336,8 +345,8 @@ class HierarchicNeighborsEmbedding(
         self.reconstruction_errors_ = result.reconstruction_errors
         self.reconstruction_error_ = result.reconstruction_error
         self.reconstruction_includes_self_ = result.settings.include_self
-        self.neighbor_method_ = result.graph.method
-        self.neighbor_recall_ = result.graph.recall
+        self.neighbor_method_ = result.core.graph.method
+        self.neighbor_recall_ = result.core.graph.recall
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
         self.is_embedded_ = np.isfinite(result.Y).all(axis=1)

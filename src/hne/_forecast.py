@@ -108,6 +108,7 @@ def forecast(
     n_components: int = 2,
     intrinsic_dimension: int | None = None,
     eigen_solver: str = "auto",
+    n_landmarks: int | None = None,
 ) -> Forecast:
     """Predict the memory of an embedding without its data.
 
@@ -115,7 +116,7 @@ def forecast(
     ----------
     n_samples, n_features : int
         Shape of X.
-    n_neighbors, n_components, eigen_solver
+    n_neighbors, n_components, eigen_solver, n_landmarks
         As in :class:`hne.HierarchicNeighborsEmbedding`.
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
@@ -147,7 +148,10 @@ def forecast(
     if n <= k:
         msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
         raise InputError(msg)
-    return _foreseen(Sizes(n, d, k + 1, *row_sizes(n, k, filled)), D, filled, solver, LIBRARIES, MARGIN)
+    if n_landmarks is not None:
+        n_landmarks = check_integer("n_landmarks", n_landmarks, 1, "Try a hundredth of the samples")
+    sizes = Sizes(n, d, k + 1, *row_sizes(n, k, filled), n_landmarks)
+    return _foreseen(sizes, D, filled, solver, LIBRARIES, MARGIN)
 
 
 def _foreseen(
@@ -192,7 +196,7 @@ def _seconds(sizes: Sizes, n_features: int, solver: str) -> dict[str, float]:
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
     k, d = settings.n_neighbors, settings.n_components
-    sizes = Sizes(n_samples, d, k + 1, *row_sizes(n_samples, k, min(d, n_features)))
+    sizes = Sizes(n_samples, d, k + 1, *row_sizes(n_samples, k, min(d, n_features)), settings.n_landmarks)
     # The samples are there already.
     expected = _foreseen(sizes, n_features, d, settings.eigen_solver, LIBRARIES + 8.0 * n_samples * n_features)
     if not expected.fits:

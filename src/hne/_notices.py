@@ -5,13 +5,15 @@ import warnings
 import numpy as np
 
 from hne._callers import frames_up
-from hne._types import Distinct, Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._landmark_limits import UNSETTLED, is_settled
+from hne._types import Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DimensionWarning,
     DisconnectedGraphError,
     DisconnectedGraphWarning,
     HNEWarning,
+    LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
 )
@@ -55,7 +57,24 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
+    on_its_way = [pairs for pairs in result.core.parts if pairs is not None and not is_settled(pairs)]
+    if on_its_way:
+        found.append((LandmarkWarning, _unsettled(on_its_way[0], result.settings)))
     return found + _of_trust(result)
+
+
+def _unsettled(pairs: EigenPairs, settings: Settings) -> str:
+    m, moved, d = settings.n_landmarks, pairs.certificate.last_move, len(pairs.values)
+    if moved > UNSETTLED:
+        return (
+            f"n_landmarks={m} should leave an embedding at rest, got one that the last refinement moved by {moved:.1e} "
+            "rad: the eigenvectors are several times that away. Raise n_landmarks."
+        )
+    return (
+        f"n_landmarks={m} should leave eigenvalues far below the next, got {pairs.values[-1]:.1e} and "
+        f"{pairs.next_value:.1e} for numbers {d} and {d + 1}: nothing tells that the embedding is near the "
+        "eigenvectors. Raise n_landmarks."
+    )
 
 
 def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:

@@ -1,4 +1,4 @@
-"""Graph -> Pieces -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
+"""Graph -> Pieces, Weights -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne._alignment import alignment
 from hne._costs import has_room
 from hne._eigen import bottom_eigenpairs
 from hne._joins import joining_links, with_links
+from hne._landmark_limits import nearest_landmarks
+from hne._landmarks import landmark_eigenpairs
 from hne._layout import lay_out
 from hne._neighbors import is_squared, nearest_by
 from hne._pieces import connected_pieces, without_islands
@@ -25,6 +28,7 @@ from hne._types import (
     Pieces,
     Settings,
     SparseMatrix,
+    Weights,
 )
 
 logger = logging.getLogger("hne")
@@ -83,34 +87,34 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
     return with_links(graph, links, lengths)
 
 
-def embedded_pieces(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+def embedded_pieces(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
-        pairs = bottom_eigenpairs(whole, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+        pairs = _eigenpairs(alignment(weights, settings.gamma), settings, settings.n_landmarks, X, n_threads)
         return Parts(pairs.vectors, (pairs,))
     # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
     with library_threads(1):
-        return _side_by_side(X, whole, pieces, settings, n_threads)
+        return _side_by_side(X, weights, pieces, settings, n_threads)
 
 
-def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
     """Embed each piece on its own, or the largest alone, and lay them out."""
     order = np.argsort(pieces.labels, kind="stable")
     members = np.split(order, np.cumsum(pieces.sizes)[:-1])
     wanted = members[:1] if settings.pieces == "largest" else members
-    # In this order the pieces are blocks along the diagonal.
-    A, B = whole.A[order][:, order].tocsr(), whole.B[order][:, order].tocsr()
+    numbers = np.empty(len(order), dtype=weights.W.indices.dtype)
+    for rows in wanted:
+        numbers[rows] = np.arange(len(rows))
     parts: list[EigenPairs | None] = []
-    start = 0
     for rows in counted("pieces", wanted, len(wanted)):
         # Fewer samples have no next eigenvector to tell the last one from.
         if len(rows) < settings.n_components + 2:
             parts.append(None)
         else:
-            own = Alignment(_block(A, start, len(rows)), _block(B, start, len(rows)), whole.gamma)
+            own = alignment(_among(weights, rows, numbers), settings.gamma)
+            n_landmarks = share_of_landmarks(len(rows), sum(map(len, wanted)), settings)
             samples = X[rows] if isinstance(X, np.ndarray) else None
-            parts.append(bottom_eigenpairs(own, _with_room(settings, len(rows)), n_threads, samples))
-        start += len(rows)
+            parts.append(_eigenpairs(own, _with_room(settings, len(rows)), n_landmarks, samples, n_threads))
     coordinates = [
         principal_coordinates(X, rows, settings.n_components) if pairs is None else pairs.vectors
         for rows, pairs in zip(wanted, parts, strict=True)
@@ -119,6 +123,20 @@ def _side_by_side(X: Samples, whole: Alignment, pieces: Pieces, settings: Settin
     centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
     Y[np.concatenate(wanted)] = lay_out(coordinates, centers)
     return Parts(Y, tuple(parts))
+
+
+def _eigenpairs(own: Alignment, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
+    """Those of a piece, on landmarks where there are any."""
+    if n_landmarks is not None:
+        return landmark_eigenpairs(own, settings, n_landmarks, X, n_threads)
+    return bottom_eigenpairs(own, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+
+
+def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | None:
+    """Landmarks of a piece: its share, and enough; None for a piece no larger than all landmarks, solved exactly."""
+    if settings.n_landmarks is None or size <= settings.n_landmarks:
+        return None
+    return max(round(settings.n_landmarks * size / n_samples), nearest_landmarks(settings.n_components) + 1)
 
 
 def _with_room(settings: Settings, size: int) -> Settings:
@@ -130,10 +148,12 @@ def _with_room(settings: Settings, size: int) -> Settings:
     return replace(settings, eigen_solver="dense")
 
 
-def _block(matrix: SparseMatrix, start: int, size: int) -> SparseMatrix:
-    """The square block on the diagonal that begins there, columns in order."""
-    ends = matrix.indptr[start : start + size + 1]
-    entries = slice(ends[0], ends[-1])
-    block = csr_array((matrix.data[entries], matrix.indices[entries] - start, ends - ends[0]), shape=(size, size))
-    block.sort_indices()
-    return block
+def _among(weights: Weights, rows: IndexArray, numbers: IndexArray) -> Weights:
+    """The weights of a piece, whose members no others rebuild: `rows` ascend, `numbers` are theirs within the piece."""
+    return Weights(_renumbered(weights.W[rows], numbers), _renumbered(weights.J[rows], numbers), weights.kernel)
+
+
+def _renumbered(matrix: SparseMatrix, numbers: IndexArray) -> SparseMatrix:
+    """A square matrix of rows that were taken from a larger one."""
+    n, indices = matrix.shape[0], numbers[matrix.indices]
+    return csr_array((matrix.data, indices, matrix.indptr), shape=(n, n))

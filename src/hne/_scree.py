@@ -93,6 +93,9 @@ def scree(result: Embedding, count: int = 10) -> Scree:
 
 def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     """So many eigenvalues by another solve, or the known ones where that takes long or fails."""
+    if result.settings.n_landmarks is not None:
+        # Others would be exact, and not of the same kind as those of the fit.
+        return known
     members, settings = _members(result), replace(result.settings, n_components=count, eigen_solver="auto")
     piece = _alignment_of(result, members)
     _, operations = dissection(sizes_of(piece, count))

@@ -3,7 +3,6 @@
 Other benches (`hne.scale`) do the same steps with the same functions elsewhere, and keep their results on disk.
 """
 
-from hne._alignment import alignment
 from hne._forecast import check_fits
 from hne._parts import Found, Parts, embedded_pieces, found_pieces
 from hne._reconstruction import reconstruction_errors
@@ -44,7 +43,7 @@ class Workbench:
 
     def parts(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
         """The embedding, piece by piece."""
-        return embedded_pieces(X, alignment(weights, settings.gamma), pieces, settings, n_threads)
+        return embedded_pieces(X, weights, pieces, settings, n_threads)
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:
         """How far off each sample is when it is rebuilt, in the units of the walk."""

@@ -16,6 +16,7 @@
     ├── DimensionWarning                     the samples have another dimension than the embedding
     ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
     ├── FallbackWarning                      what was asked for is not there, and something else has done it
+    ├── LandmarkWarning                      an embedding on landmarks still moved when its refinement ended
     ├── NeighborRecallWarning                approximate search missed many neighbors
     ├── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
     └── UntrustworthyWarning                 the embedding is not to be believed, and why
@@ -36,6 +37,7 @@ __all__ = [
     "HNEWarning",
     "InputError",
     "InputTypeError",
+    "LandmarkWarning",
     "MissingExtraError",
     "ModelFileError",
     "NeighborRecallWarning",
@@ -108,6 +110,10 @@ class DisconnectedGraphWarning(HNEWarning):
 
 class FallbackWarning(HNEWarning):
     """A solver that was asked for cannot run here; another took over, and the message says which and why."""
+
+
+class LandmarkWarning(HNEWarning):
+    """The embedding on landmarks is not near its end: refinement stopped while the plane still moved."""
 
 
 class NeighborRecallWarning(HNEWarning):

@@ -19,7 +19,9 @@ LARGEST_SKEW = 1e-10
 ROUNDINGS_OF_LENGTH = 10
 
 
-def certificate(alignment: Operator, values: FloatArray, vectors: FloatArray, next_value: float) -> Certificate:
+def certificate(
+    alignment: Operator, values: FloatArray, vectors: FloatArray, next_value: float, last_move: float = 0.0
+) -> Certificate:
     """Measure residuals, gap, orthogonality and eigenvalues of what a solver found."""
     scale = float(alignment.diagonal().max())
     # Eigenvalues are squared lengths; a length is right to a few roundings of the longest one.
@@ -34,6 +36,7 @@ def certificate(alignment: Operator, values: FloatArray, vectors: FloatArray, ne
         resolution=2 * blur * math.sqrt(next_value) + blur**2 if math.isfinite(next_value) else 0.0,
         orthogonality=float(max(skew, lean)),
         ritz_error=float((np.abs(lengths - values) / np.maximum(values, blur**2)).max()),
+        last_move=last_move,
     )
 
 

@@ -50,7 +50,7 @@ def direct_eigenvectors(
     """
     order, local = in_local_order(alignment)
     start = random_generator(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
-    with shift_inverted(local, n_threads) as solve:
+    with shift_inverted(upper_triangle(local, n_threads), n_threads) as solve:
         found = block_krylov(solve, local, count, tol, start)
     basis = np.empty_like(found)
     basis[order] = found
@@ -58,9 +58,11 @@ def direct_eigenvectors(
 
 
 @contextmanager
-def shift_inverted(alignment: Alignment, n_threads: int) -> Iterator[Solve]:
-    """Lend a solver with G + shift, for the smallest shift with which its factorization succeeds."""
-    upper = upper_triangle(alignment, n_threads)
+def shift_inverted(upper: SparseMatrix, n_threads: int) -> Iterator[Solve]:
+    """Lend a solver with G + shift, for the smallest shift with which its factorization succeeds.
+
+    G is given by its upper triangle, CSR with the diagonal first in each row, which is changed.
+    """
     scale, shifted_by = float(upper.diagonal().max()), 0.0
     with ExitStack() as factor:
         for shift in SHIFTS:

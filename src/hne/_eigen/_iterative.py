@@ -9,7 +9,7 @@ G and less), the diagonal where they do not.
 Measured and put aside: LOBPCG with the diagonal (10-D Gaussians, n = 5 000: nowhere near after 300 iterations), ARPACK
 on the operator (4 000 products, none converged), Chebyshev polynomials in place of conjugate gradients (as good, but
 with bounds to guess), a Galerkin problem on landmarks as start or coarse level (1 000 times too stiff on a Swiss roll,
-no faster on Gaussians).
+no faster on Gaussians; `_landmarks` has one that is smoother, for what is too large for this).
 """
 
 import logging

@@ -8,7 +8,6 @@ multigrid costs more than it gives (10-D Gaussians, 1 250 entries a row: no conv
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy.sparse.linalg import splu
 
 from hne._assembly import upper_triangle
 from hne._costs import MULTIGRID_MAX_ROW, Sizes, precondition_kind
+from hne._eigen._smoother import chebyshev, inverted
 from hne._eigen._subspace import centered
 from hne._types import Alignment, FloatArray, Solve, SparseMatrix
 
@@ -50,14 +50,8 @@ def preconditioner(alignment: Alignment, samples: FloatArray | None, sizes: Size
         return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
     if sizes.row_entries <= MULTIGRID_MAX_ROW:
         logger.warning("eigenpairs: without multigrid (the extra 'fast') the iterative solver may not get there")
-    inverse = _inverted(alignment.diagonal())
+    inverse = inverted(alignment.diagonal())
     return Precondition("diagonal", lambda residual: inverse * residual, max_steps=60)
-
-
-def _inverted(diagonal: FloatArray) -> FloatArray:
-    """One over each entry, as a column; zero where there is nothing to divide by, as on levels made from copies."""
-    inverse: FloatArray = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-    return inverse[:, None]
 
 
 def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
@@ -104,7 +98,7 @@ def _near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
 
 def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coarse: Solve) -> Solve:
     """One V-cycle: smooth, correct on the coarse level, smooth."""
-    smooth = _smoother(G)
+    smooth = chebyshev(lambda block: G @ block, G.diagonal(), SMOOTHING_STEPS, SMOOTHED_RATIO)
 
     def solve(residual: FloatArray) -> FloatArray:
         solution = smooth(np.zeros_like(residual), residual)
@@ -112,34 +106,3 @@ def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coars
         return smooth(solution, residual)
 
     return solve
-
-
-def _smoother(G: SparseMatrix) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Chebyshev iteration that damps the upper part of the spectrum of G scaled by its diagonal."""
-    inverse = _inverted(G.diagonal())
-    highest = _largest_eigenvalue(G, np.sqrt(inverse))
-    lowest = highest / SMOOTHED_RATIO
-    middle, half = (highest + lowest) / 2, (highest - lowest) / 2
-
-    def smooth(solution: FloatArray, right_side: FloatArray) -> FloatArray:
-        residual = right_side - G @ solution
-        direction = inverse * residual / middle
-        solution = solution + direction
-        rate = half / middle
-        for _ in range(SMOOTHING_STEPS - 1):
-            residual = residual - G @ direction
-            next_rate = 1.0 / (2 * middle / half - rate)
-            direction = next_rate * rate * direction + (2 * next_rate / half) * (inverse * residual)
-            solution = solution + direction
-            rate = next_rate
-        return solution
-
-    return smooth
-
-
-def _largest_eigenvalue(G: SparseMatrix, scaling: FloatArray) -> float:
-    """Bound on the top of the spectrum of the scaled matrix: fifteen power steps and a reserve for what they miss."""
-    vector = np.random.default_rng(0).standard_normal((G.shape[0], 1))
-    for _ in range(15):
-        vector = scaling * (G @ (scaling * (vector / np.linalg.norm(vector))))
-    return 1.15 * float(np.linalg.norm(vector))

@@ -79,15 +79,21 @@ def _solved_by(
 
 def certified(alignment: Operator, basis: FloatArray, settings: Settings, solver: str) -> EigenPairs:
     """The best eigenpairs in the span of what a solver found, or EigenSolverError where they are none."""
-    count = settings.n_components
+    pairs = eigenpairs_in(basis, alignment, settings.n_components, solver)
+    check_certificate(pairs, alignment, settings.tol)
+    return pairs
+
+
+def eigenpairs_in(
+    basis: FloatArray, alignment: Operator, count: int, solver: str, last_move: float = 0.0
+) -> EigenPairs:
+    """The best eigenpairs in the span of a basis, with what can be measured about them."""
     values, vectors = rayleigh_ritz(alignment, basis)
     next_value = float(values[count]) if len(values) > count else math.inf
     values, vectors = values[:count], fix_signs(vectors[:, :count])
-    proof = certificate(alignment, values, vectors, next_value)
-    pairs = EigenPairs(values=values, vectors=vectors, next_value=next_value, solver=solver, certificate=proof)
+    proof = certificate(alignment, values, vectors, next_value, last_move)
     logger.info("eigenpairs: %s solver, eigenvalues %s, next %.2e, %s", solver, values, next_value, proof)
-    check_certificate(pairs, alignment, settings.tol)
-    return pairs
+    return EigenPairs(values=values, vectors=vectors, next_value=next_value, solver=solver, certificate=proof)
 
 
 def _basis(

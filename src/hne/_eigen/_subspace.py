@@ -31,13 +31,14 @@ class RitzSpace:
         block = _orthonormal(block, self._vectors[:, :size])[:, : len(self._vectors) - 1 - size]
         end = size + block.shape[1]
         self._vectors[:, size:end] = block
-        image, coupling, corner = _split(self._alignment.stacked(block), self._images[:, :size])
+        del block
+        image, coupling, corner = _split(self._alignment.stacked(self.newest(size, end)), self._images[:, :size])
         self._images[:, size:end] = image
         self._triangle = np.block([[self._triangle, coupling], [np.zeros((end - size, size)), corner]])
 
-    def newest(self, since: int) -> FloatArray:
-        """Vectors of the basis from number `since` on."""
-        return self._vectors[:, since : self.dimension]
+    def newest(self, since: int, until: int | None = None) -> FloatArray:
+        """Vectors of the basis from number `since` on, to the last where none is given."""
+        return self._vectors[:, since : self.dimension if until is None else until]
 
     def ritz(self, width: int) -> tuple[FloatArray, FloatArray]:
         """Ritz values, ascending, and the vectors of the first `width`."""
@@ -69,11 +70,15 @@ def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:
 
 
 def _split(image: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Orthonormal part of an image outside the basis, its coefficients in the basis, and in that part."""
+    """Orthonormal part of an image, which is lost, outside the basis; its coefficients in the basis, and in that part.
+
+    Changed in place, because images are the largest of all arrays.
+    """
     coupling = basis.T @ image
-    rest = image - basis @ coupling
-    again = basis.T @ rest
-    part, corner = np.linalg.qr(rest - basis @ again)
+    image -= basis @ coupling
+    again = basis.T @ image
+    image -= basis @ again
+    part, corner = np.linalg.qr(image)
     return part, coupling + again, corner
 
 

@@ -31,7 +31,9 @@ Scalars = dict[str, Any]
 KERNELS = ("numpy", "numba")
 DTYPES = {"float32": np.float32, "float64": np.float64}
 # The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
-OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error")
+OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error", "last_move")
+# Those that files of earlier versions lack.
+LATER = {"last_move": 0.0}
 
 
 def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
@@ -182,7 +184,7 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
     if ends[0] != 0 or ends[-1] != len(vectors) or (ends[1:] < ends[:-1]).any():
         archive.refuse(f"array 'eigen.ends' must ascend from 0 to {len(vectors)}")
     values, residuals = (archive.array(f"eigen.{name}", "f8", (count, d)) for name in ("values", "residuals"))
-    of_a_piece = {name: archive.array(f"eigen.{name}", "f8", (count,)) for name in OF_A_PIECE}
+    of_a_piece = {name: _of_pieces(archive, name, count) for name in OF_A_PIECE}
     parts: list[EigenPairs | None] = []
     for piece, solver in enumerate(solvers):
         if solver is None:
@@ -194,6 +196,13 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
         own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
         parts.append(EigenPairs(values[piece], own, next_value, solver, Certificate(residuals[piece], **numbers)))
     return tuple(parts)
+
+
+def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
+    """A number of each piece."""
+    if name in LATER and f"eigen.{name}" not in archive.arrays:
+        return np.full(count, LATER[name])
+    return archive.array(f"eigen.{name}", "f8", (count,))
 
 
 def _metric_from(archive: Archive, Y: FloatArray, count: int) -> Metric:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from hne._landmark_limits import is_settled
 from hne._trust._limits import (
     CIRCUITS_COUNT,
     COLLAPSED_SHARE,
@@ -24,11 +25,11 @@ from hne._trust._limits import (
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
-from hne._types import Settings
+from hne._types import LANDMARKS, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 # What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Instead of the same advice to who took it.
@@ -111,9 +112,19 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     elif found.eigenvalue_gap < GAP_NOTED:
         text = f"the next eigenvalue is only {found.eigenvalue_gap - 1:.1%} larger than the last one that is shown"
         yield Finding("gap", "good", text, f"Look at n_components={d + 1} as well")
+    yield from _of_landmarks(found, settings)
     if found.self_share > SELF_SHARE:
         text = f"{found.self_share:.0%} of the samples are rebuilt mostly by themselves"
         yield Finding("self", "good", text, "Pass include_self=False for reconstruction errors that say more")
+
+
+def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
+    pairs = found.pairs
+    if pairs is not None and pairs.solver == LANDMARKS:
+        moved = pairs.certificate.last_move
+        text = f"it was found on landmarks and not solved to the end: the last refinement moved it by {moved:.1e} rad"
+        level = "good" if is_settled(pairs) else "doubtful"
+        yield Finding("landmarks", level, text, f"Raise n_landmarks (now {settings.n_landmarks})")
 
 
 def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:

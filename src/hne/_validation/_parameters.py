@@ -40,6 +40,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
             msg = f"{name} is not a parameter of embed(). Parameters are: {', '.join(known)}."
             raise InputTypeError(msg)
     given = Settings(**parameters)
+    _check_landmarks(given)
     return Settings(
         n_neighbors=check_integer("n_neighbors", given.n_neighbors, 1, "Try n_neighbors=6"),
         n_components=check_integer("n_components", given.n_components, 1, "Try n_components=2"),
@@ -57,6 +58,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         pieces=check_choice("pieces", given.pieces, PIECE_POLICIES),
         coordinates=check_choice("coordinates", given.coordinates, COORDINATES),
         eigen_solver=check_choice("eigen_solver", given.eigen_solver, EIGEN_SOLVERS),
+        n_landmarks=given.n_landmarks and int(given.n_landmarks),
         tol=_check_tol(given.tol),
         n_jobs=_check_n_jobs(given.n_jobs),
         random_state=_check_random_state(given.random_state),
@@ -161,6 +163,24 @@ def _check_neighbors(value: object) -> str | NeighborGraph:
         msg = "neighbors='approximate' needs faiss, got none installed. Run: pip install faiss-cpu."
         raise MissingExtraError(msg)
     return choice
+
+
+def _check_landmarks(given: Settings) -> None:
+    if given.n_landmarks is None:
+        return
+    m = check_integer("n_landmarks", given.n_landmarks, 1, "Try a hundredth of the samples, or leave n_landmarks out")
+    if given.eigen_solver != AUTO:
+        msg = (
+            f"n_landmarks takes the place of an eigensolver, got n_landmarks={m} and "
+            f"eigen_solver={given.eigen_solver!r}. Leave one of them out."
+        )
+        raise InputError(msg)
+    if given.metric == PRECOMPUTED:
+        msg = (
+            f"n_landmarks needs samples with coordinates, got n_landmarks={m} and metric='{PRECOMPUTED}'. "
+            "Leave n_landmarks out."
+        )
+        raise InputError(msg)
 
 
 def _check_tol(value: object) -> float:

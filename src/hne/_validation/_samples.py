@@ -4,8 +4,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
+from hne._landmark_limits import nearest_landmarks
 from hne._samples import Distances, Samples
-from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, SparseMatrix, is_euclidean
+from hne._types import (
+    PRECOMPUTED,
+    Distinct,
+    FloatArray,
+    NeighborGraph,
+    Settings,
+    SparseMatrix,
+    is_euclidean,
+)
 from hne._validation._distances import check_distances, check_square
 from hne._validation._tables import check_matrix, check_stored
 from hne.exceptions import InputError
@@ -15,6 +24,12 @@ def check_samples(X: ArrayLike, settings: Settings) -> Samples:
     """Return X as samples of float64: dense, CSR, or Distances where the metric is "precomputed"."""
     samples: Samples = check_square(X) if settings.metric == PRECOMPUTED else _check_coordinates(X)
     check_shape(samples.shape, settings)
+    if settings.n_landmarks is not None and issparse(samples):
+        msg = (
+            f"n_landmarks needs a dense X, got n_landmarks={settings.n_landmarks} and a sparse matrix. "
+            "Reduce its features to a few first, or leave n_landmarks out."
+        )
+        raise InputError(msg)
     _check_fits_neighbors(samples, settings)
     return samples
 
@@ -58,6 +73,19 @@ def _check_sizes(n: int, m: int, settings: Settings) -> None:
         msg = (
             f"n_components={d} needs at least {d + 1} {different}samples, got {got}. "
             "Lower n_components or pass more samples."
+        )
+        raise InputError(msg)
+    landmarks = settings.n_landmarks
+    if landmarks is not None and landmarks >= m:
+        msg = (
+            f"n_landmarks={landmarks} needs at least {landmarks + 1} {different}samples, got {got}. "
+            "Leave n_landmarks out: so few samples are embedded without."
+        )
+        raise InputError(msg)
+    if landmarks is not None and landmarks <= nearest_landmarks(d):
+        msg = (
+            f"n_landmarks must be at least {nearest_landmarks(d) + 1} with n_components={d}, got {landmarks}. "
+            "Try a hundredth of the samples, or more."
         )
         raise InputError(msg)
 

@@ -253,6 +253,13 @@ def _add_fixed(method: Any) -> None:
         help="as in the paper, or in lengths of INPUT [whitened]",
     )
     method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
+    method.add_argument(
+        "--n-landmarks",
+        "--landmarks",
+        type=int,
+        metavar="M",
+        help="embed millions by so many evenly spread samples, then refine [none: all are solved for]",
+    )
     method.add_argument("--tol", type=float, default=1e-7, help="angle at which an iteration stops [1e-7]")
     method.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
     method.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")

@@ -33,7 +33,8 @@ def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     k, d, n = options.n_neighbors, options.n_components, found.n_samples
     k = min(max(GRID["n_neighbors"]), max(n - 1, 1)) if k == AUTO else k
     d = min(DIMENSION, found.n_features) if d == AUTO else d
-    expected = forecast(n, found.n_features, k, n_components=d, eigen_solver=options.eigen_solver)
+    by = {"eigen_solver": options.eigen_solver, "n_landmarks": options.n_landmarks}
+    expected = forecast(n, found.n_features, k, n_components=d, **by)
     if any(getattr(options, name) == AUTO for name in SEARCHED):
         expected = replace(expected, seconds=expected.seconds | {"tuning": _tuning_seconds(options, found, d)})
     if options.json:

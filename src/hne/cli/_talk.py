@@ -29,6 +29,7 @@ PARAMETERS = (
     "pieces",
     "coordinates",
     "eigen_solver",
+    "n_landmarks",
     "tol",
     "n_jobs",
     "random_state",

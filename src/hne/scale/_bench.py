@@ -44,7 +44,7 @@ BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
 # Parameters that each stage depends on, beside the stage before it.
 SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
 WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self", "pieces")
-SOLVED_BY = ("gamma", "n_components", "eigen_solver", "tol", "random_state")
+SOLVED_BY = ("gamma", "n_components", "eigen_solver", "n_landmarks", "tol", "random_state")
 
 
 @dataclass(frozen=True)

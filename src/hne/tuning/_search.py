@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hne._alignment import alignment
 from hne._metric import metric_coordinates
 from hne._parts import embedded_pieces, found_pieces
 from hne._progress import step, unheard
@@ -156,7 +155,7 @@ def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weight
 
     try:
         with unheard():
-            parts = embedded_pieces(problem.X, alignment(weights, settings.gamma), pieces, settings, 1)
+            parts = embedded_pieces(problem.X, weights, pieces, settings, 1)
             Y = parts.Y
             if np.isnan(Y).any() or len(parts.parts) > 1:
                 Y = metric_coordinates(problem.X, parts, pieces, settings, 1).Y

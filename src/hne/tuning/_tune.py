@@ -134,7 +134,8 @@ class _Trials(list[Trial]):
 def _trials(
     X: Samples, distinct: Distinct, settings: Settings, values: Sequence[Any], n_threads: int, until: float
 ) -> _Trials:
-    """Try the settings on places, or on some of them."""
+    """Try the settings on places, or on some of them, which are few enough to need no landmarks."""
+    settings = replace(settings, n_landmarks=None)
     rows = patch(X, settings, PATCH_SAMPLES, n_threads) if X.shape[0] > MAX_SAMPLES else None
     if rows is not None:
         X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
