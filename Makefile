@@ -24,7 +24,7 @@ test: $(READY) $(BROWSER)  ## the whole fast suite, documentation examples inclu
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow
 
-test-scale: $(READY) $(MPI)  ## what needs MPI
+test-scale: $(READY) $(MPI)  ## what needs Dask workers or MPI, the slow ones included
 	$(ONE_THREAD) $(BIN)/pytest -m scale
 
 fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one

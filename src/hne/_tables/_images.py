@@ -90,6 +90,9 @@ def _looked_through(file: File, choices: Choices) -> _Folder:
     """Look at the headers of all images."""
     files = [path for path in file.path.rglob("*") if path.is_file() and not _is_hidden(path, file.path)]
     paths = sorted((path for path in files if path.suffix.lower() in PICTURES), key=_natural)
+    if not paths and any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
+        msg = "must be a file or a folder of images, got a Zarr array, which Dask workers read. Add --dask SCHEDULER."
+        raise file.error(msg)
     if not paths:
         held = f"{len(files)} other files" if files else "an empty one"
         msg = f"must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM), got {held}. "

@@ -108,12 +108,19 @@ def _links(X: FloatArray, graph: NeighborGraph, near: IndexArray, planes: FloatA
         ]
         lengths[some] = np.sqrt(squares)
         off[some] = 1 - np.minimum(*within) / np.where(squares > 0, squares, 1.0)
-    return _Links(smaller, larger, lengths, off >= STEEP, np.isin(codes, ours))
+    return _Links(smaller, larger, lengths, off >= STEEP, _are_among(codes, ours))
 
 
 def _codes(rows: IndexArray, columns: IndexArray, n: int) -> IndexArray:
     codes: IndexArray = np.minimum(rows, columns) * n + np.maximum(rows, columns)
     return codes
+
+
+def _are_among(codes: IndexArray, ours: IndexArray) -> BoolArray:
+    """Which codes are some of ours; all of ours are among the codes, which ascend: np.isin would hash them."""
+    are_ours = np.zeros(len(codes), dtype=bool)
+    are_ours[np.searchsorted(codes, ours)] = True
+    return are_ours
 
 
 def _ways_around(links: _Links, usual: FloatArray, n: int) -> tuple[IndexArray, FloatArray]:
