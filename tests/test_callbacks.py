@@ -71,7 +71,7 @@ def test_callbacks_change_no_bit_and_leave_nothing_on_the_model(roll, witness):
 
 
 def test_callbacks_are_torn_down_when_a_fit_fails(cloud, witness, monkeypatch):
-    monkeypatch.setattr("hne._embed.layer_weights", lambda *_: 1 / 0)
+    monkeypatch.setattr("hne._workbench.layer_weights", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         HNE().set_callbacks(witness).fit(cloud)
     assert witness.calls[-1] == "teardown"

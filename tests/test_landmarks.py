@@ -177,6 +177,13 @@ def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
     assert share_of_landmarks(3000, 4000, Settings()) is None
 
 
+@pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
+def test_a_line_whose_one_coordinate_costs_nothing_is_laid_out_in_order():
+    line = np.outer(np.arange(300.0), [3.0, 4.0])
+    y = embed(line, n_neighbors=4, n_components=1, n_landmarks=60).Y[:, 0]
+    assert (np.diff(y) > 0).all() or (np.diff(y) < 0).all()
+
+
 @pytest.mark.parametrize("n_landmarks", [13, 50, 200])
 def test_too_few_landmarks_are_told(roll, n_landmarks):
     with pytest.warns(LandmarkWarning, match=rf"n_landmarks={n_landmarks} should leave .* Raise n_landmarks\."):

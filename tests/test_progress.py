@@ -192,7 +192,7 @@ def test_a_fit_that_fails_leaves_no_counter_on_the_terminal(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(_progress.sys, "stderr", terminal)
     crowd = np.random.default_rng(0).normal(size=(30, 3))
-    monkeypatch.setattr("hne._embed.layer_weights", lambda *_: 1 / 0)
+    monkeypatch.setattr("hne._workbench.layer_weights", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         embed(crowd, verbose=1)
     assert terminal.screen()[-1] == ""

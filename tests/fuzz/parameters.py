@@ -50,6 +50,7 @@ WRONG = {
     "neighbors": ["", "AUTO", None, 3, "approximate", "exact", (), (1, 2), ([[1]], [[2, 3]]), {}, np.eye(3)],
     "pieces": ["", "SEPARATE", None, 0, ["join"]],
     "eigen_solver": ["", "arpack", None, 0, "Dense"],
+    "n_landmarks": [0, -5, 13, 20, 2.5, "20", True, 10**30, np.int64(15)],
     "tol": [0, -1e-7, 1.0, 1e-13, 1e-12, 0.9, np.nan, "0", None, 1j],
     "n_jobs": [0, -100, 64, 1.5, "2", True, 10**20, -(10**20)],
     "random_state": [-1, "0", 0.5, None, 2**40, np.random.RandomState(3), np.random.default_rng(3), [1]],

@@ -104,9 +104,10 @@ def _ritz(problem: Restriction, block: FloatArray) -> FloatArray:
 
 
 def _orthonormal(problem: Restriction, block: FloatArray) -> FloatArray:
-    scaled = block / np.sqrt(np.einsum("ij,ij->j", block, problem.M @ block))
-    root = np.linalg.cholesky(scaled.T @ (problem.M @ scaled))
-    orthonormal: FloatArray = np.linalg.solve(root, scaled.T).T
+    # Coefficients first: an inverse makes all columns alike where it has an eigenvalue far above the others.
+    basis, _ = np.linalg.qr(block)
+    root = np.linalg.cholesky(basis.T @ (problem.M @ basis))
+    orthonormal: FloatArray = np.linalg.solve(root, basis.T).T
     return orthonormal
 
 

@@ -44,7 +44,7 @@ TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
 # Targets of one question to a tree that has a limit: all share the largest of theirs.
 LIMIT_ROWS = 1024
 # Blocks of a small search for each thread, so that none waits long for the last.
-SHARES = 4
+SHARES, SMALLEST_SHARE = 4, 1024
 # scikit-learn writes out all distances of a block of sparse samples, twice.
 SPARSE_BYTES = 2**28
 
@@ -107,7 +107,7 @@ def nearest_within(
     while pending.size:
         block = _block_rows(X, n_candidates, proposer)
         if proposer == "tree":
-            block = min(block, -(-pending.size // (SHARES * n_threads)))
+            block = min(block, max(SMALLEST_SHARE, -(-pending.size // (SHARES * n_threads))))
         blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
 
         def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
