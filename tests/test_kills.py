@@ -45,7 +45,14 @@ if __name__ == "__main__":
 
 def started(folder, engine="local", solver="auto"):
     arguments = [sys.executable, "-c", PROGRAM, str(folder), str(N_SAMPLES), engine, solver]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with Path(f"{folder}.log").open("a") as log:
+        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True)
+
+
+def assert_ends_well(program, folder):
+    said = program.communicate()[0]
+    assert said == "begun\ndone\n", Path(f"{folder}.log").read_text()[-2000:]
+    assert np.array_equal(np.load(f"{folder}.npy"), embed(make_swiss_roll(N_SAMPLES).X).Y)
 
 
 def finished(folder):
@@ -98,9 +105,7 @@ def test_twenty_kills_at_random_moments(tmp_path):
         kills += 1
         assert_nothing_lost(before, folder)
         before = finished(folder)
-    last = started(folder)
-    assert last.communicate()[0] == "begun\ndone\n"
-    assert np.array_equal(np.load(f"{folder}.npy"), embed(make_swiss_roll(N_SAMPLES).X).Y)
+    assert_ends_well(started(folder), folder)
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])
@@ -117,9 +122,8 @@ def test_a_client_killed_between_stages_goes_on(tmp_path, engine, stage):
         end_with_all_it_started(program)
     before = finished(folder)
     assert any(name.startswith(stage) for name in before)
-    assert started(folder, engine).communicate()[0] == "begun\ndone\n"
+    assert_ends_well(started(folder, engine), folder)
     assert_nothing_lost(before, folder)
-    assert np.array_equal(np.load(f"{folder}.npy"), embed(make_swiss_roll(N_SAMPLES).X).Y)
 
 
 @pytest.fixture

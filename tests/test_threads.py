@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -123,3 +124,12 @@ def test_workers_of_a_pool_which_may_have_no_processes_may_have_threads_and_hear
     # Processes of multiprocessing.Pool are daemons, and joblib warns in those where it would start processes.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(_count_quietly) == 2
+
+
+def test_a_module_that_another_thread_is_loading_is_waited_for(tmp_path, monkeypatch):
+    (tmp_path / "slow_module.py").write_text("import time\ntime.sleep(0.3)\nready = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        loaded = list(pool.map(lambda _: load_unbroken("slow_module").ready, range(4)))
+    assert all(loaded)
+    del sys.modules["slow_module"]

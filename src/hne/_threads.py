@@ -55,8 +55,10 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
 
 def load_unbroken(module: str) -> ModuleType:
     """Import a module; an interrupt waits until it is whole, because half a numba stays broken for the session."""
-    if module in sys.modules:
-        return sys.modules[module]
+    loaded = sys.modules.get(module)
+    # Another thread may be in the middle of it: then this one waits for it, as imports do.
+    if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
     # Interrupts are for the main thread alone.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(importlib.import_module, module).result()
