@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 MPI := $(VENV)/.mpi
+SLEPC := openmpi-bin python3-petsc4py python3-slepc4py libopenblas0-pthread
 APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 
 # One process a core, and one thread a process.
@@ -18,7 +19,7 @@ demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.htm
 reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
 	$(BIN)/hne reproduce $(or $(OPTIONS),--quick)
 
-test: $(READY) $(BROWSER)  ## the whole fast suite, documentation examples included
+test: $(READY) $(BROWSER) $(MPI)  ## the whole fast suite, documentation examples included
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(READY)  ## what takes longer
@@ -60,7 +61,7 @@ $(BROWSER): $(READY)
 # The eigenproblem is tested on MPI; where it cannot be installed, those tests skip with a reason.
 $(MPI): $(READY)
 	@{ command -v mpiexec && ls -d /usr/lib/slepcdir/*/*-real; } >/dev/null 2>&1 \
-	  || { $(APT) update && $(APT) install -y openmpi-bin python3-petsc4py python3-slepc4py libopenblas0-pthread; } \
+	  || { $(APT) update && $(APT) install -y --no-install-recommends $(SLEPC); } \
 	  || echo "MPI and SLEPc could not be installed: their tests will skip"
 	@touch $@
 

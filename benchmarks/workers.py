@@ -23,6 +23,8 @@ TITLE = "Dask workers"
 # Samples, features, and how their neighbors are searched.
 CASES = ((1_000_000, 3, "exact"), (200_000, 50, "exact"), (200_000, 50, "approximate"))
 N_WORKERS, PAUSE = 2, 0.05
+# What Dask lets a worker have: at 80 % it pauses it, at 95 % it kills it.
+SHARE = "1GB"
 
 
 def measure() -> str:
@@ -36,9 +38,9 @@ def measure() -> str:
         f"BHNE, k = 6: neighbors and weights by {N_WORKERS} threads of one process, and by {N_WORKERS} Dask workers of",
         "one thread each, which read their blocks from a folder and write their results there. Both have compiled and",
         "loaded what they need before. The roll has 3 features, the other samples are normal in all. Peaks are of the",
-        "whole processes, libraries included (about 200 MB), samples in the client too, where they were made; a",
-        "worker's share is what Dask allows it on this machine. Graph and weights are compared to the bit, approximate",
-        "search apart, whose lists differ in blocks.",
+        "whole processes, libraries included (about 200 MB), samples in the client too, where they were made; Dask",
+        "pauses a worker at 80 % of its share and kills it at 95 %. Graph and weights are compared to the bit,",
+        "approximate search apart, whose lists differ in blocks.",
         "",
         table(header, lines),
     ]
@@ -126,7 +128,7 @@ def _on_workers(X: Any, settings: Settings) -> dict[str, Any]:
     from hne.scale._bench import StoredBench
     from hne.scale._folder import Folder
 
-    cluster: Any = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None)
+    cluster: Any = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, memory_limit=SHARE, dashboard_address=None)
     with cluster, Client(cluster) as client:
         engine = DaskEngine(client)
         folder = Folder(engine.folder())

@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 
 from hne import HNE, embed
 from hne.datasets import make_swiss_roll
-from hne.exceptions import CheckpointError, HNEWarning, InputError
+from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError
 from hne.scale import LocalEngine, _bench, _tasks
 
 ROLL = make_swiss_roll(700).X
@@ -231,3 +231,15 @@ def test_scratch_of_the_dead_is_cleared(tmp_path):
     run(ROLL, tmp_path)
     assert not dead.exists()
     assert elsewhere.exists()
+
+
+def test_without_mpi_one_warning_says_who_took_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("HNE_MPIEXEC", "no-such-launcher")
+    monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "1")
+    with pytest.warns(FallbackWarning, match="takes over") as told:
+        found = embed(ROLL, checkpoint=tmp_path, eigen_solver="slepc")
+    assert len([one for one in told if issubclass(one.category, FallbackWarning)]) == 1
+    assert found.eigenpairs.solver == "direct"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        embed(ROLL, checkpoint=tmp_path, reg=1e-3)

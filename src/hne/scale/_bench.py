@@ -170,16 +170,18 @@ class StoredBench(Workbench):
         try:
             return Parts(arrays["Y"], eigen_from(Archive(place.folder, place.facts(), arrays), arrays["Y"]))
         except (ModelFileError, KeyError) as error:
-            refuse(place.folder, str(error))
+            refuse(place.folder / RECORD, str(error))
 
     def _solved(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
         """The embedding by MPI ranks, which read what workers write, or by a solver of this process."""
         folder = self._folder.path / f"eigenproblem-{self._key}"
-        is_one = pieces.count == 1 or settings.pieces == "join"
-        can_run = self._only_poses or has_result(folder) or is_worth_ranks(X.shape[0])
-        if settings.eigen_solver != "slepc" or not is_one or not can_run:
-            if self._only_poses:
-                raise _nothing_to_pose(settings, pieces)
+        is_for_ranks = settings.eigen_solver == "slepc" and (pieces.count == 1 or settings.pieces == "join")
+        if self._only_poses and not is_for_ranks:
+            raise _nothing_to_pose(settings, pieces)
+        if is_for_ranks and not (self._only_poses or has_result(folder) or is_worth_ranks(X.shape[0])):
+            # It has been told why: another solver takes over.
+            settings, is_for_ranks = replace(settings, eigen_solver="auto"), False
+        if not is_for_ranks:
             return super().parts(X, weights, pieces, settings, n_threads)
         place, made = self._folder.stage("rows", self._key), self._made
         ends = (place.arrays() or place.put({"ends": np.concatenate([[0], np.cumsum(made["counts"])])}))["ends"]
