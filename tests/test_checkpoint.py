@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
-from hne import HNE, embed
+from hne import HNE, _files, embed
 from hne.datasets import make_swiss_roll
 from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError
 from hne.scale import LocalEngine, _bench, _tasks
@@ -243,3 +243,52 @@ def test_without_mpi_one_warning_says_who_took_over(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
         embed(ROLL, checkpoint=tmp_path, reg=1e-3)
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it, and nothing is cleaned up after it."""
+
+
+@pytest.mark.scale
+@pytest.mark.slow
+def test_a_kill_at_every_rename_goes_on_to_the_same_bits(tmp_path, monkeypatch):
+    """Files take their names one by one: killed before and after each of them, and resumed each time."""
+    X, plain = ROLL[:300], run(ROLL[:300])
+    renames = 0
+    original = _files._take_place
+
+    def until(limit, *, after):
+        def take_place(temporary, target):
+            nonlocal renames
+            renames += 1
+            if after:
+                original(temporary, target)
+            if renames == limit:
+                raise Killed
+            if not after:
+                original(temporary, target)
+
+        return take_place
+
+    monkeypatch.setattr(_files, "_take_place", until(-1, after=False))
+    run(X, tmp_path / "all", n_jobs=1)
+    for after in (False, True):
+        for limit in range(1, renames + 1):
+            renames, folder = 0, tmp_path / f"{after}-{limit}"
+            monkeypatch.setattr(_files, "_take_place", until(limit, after=after))
+            with pytest.raises(Killed):
+                run(X, folder, n_jobs=1)
+            monkeypatch.setattr(_files, "_take_place", original)
+            assert_same_bits(plain, run(X, folder, n_jobs=1))
+            assert not list(folder.rglob("*.part*"))
+            assert not list(folder.rglob("blocks"))
+        renames = limit
+
+
+def test_files_half_written_are_removed(tmp_path):
+    run(ROLL, tmp_path)
+    left = [next(tmp_path.glob("weights-*")) / ".hne-00.part.npy", tmp_path / ".hne-01.part.json"]
+    for path in left:
+        path.write_bytes(b"half")
+    run(ROLL, tmp_path)
+    assert not any(path.exists() for path in left)

@@ -31,7 +31,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     try:
         target = path.resolve()
-        temporary = target.with_name(f".hne-{secrets.token_hex(6)}.part{target.suffix}")
+        temporary = target.with_name(temporary_name(secrets.token_hex(6)) + target.suffix)
         try:
             yield temporary
             _take_place(temporary, target)
@@ -43,6 +43,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise already_there(path) from error
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+def temporary_name(token: str) -> str:
+    """How a file is called, but for its ending, until it is whole."""
+    return f".hne-{token}.part"
 
 
 def _take_place(temporary: Path, target: Path) -> None:

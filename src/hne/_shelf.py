@@ -108,6 +108,8 @@ class Stage:
             return None
         for name, checksum in record["checksums"].items():
             _check(self.folder / f"{name}.npy", checksum)
+        # Who was killed between the last file and this has left them.
+        shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
         return self.opened()
 
     def opened(self) -> Arrays:

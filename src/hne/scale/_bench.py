@@ -113,17 +113,17 @@ class StoredBench(Workbench):
             else:
                 found = super().graph(X, settings, distinct, n_threads)
                 place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
+        # Files of an approximate search, of use until all blocks are done.
+        rmtree(self._folder.path / f"lists-{self._key}", ignore_errors=True)
         return _graph_on(place)
 
     def _searched(self, X: FloatArray, settings: Settings) -> None:
         """Let the blocks find their neighbors."""
-        # Files of an approximate search, of use until all blocks are done.
-        lists = self._folder.path / f"lists-{self._key}"
         search: BlockedSearch = blocked_search(
             X,
             np.array([start for start, _ in blocks_of(*X.shape)]),
             settings.n_neighbors,
-            lists,
+            self._folder.path / f"lists-{self._key}",
             settings.neighbors,
             settings.random_state,
             settings.metric,
@@ -132,7 +132,6 @@ class StoredBench(Workbench):
         )
         facts = {"method": search.method, "recall": search.recall}
         self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts=facts)
-        rmtree(lists, ignore_errors=True)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
         """The pieces of the graph, and the graph as the walk goes on with it, where workers see it."""

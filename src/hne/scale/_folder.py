@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hne import __version__
-from hne._files import existing_files_kept, expanded, make_folder, whole_file
+from hne._files import existing_files_kept, expanded, make_folder, temporary_name, whole_file
 from hne._shelf import Stage
 from hne.exceptions import CheckpointError
 
@@ -78,7 +78,10 @@ class Folder:
             raise _cannot_use(self.path, f"it was written by a later version of hne ({found.get('hne')})")
 
     def _clear_scratch(self) -> None:
-        """Remove what runs of this machine left that did not live to do it."""
+        """Remove what runs left that did not live to do it: files half written, and scratch of this machine's."""
+        for pattern in ("", "*/", "*/blocks/"):
+            for path in self.path.glob(f"{pattern}{temporary_name('*')}*"):
+                path.unlink(missing_ok=True)
         for path in self.path.glob(f"{SCRATCH}-*"):
             host, _, rest = path.name.removeprefix(f"{SCRATCH}-").rpartition("-")[0].rpartition("-")
             if host == socket.gethostname() and not (rest.isdecimal() and _is_alive(int(rest))):
