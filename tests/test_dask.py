@@ -172,6 +172,7 @@ def test_a_dask_array_without_a_client_is_refused():
 
 def test_no_scheduler_is_one_line(monkeypatch):
     monkeypatch.setattr(_engines, "PATIENCE", 1.0)
+    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
     with pytest.raises(EngineError, match=r"a Dask scheduler must answer at 'tcp://127\.0\.0\.1:1', got: .*Start one"):
         embed(ROLL, engine=DaskEngine("tcp://127.0.0.1:1"))
     with pytest.raises(EngineError, match=r"a Dask scheduler must have written 'nowhere\.json', got no such file"):
@@ -180,6 +181,7 @@ def test_no_scheduler_is_one_line(monkeypatch):
 
 def test_a_scheduler_without_workers_is_one_line(monkeypatch):
     monkeypatch.setattr(_engines, "PATIENCE", 1.0)
+    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
         distributed.Client(cluster) as lonely,

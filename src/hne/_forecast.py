@@ -176,7 +176,9 @@ def _foreseen(
     is_free = max(stages.values()) - present <= MEMORY_SHARE * free
     advice = "" if is_free else remedies(sizes, (solver,))
     if not is_free and stages["neighbors"] - present > MEMORY_SHARE * free:
-        advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
+        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
+        if n_features > TREE_MAX_FEATURES:
+            advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
     seconds = _seconds(sizes, n_features, solver)
     return Forecast(n, n_features, int(k), dimension, stages, seconds, solver, free, is_free, advice)
 

@@ -39,6 +39,8 @@ class Listener(Protocol):
         """The stage has made its result, in a few words, in that time."""
 
 
+# What a stage has to say besides what it made; what is said outside of any is lost.
+_REMARKS: ContextVar[list[str]] = ContextVar("hne_remarks", default=[])  # noqa: B039, shared by nobody who reads it
 _LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("hne_listeners", default=())
 
 
@@ -68,13 +70,24 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     for listener in listeners:
         listener.begin(name)
     start = time.perf_counter()
-    record = function(*arguments)
+    remarks: list[str] = []
+    before = _REMARKS.set(remarks)
+    try:
+        record = function(*arguments)
+    finally:
+        _REMARKS.reset(before)
     seconds = time.perf_counter() - start
-    result = _described(record)
+    result = ", ".join([_described(record), *remarks])
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)
     return record
+
+
+def remark(text: str) -> None:
+    """Add a few words to what is told of the stage that runs, once."""
+    if text not in _REMARKS.get():
+        _REMARKS.get().append(text)
 
 
 def _described(record: object) -> str:

@@ -95,7 +95,8 @@ def whole_number_from(variable: str, default: int) -> int:
 def _found(python: str, launcher: str) -> Launch:
     words = tuple(shlex.split(launcher))
     if not words or shutil.which(words[0]) is None:
-        msg = f"the slepc solver needs MPI, got no program '{launcher}'. {REMEDY}."
+        remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or --launcher, or leave them out for mpiexec"
+        msg = f"the slepc solver needs MPI, got no program '{launcher}'. {remedy}."
         raise MissingExtraError(msg)
     if python:
         if not _has_slepc(python, ()):

@@ -91,7 +91,8 @@ def _looked_through(file: File, choices: Choices) -> _Folder:
     files = [path for path in file.path.rglob("*") if path.is_file() and not _is_hidden(path, file.path)]
     paths = sorted((path for path in files if path.suffix.lower() in PICTURES), key=_natural)
     if not paths and any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
-        msg = "must be a file or a folder of images, got a Zarr array, which Dask workers read. Add --dask SCHEDULER."
+        msg = "must be a file or a folder of images, got a Zarr array. "
+        msg += "Let Dask workers read it (hne embed --dask), or save it as .npy."
         raise file.error(msg)
     if not paths:
         held = f"{len(files)} other files" if files else "an empty one"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hne._landmark_limits import is_settled
+from hne._landmark_limits import UNSETTLED, is_settled
 from hne._trust._limits import (
     CIRCUITS_COUNT,
     COLLAPSED_SHARE,
@@ -104,7 +104,7 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     d = settings.n_components
     yield from _of_dimension(found, d)
     if found.shape is not None:
-        yield from _of_shape(found, found.shape, d)
+        yield from _of_shape(found, found.shape, settings)
     yield from _of_graph(found, settings)
     if found.pairs is not None and not found.pairs.certificate.is_resolved:
         text = f"eigenvalues {d} and {d + 1} cannot be told apart, so that it is one of many that are equally good"
@@ -123,11 +123,18 @@ def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
     if pairs is not None and pairs.solver == LANDMARKS:
         moved = pairs.certificate.last_move
         text = f"it was found on landmarks and not solved to the end: the last refinement moved it by {moved:.1e} rad"
-        level = "good" if is_settled(pairs) else "doubtful"
-        yield Finding("landmarks", level, text, f"Raise n_landmarks (now {settings.n_landmarks})")
+        if not is_settled(pairs):
+            text = f"it was found on landmarks, too few as it seems: the last refinement moved it by {moved:.1e} rad"
+        level = "good" if is_settled(pairs) else "bad" if moved > UNSETTLED else "doubtful"
+        yield Finding("landmarks", level, text, _more_landmarks(settings))
 
 
-def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
+def _more_landmarks(settings: Settings) -> str:
+    return f"Raise n_landmarks (now {settings.n_landmarks}), or lower reg (now {settings.reg:g})"
+
+
+def _of_shape(found: Measures, shape: Shape, settings: Settings) -> Iterator[Finding]:
+    d = settings.n_components
     if shape.collapsed_share > COLLAPSED_SHARE and shape.filled_share < CROWDED_SHARE:
         text = f"it has collapsed: {shape.collapsed_share:.0%} of the neighborhoods shrink to points or lines"
         least = math.nan if found.pairs is None else float(found.pairs.values[0])
@@ -144,7 +151,7 @@ def _of_shape(found: Measures, shape: Shape, d: int) -> Iterator[Finding]:
     if score > limit:
         level = "bad" if score > score_limit(shape, SCORE_BAD, d) else "doubtful"
         text = f"neighborhoods lose their shape (score {score:.4f}, good below {limit:.4f})"
-        yield Finding("score", level, text, CHOOSE)
+        yield Finding("score", level, text, CHOOSE if settings.n_landmarks is None else _more_landmarks(settings))
     n_circuits = len(found.short_circuits)
     if n_circuits:
         level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"

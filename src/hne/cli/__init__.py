@@ -37,11 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("HNE_DEBUG"):
             raise
-        return _status_of(error)
+        return _status_of(error, getattr(options, "checkpoint", None))
     return 0
 
 
-def _status_of(error: BaseException) -> int:
+def _status_of(error: BaseException, checkpoint: object = None) -> int:
     """Say in one line what went wrong, and return the exit status."""
     if isinstance(error, OSError) and not isinstance(error, HNEError):
         # Standard output may be what failed: nothing more goes there, not even when Python closes it.
@@ -49,7 +49,7 @@ def _status_of(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return BY_SIGNAL + signal.SIGPIPE
     if isinstance(error, KeyboardInterrupt):
-        say("interrupted")
+        say("interrupted" if checkpoint is None else f"interrupted. The same command goes on from '{checkpoint}'")
         return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
     say(_sentence(error))
     is_refused = isinstance(error, HNEError | UnicodeEncodeError) and not isinstance(

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
         try:
             ready, tuning, result = _embedded(options)
         except ProblemPosed as posed:
-            say_posed(posed.folder, options)
+            say_posed(posed.folder, options, is_solved=posed.is_solved)
             return
         summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)

@@ -21,6 +21,8 @@ EXTRAS = {
     "matplotlib": ("plot", "--plot, hne.plots, hne demo, hne compare --plot"),
     "pyarrow": ("io", "Parquet and Arrow files"),
     "h5py": ("io", "HDF5, .h5ad and MAT 7.3 files"),
+    "distributed": ("dask", "--dask, hne.scale.DaskEngine, Dask arrays"),
+    "zarr": ("dask", "Zarr arrays that Dask workers read"),
     "pillow": ("io", "folders of images, thumbnails in reports"),
 }
 # Names of features that are listed.
@@ -31,17 +33,23 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "info",
-        help="versions, solvers and extras that are present, threads and memory; or what a saved model holds",
+        help="versions, solvers and extras that are present, threads and memory; or what a model or checkpoint holds",
         description="Say which versions, solvers and extras are present, and how many threads and how much memory; or, "
-        "of a model that hne embed --save wrote, its samples, columns and parameters.",
+        "of a model that hne embed --save wrote, its samples, columns and parameters; or, of the folder of a "
+        "--checkpoint, its stages with their sizes and parameters.",
     )
-    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="file of hne embed --save")
+    parser.add_argument(
+        "model", nargs="?", type=Path, metavar="MODEL", help="file of hne embed --save, or folder of --checkpoint"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print what is there."""
+    if options.model is not None and options.model.is_dir():
+        _tell_of_checkpoint(options)
+        return
     if options.model is not None:
         _tell_of_model(options)
         return
@@ -59,6 +67,20 @@ def run(options: argparse.Namespace) -> None:
         number = facts["extras"][name]
         state = number or f"missing, in the extra {extra}"
         print(f"  {name:<11}{state:<32}{purpose}")
+
+
+def _tell_of_checkpoint(options: argparse.Namespace) -> None:
+    """Print the stages of a checkpoint, the oldest first."""
+    from hne.scale._folder import stages_in
+
+    stages = stages_in(options.model)
+    if options.json:
+        print_json({"checkpoint": str(options.model), "stages": stages})
+        return
+    for stage in stages:
+        told = ", ".join(f"{name}={value!r}" for name, value in stage["parameters"].items() if value is not None)
+        print(one_line(f"{stage['name']:<32}{stage['bytes'] / 1e6:>10.1f} MB  {stage['made']:<26}{told}"))
+    print(f"{sum(stage['bytes'] for stage in stages) / 1e6:.1f} MB in all; any of these folders may be removed")
 
 
 def _tell_of_model(options: argparse.Namespace) -> None:

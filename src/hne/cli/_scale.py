@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Files that workers read themselves, each its own part.
 WORKERS_READ = (".zarr", ".parquet", ".pq", ".npy")
+TABLES = (".parquet", ".pq")
 # Options about a table that has to be here to be prepared, and what they are where nobody has used them.
 NEED_TABLE: dict[str, Any] = {
     "id": None,
@@ -34,8 +35,8 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     scale.add_argument(
         "--dask",
         metavar="SCHEDULER",
-        help="compute on the workers of this Dask scheduler: its address, or the .json file that it wrote; .zarr, "
-        ".parquet and .npy files are read by the workers",
+        help="compute on the workers of this Dask scheduler: its address, or the .json file that it wrote; workers "
+        "read .zarr and .npy files, and the --columns of .parquet, without ids and labels",
     )
     scale.add_argument(
         "--checkpoint",
@@ -70,15 +71,22 @@ def check_scale(options: argparse.Namespace) -> None:
         raise InputError(msg)
 
 
-def say_posed(folder: Path, options: argparse.Namespace) -> None:
+def say_posed(folder: Path, options: argparse.Namespace, *, is_solved: bool) -> None:
     """Say where the eigenproblem is, and what comes next."""
-    say(f"the eigenproblem is in '{folder}'. On the cluster: srun -n 64 python -m hne.scale.slepc '{folder}'", options)
+    if is_solved:
+        say(f"the eigenproblem in '{folder}' is solved", options)
+    else:
+        say(f"the eigenproblem is in '{folder}'. Solve it: hne eigen '{folder}' --launcher 'srun -n 64'", options)
     say("then run the same command without --until-eigenproblem", options)
 
 
 def is_read_by_workers(options: argparse.Namespace) -> bool:
-    """Whether the input is read by workers; options that need it here are then refused."""
-    if options.dask is None or Path(options.input).suffix not in WORKERS_READ:
+    """Whether the input is read by workers; options that need it here are then refused.
+
+    Which columns of a Parquet file are features, ids and labels is found out by reading it, unless --columns says so.
+    """
+    suffix = Path(options.input).suffix
+    if options.dask is None or suffix not in WORKERS_READ or (suffix in TABLES and not options.columns):
         return False
     for name, unused in NEED_TABLE.items():
         if getattr(options, name, unused) != unused:

@@ -35,7 +35,7 @@ PARAMETERS = (
     "random_state",
 )
 # Those, and arguments of other functions that are options too.
-_OPTIONS = (*PARAMETERS, "budget")
+_OPTIONS = (*PARAMETERS, "budget", "checkpoint")
 _WITH_VALUE = re.compile(rf"\b({'|'.join(_OPTIONS)})='?([\w.+-]*\w)'?")
 # Words of one syllable are words of their own, but for what a message is about.
 _SUBJECT = re.compile(rf"^({'|'.join(_OPTIONS)})\b(?= (must|needs|takes))")

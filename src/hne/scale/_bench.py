@@ -9,19 +9,21 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from shutil import rmtree
 from typing import Any
 
 import numpy as np
 
+from hne import __version__
 from hne._distinct import fingerprints
 from hne._eigen import is_worth_ranks
 from hne._exchange import has_result
 from hne._neighbors import BlockedSearch, blocked_search, estimated_params
 from hne._parts import Found, Parts
 from hne._persist import Archive, eigen_from, eigen_parts
-from hne._progress import counted, stage
+from hne._progress import counted, remark, stage
 from hne._samples import Samples
 from hne._shelf import RECORD, Arrays, Block, Stage, refuse, row_blocks
 from hne._start import at_places
@@ -41,6 +43,7 @@ logger = logging.getLogger("hne")
 
 # Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
 BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
+FOUND = "from the checkpoint"
 # Parameters that each stage depends on, beside the stage before it.
 SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
 WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self", "pieces")
@@ -57,7 +60,8 @@ class Placed:
     settings: Settings
 
     def __str__(self) -> str:
-        return f"{self.distinct.n_samples}, {self.distinct.n_places} of them different"
+        n, m = self.distinct.n_samples, self.distinct.n_places
+        return f"{n}, all different" if m == n else f"{n}, {m} of them different"
 
 
 class StoredBench(Workbench):
@@ -69,6 +73,7 @@ class StoredBench(Workbench):
         self._engine, self._folder = engine, folder
         self._only_poses = only_poses  # whether to stop where MPI ranks shall take over, elsewhere
         self._key = ""  # of the last stage
+        self._parameters: dict[str, Any] = {}  # that it depends on, besides the one before
         self._made: Arrays = {}  # weights as they were kept
         self._lists: IndexArray = np.empty((0, 0), dtype=np.intp)  # neighbors that they belong to
         self._errors: FloatArray | None = None
@@ -107,12 +112,13 @@ class StoredBench(Workbench):
         """The neighbors of each place."""
         self._key = self._next_key("neighbors", settings, SEARCHED_BY)
         place = self._folder.stage("neighbors", self._key)
-        if place.arrays() is None:
-            if isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
-                self._searched(X, settings)
-            else:
-                found = super().graph(X, settings, distinct, n_threads)
-                place.put({"indices": found.indices, "distances": found.distances}, _facts(found))
+        if place.arrays() is not None:
+            remark(FOUND)
+        elif isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
+            self._searched(X, settings)
+        else:
+            found = super().graph(X, settings, distinct, n_threads)
+            place.put({"indices": found.indices, "distances": found.distances}, self._noted(_facts(found)))
         # Files of an approximate search, of use until all blocks are done.
         rmtree(self._folder.path / f"lists-{self._key}", ignore_errors=True)
         return _graph_on(place)
@@ -140,7 +146,8 @@ class StoredBench(Workbench):
             return found
         place = self._folder.stage("links", self._next_key("links", settings, ("pieces",)))
         if place.arrays() is None:
-            place.put({"indices": found.graph.indices, "distances": found.graph.distances}, _facts(found.graph))
+            facts = self._noted(_facts(found.graph))
+            place.put({"indices": found.graph.indices, "distances": found.graph.distances}, facts)
         return Found(found.pieces, _graph_on(place))
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:  # noqa: ARG002
@@ -160,10 +167,13 @@ class StoredBench(Workbench):
         self._key = self._next_key("eigenpairs", settings, SOLVED_BY)
         place = self._folder.stage("eigenpairs", self._key)
         made = place.arrays()
-        if made is None:
+        if made is not None:
+            remark(FOUND)
+        else:
             found = self._solved(X, weights, pieces, settings, n_threads)
             solvers = [None if pairs is None else pairs.solver for pairs in found.parts]
-            made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, {"eigen_solvers": solvers})
+            facts = self._noted({"eigen_solvers": solvers})
+            made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, facts)
         # In memory: they are what is looked at, again and again.
         arrays = {name: np.array(one) for name, one in made.items()}
         try:
@@ -187,8 +197,8 @@ class StoredBench(Workbench):
         blocks = tuple(blocks_of(*X.shape))
         problem = WeightsOnDisk(self._lists, made["inner"], made["values"], made["columns"], ends, blocks)
         posed(problem, settings, self._engine, folder)
-        if self._only_poses and not has_result(folder):
-            raise ProblemPosed(folder)
+        if self._only_poses:
+            raise ProblemPosed(folder, is_solved=has_result(folder))
         pairs = solved(problem, settings, folder, n_threads)
         return Parts(pairs.vectors, (pairs,))
 
@@ -198,8 +208,13 @@ class StoredBench(Workbench):
 
     def _next_key(self, name: str, settings: Settings, parameters: Sequence[str]) -> str:
         """The key of a stage that is made from the last one, with these parameters."""
-        values = [_plain(getattr(settings, parameter)) for parameter in parameters]
-        return key_of(self._key, name, *values)
+        self._parameters = {parameter: _plain(getattr(settings, parameter)) for parameter in parameters}
+        return key_of(self._key, name, *self._parameters.values())
+
+    def _noted(self, facts: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What is noted of a stage when it is finished, for those who look into the folder later."""
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        return {"hne": __version__, "made": made, "parameters": self._parameters, **(facts or {})}
 
     def _kept(
         self,
@@ -217,15 +232,17 @@ class StoredBench(Workbench):
         found = place.arrays()
         if found is not None:
             logger.info("%s: found in %s", name, place.folder)
+            remark(FOUND)
             return found
         blocks = blocks_of(*shape)
         missing = place.missing(blocks)
         if len(missing) < len(blocks):
             logger.info("%s: %d of %d blocks found in %s", name, len(blocks) - len(missing), len(blocks), place.folder)
+            remark(f"{len(blocks) - len(missing)} of {len(blocks)} blocks {FOUND}")
         with closing(engine.map(name, Kept(place, task), missing)) as done:
             for _ in counted(what, done, len(missing)):
                 pass
-        return place.seal(blocks, facts)
+        return place.seal(blocks, self._noted(facts))
 
 
 def blocks_of(n_rows: int, n_features: int) -> list[Block]:

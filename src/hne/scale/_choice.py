@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hne._validation import check_samples, check_shape
 from hne._workbench import IN_MEMORY, Workbench
 from hne.exceptions import InputError, InputTypeError
 from hne.scale._engines import DaskEngine, LocalEngine, current_engine
-from hne.scale._sources import LazySamples, is_collection, is_lazy, lazy_samples
+from hne.scale._sources import READ_BY_WORKERS, LazySamples, is_collection, is_lazy, lazy_samples
 
 
 @contextmanager
@@ -49,6 +50,9 @@ def on_bench(
 
 
 def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEngine:
+    if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and not isinstance(engine, DaskEngine):
+        msg = f"X as a path is read by Dask workers, got '{X}' and engine={engine!r}. Pass engine=DaskEngine(client)."
+        raise InputError(msg)
     if engine is None:
         return current_engine() if is_collection(X) else LocalEngine(settings.n_jobs)
     if isinstance(engine, LocalEngine) and is_collection(X):
@@ -79,8 +83,8 @@ def _check_lazy(shape: tuple[int, int], settings: Settings, automatic: frozenset
     if automatic:
         names = ", ".join(sorted(automatic))
         msg = (
-            f"samples that workers read need settings that are known, got 'auto' for {names}. Choose them on a part: "
-            "hne.tuning.tune(X[:5000].compute()).best.parameters."
+            f"samples that workers read need settings that are known, got 'auto' for {names}. Choose them with "
+            "hne.tuning.tune on a patch of samples near each other, as dense as the whole."
         )
         raise InputError(msg)
     if settings.metric == PRECOMPUTED:

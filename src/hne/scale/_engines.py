@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from functools import lru_cache, partial
@@ -15,14 +16,14 @@ from typing import Any, Protocol, TypeVar
 from hne._files import make_folder
 from hne._shelf import pickled_by_name
 from hne._threads import library_threads, map_blocks, thread_count
-from hne.exceptions import EngineError, InputTypeError, MissingExtraError
+from hne.exceptions import EngineError, InputError, InputTypeError, MissingExtraError
 from hne.scale._workers import check_alike, check_sees, facts_here
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Seconds to wait for a scheduler to answer, and for a first worker.
-PATIENCE = 10.0
+# Seconds to wait for a scheduler to answer, and for its file and a first worker, which queues may keep waiting.
+PATIENCE, QUEUE_PATIENCE = 10.0, 60.0
 
 
 class Engine(Protocol):
@@ -168,13 +169,15 @@ class DaskEngine:
         except KilledWorker as error:
             msg = (
                 f"the Dask workers must live through a block of the {what}, got several that died on one. Give each "
-                "more memory, see their logs, and run the same call again: with checkpoint= it goes on from there."
+                "more memory, and run the same call again: a run with checkpoint=DIR goes on from there."
             )
             raise EngineError(msg) from error
         except (CancelledError, CommClosedError, OSError) as error:
+            if getattr(error, "filename", None) is not None:
+                raise _unseen(error) from error
             msg = (
                 f"the Dask scheduler must be there until the {what} are done, got '{type(error).__name__}'. Start it "
-                "again, and run the same call again: with checkpoint= it goes on from there."
+                "again, and run the same call again: a run with checkpoint=DIR goes on from there."
             )
             raise EngineError(msg) from error
 
@@ -183,10 +186,10 @@ class DaskEngine:
             msg = f"the Dask client must be connected, got one that is {self.client.status}. Pass a new Client."
             raise EngineError(msg)
         try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
+            self.client.wait_for_workers(1, timeout=QUEUE_PATIENCE)
         except Exception as error:
             msg = (
-                f"the Dask scheduler must have workers, got none within {PATIENCE:.0f} s. Start some: "
+                f"the Dask scheduler must have workers, got none within {QUEUE_PATIENCE:.0f} s. Start some: "
                 "dask worker ADDRESS, or cluster.scale(2)."
             )
             raise EngineError(msg) from error
@@ -228,6 +231,9 @@ def connected(address: str) -> Any:
     from distributed import Client  # noqa: PLC0415, an extra
 
     is_file = address.endswith(".json")
+    end = time.monotonic() + QUEUE_PATIENCE
+    while is_file and not Path(address).exists() and time.monotonic() < end:
+        time.sleep(0.2)
     if is_file and not Path(address).exists():
         # Dask would wait for it, for ever.
         msg = (
@@ -261,6 +267,15 @@ def current_engine() -> DaskEngine:
             "client = Client()."
         )
         raise EngineError(msg) from error
+
+
+def _unseen(error: Any) -> InputError:
+    """The error about a file that a worker cannot open."""
+    reason = (error.strerror or str(error)).lower()
+    msg = (
+        f"the Dask workers must see what they read, got '{error.filename}': {reason}. Put it where all of them see it."
+    )
+    return InputError(msg)
 
 
 def _run_packed(packed: bytes, item: Any) -> Any:

@@ -88,6 +88,20 @@ class Folder:
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def stages_in(path: Path) -> list[dict[str, Any]]:
+    """Name, size, parameters and time of each stage in a checkpoint, the oldest first."""
+    if not (path / MARK).is_file():
+        raise _cannot_use(path, f"it has no '{MARK}'")
+    found = []
+    for folder in sorted(path.iterdir()):
+        if folder.is_dir():
+            facts = Stage(folder, folder.name.rpartition("-")[2]).facts()
+            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+            made, parameters = facts.get("made", "not finished"), facts.get("parameters", {})
+            found.append({"name": folder.name, "bytes": size, "made": made, "parameters": parameters})
+    return sorted(found, key=lambda stage: stage["made"])
+
+
 def key_of(*parts: Any) -> str:
     """A short hash of values that JSON can hold, and of bytes; another version of hne gives another."""
     digest = hashlib.blake2b(__version__.encode(), digest_size=8)

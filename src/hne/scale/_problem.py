@@ -28,9 +28,9 @@ from hne.scale._engines import Engine
 class ProblemPosed(Exception):  # noqa: N818, no error: a run that ends here as it was asked to
     """A run has come to where MPI ranks shall take over, elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_solved: bool) -> None:
         super().__init__(f"the eigenproblem is in '{folder}'")
-        self.folder = folder
+        self.folder, self.is_solved = folder, is_solved
 
 
 @dataclass(frozen=True)

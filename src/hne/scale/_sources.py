@@ -13,6 +13,8 @@ from hne._files import expanded
 from hne._types import FloatArray
 from hne.exceptions import InputError, InputTypeError, MissingExtraError
 
+# Endings of files that workers read.
+READ_BY_WORKERS = (".zarr", ".parquet", ".pq", ".npy")
 # Bytes that a worker reads of a file at a time.
 READ_BYTES = 2**26
 

@@ -49,7 +49,7 @@ def check_sees(folder: Path, asked: Asked) -> None:
         if trouble:
             msg = (
                 f"the Dask workers must share the folder '{folder}' with the client, got {worker} that {trouble}. "
-                "Pass a folder on shared storage: DaskEngine(client, folder=DIR), or checkpoint=DIR."
+                "Pass one on shared storage: checkpoint=DIR, or DaskEngine(client, folder=DIR)."
             )
             raise EngineError(msg)
 
