@@ -12,8 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
 from hne import HNE, _files, embed
+from hne.cli import main
 from hne.datasets import make_swiss_roll
-from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError
+from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError, InputTypeError
 from hne.scale import LocalEngine, _bench, _tasks
 
 ROLL = make_swiss_roll(700).X
@@ -292,3 +293,97 @@ def test_files_half_written_are_removed(tmp_path):
         path.write_bytes(b"half")
     run(ROLL, tmp_path)
     assert not any(path.exists() for path in left)
+
+
+def test_a_given_graph_belongs_to_the_order_of_the_samples(tmp_path):
+    order = np.random.default_rng(0).permutation(len(ROLL))
+    graph = CASES["given"][1]["neighbors"]
+    run(ROLL, tmp_path, neighbors=graph)
+    assert_same_bits(run(ROLL[order], neighbors=graph), run(ROLL[order], tmp_path, neighbors=graph))
+
+
+def test_distances_with_mirror_images_are_told_apart(tmp_path):
+    grid = np.array([[x, y] for x in range(12) for y in range(20)], dtype=float)
+    D, order = pairwise_distances(grid), np.random.default_rng(0).permutation(240)
+    run(D, tmp_path, metric="precomputed")
+    mixed = D[np.ix_(order, order)]
+    assert_same_bits(run(mixed, metric="precomputed"), run(mixed, tmp_path, metric="precomputed"))
+
+
+@pytest.mark.parametrize("text", ['{"record": "{}", "checksum": 0}', '{"record": "{", "checksum": 0}', "3"])
+def test_tampered_records_are_refused(tmp_path, text):
+    run(ROLL, tmp_path)
+    (next(tmp_path.glob("weights-*")) / "stage.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"weights-.*stage\.json' must be what a run of hne wrote"):
+        run(ROLL, tmp_path)
+
+
+def test_a_changed_record_is_refused(tmp_path):
+    run(ROLL, tmp_path)
+    path = next(tmp_path.glob("neighbors-*")) / "stage.json"
+    path.write_text(path.read_text().replace("1.0", "0.1"))
+    with pytest.raises(CheckpointError, match="it has changed since it was written"):
+        run(ROLL, tmp_path)
+
+
+def test_damaged_lists_of_an_approximate_search_are_made_anew(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6000, 20))
+    parameters = {"neighbors": "approximate", "n_neighbors": 5, "reg": 1e-2}
+    expected = run(X, tmp_path / "whole", **parameters)
+
+    def stop(*_):
+        raise RuntimeError("power is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_tasks.NeighborRows, "__call__", stop)
+        with pytest.raises(RuntimeError, match="power is gone"):
+            run(X, tmp_path / "broken", **parameters)
+    for path in next((tmp_path / "broken").glob("lists-*")).iterdir():
+        path.write_bytes(path.read_bytes()[:-50])
+    found = run(X, tmp_path / "broken", **parameters)
+    assert found.graph.recall == expected.graph.recall > 0.9
+    assert_same_bits(expected, found)
+
+
+def test_what_another_solver_did_for_ranks_is_not_kept_as_theirs(tmp_path, monkeypatch):
+    monkeypatch.setenv("HNE_MPIEXEC", "no-such-launcher")
+    monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "1")
+    for _ in range(2):
+        with pytest.warns(FallbackWarning, match="takes over"):
+            embed(ROLL, checkpoint=tmp_path, eigen_solver="slepc")
+
+
+@pytest.mark.parametrize("checkpoint", [5, "a\0b", b"run"])
+def test_a_checkpoint_must_be_a_path(checkpoint):
+    with pytest.raises(InputTypeError, match="checkpoint must be the path of a folder, got"):
+        embed(ROLL, checkpoint=checkpoint)
+
+
+def test_threads_of_an_engine_are_those_of_the_walk(monkeypatch):
+    seen = []
+    original = _bench.Workbench.graph
+    monkeypatch.setattr(_bench.Workbench, "graph", lambda *each: seen.append(each[-1]) or original(*each))
+    embed(ROLL, engine=LocalEngine(1))
+    embed(ROLL, engine=LocalEngine(2), n_jobs=1)
+    assert seen == [1, 2]
+    with pytest.raises(InputError, match="n_jobs must be positive"):
+        LocalEngine(0)
+
+
+def test_what_a_checkpoint_holds_is_told(tmp_path, capsys):
+    run(ROLL, tmp_path / "run")
+    assert main(["info", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert "n_neighbors=6" in told
+    assert "reg=0.0001" in told
+    assert main(["info", str(tmp_path)]) == 2
+    assert "it has no 'hne-checkpoint.json'" in capsys.readouterr().err
+
+
+def test_the_command_says_what_comes_from_the_checkpoint(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", ROLL)
+    command = ["embed", str(tmp_path / "x.npy"), "--checkpoint", str(tmp_path / "run"), "-o", str(tmp_path / "y.npy")]
+    assert main(command) == 0
+    assert "checkpoint" not in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert capsys.readouterr().err.count("from the checkpoint") == 3

@@ -43,8 +43,12 @@ def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: Fl
     same = marks[order[1:]] == marks[order[:-1]]
     after = np.flatnonzero(same) + 1
     # Copies stand side by side, first come first; equal fingerprints of samples that differ are not expected, ever.
-    difference = X[order[after]] != X[order[after - 1]]
-    differs = np.asarray(difference.sum(axis=1)).ravel() > 0 if len(after) else np.zeros(0, dtype=bool)
+    differs = np.zeros(len(after), dtype=bool)
+    step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+    for start in range(0, len(after), step):
+        few = after[start : start + step]
+        difference = X[order[few]] != X[order[few - 1]]
+        differs[start : start + step] = np.asarray(difference.sum(axis=1)).ravel() > 0
     is_new = np.ones(len(marks), dtype=bool)
     is_new[after[~differs]] = False
     return _numbered(order, is_new)

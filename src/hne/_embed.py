@@ -11,7 +11,7 @@ from hne._metric import metric_coordinates
 from hne._notices import check_connected, warn_of
 from hne._progress import shown, stage
 from hne._samples import Samples
-from hne._threads import library_threads, thread_count
+from hne._threads import library_threads
 from hne._trust import judgment
 from hne._types import Core, Embedding, Settings
 from hne._validation import check_wishes, output_kind
@@ -68,7 +68,7 @@ def walk(
     bench: Workbench = IN_MEMORY,
 ) -> Embedding:
     """Go from checked samples to their embedding; copies of a sample count once. `is_chosen`: the settings were."""
-    n_threads = thread_count(settings.n_jobs)
+    n_threads = bench.n_threads(settings)
     with library_threads(n_threads), shown(settings.verbose):
         distinct, units, X, settings = bench.at_places(X, settings)
         graph = stage("neighbors", bench.graph, X, settings, distinct, n_threads)

@@ -29,7 +29,7 @@ from hne._validation import check_new_samples, check_points, check_wishes, is_ta
 from hne.exceptions import InputError
 from hne.scale._choice import on_bench
 from hne.scale._placing import placed_lazily
-from hne.scale._sources import LazySamples, is_collection
+from hne.scale._sources import LazySamples, is_collection, without_rows
 from hne.tuning._auto import n_stages, settled
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
@@ -291,7 +291,7 @@ class HierarchicNeighborsEmbedding(
                 if is_read:
                     validate_data(self, X, skip_check_array=True)
                 else:
-                    self.n_features_in_ = samples.shape[1]
+                    validate_data(self, without_rows(X, samples.shape[1]), skip_check_array=True)
                 self._set_fitted(result)
                 self.embedding_ = result.Y if is_read else samples.rows_like(result.Y)
                 self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning

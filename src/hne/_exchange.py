@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._files import make_folder, whole_file
+from hne._files import existing_files_kept, make_folder, whole_file
 from hne._types import Alignment, FloatArray, SparseMatrix, index_kind
 from hne.exceptions import InputError
 
@@ -121,6 +121,21 @@ def has_problem(folder: Path) -> bool:
     return (folder / PROBLEM_FILE).is_file()
 
 
+def has_whole_problem(folder: Path) -> bool:
+    """Whether there is a problem, and every file of its blocks; what they hold, ranks check when they read them."""
+    try:
+        tables = json.loads((folder / PROBLEM_FILE).read_bytes())["blocks"]
+        names = [
+            block_file(matrix, int(block["start"]), int(block["stop"]), piece)
+            for matrix in MATRICES
+            for block in tables[matrix]
+            for piece in PIECES
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return all((folder / name).is_file() for name in names)
+
+
 def has_result(folder: Path) -> bool:
     """Whether the folder has a result, and of the problem that is in it."""
     try:
@@ -204,13 +219,13 @@ def _covers(ranges: Sequence[tuple[int, int]], n_samples: int) -> bool:
 def _write_array(path: Path, array: Any) -> None:
     # What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason.
     array = np.ascontiguousarray(array)
-    with whole_file(path) as temporary, temporary.open("wb") as file:
+    with existing_files_kept(False), whole_file(path) as temporary, temporary.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
         file.write(array.data)
 
 
 def _write_json(path: Path, value: Any) -> None:
-    with whole_file(path) as temporary:
+    with existing_files_kept(False), whole_file(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1) + "\n")
 
 

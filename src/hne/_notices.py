@@ -68,7 +68,7 @@ def _unsettled(pairs: EigenPairs, settings: Settings) -> str:
     if moved > UNSETTLED:
         return (
             f"n_landmarks={m} should leave an embedding at rest, got one that the last refinement moved by {moved:.1e} "
-            "rad: the eigenvectors are several times that away. Raise n_landmarks."
+            "rad, and the eigenvectors may be far away. Raise n_landmarks."
         )
     return (
         f"n_landmarks={m} should leave eigenvalues far below the next, got {pairs.values[-1]:.1e} and "

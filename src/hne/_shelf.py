@@ -141,8 +141,10 @@ class Stage:
 
     def seal(self, blocks: Sequence[Block], facts: dict[str, Any] | None = None) -> Arrays:
         """Make one file an array of the blocks, one below the other, and finish the stage."""
-        receipt = self._record(self._receipt(blocks[0]))
-        names = list(receipt["checksums"]) if receipt else []
+        receipts = [self._record(self._receipt(block)) for block in blocks]
+        names = [] if receipts[0] is None else list(receipts[0]["checksums"])
+        if any(receipt is None or list(receipt["checksums"]) != names for receipt in receipts):
+            refuse(self.folder / BLOCKS, "not all blocks are there, or not all alike")
         with existing_files_kept(False):
             checksums = {name: self._joined(name, blocks) for name in names}
             self._write(self.folder / RECORD, {"checksums": checksums, "facts": facts or {}})
@@ -183,17 +185,21 @@ class Stage:
         return self.folder / BLOCKS / f"{block[0]:012d}-{block[1]:012d}.json"
 
     def _write(self, path: Path, record: dict[str, Any]) -> None:
+        text = json.dumps({"key": self.key, **record})
         with whole_file(path) as temporary:
-            temporary.write_text(json.dumps({"key": self.key, **record}), encoding="utf-8")
+            temporary.write_text(json.dumps({"record": text, "checksum": zlib.crc32(text.encode())}), encoding="utf-8")
 
     def _record(self, path: Path) -> dict[str, Any] | None:
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            written = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(written["record"])
             checksums, key = dict(record["checksums"]), record["key"]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             refuse(path, f"it cannot be read ({error})")
+        if zlib.crc32(written["record"].encode()) != written.get("checksum"):
+            refuse(path, "it has changed since it was written")
         if key != self.key:
             refuse(path, f"it belongs to another run ({key}, not {self.key})")
         return {**record, "checksums": checksums}

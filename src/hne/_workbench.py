@@ -8,7 +8,7 @@ from hne._parts import Found, Parts, embedded_pieces, found_pieces
 from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
 from hne._start import at_places, neighbor_graph
-from hne._threads import library_threads
+from hne._threads import library_threads, thread_count
 from hne._types import Distinct, FloatArray, NeighborGraph, Pieces, Settings, Weights
 from hne._units import Units
 from hne._weights import layer_weights
@@ -21,6 +21,13 @@ class Workbench:
     """The steps of the walk that are the same wherever they are done."""
 
     stages_before = 0  # stages that `at_places` tells of
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self._n_threads = n_threads
+
+    def n_threads(self, settings: Settings) -> int:
+        """Threads of every step: those of the bench, or as the settings say."""
+        return self._n_threads or thread_count(settings.n_jobs)
 
     def at_places(self, X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
         """Which samples are distinct, those in the units of the walk, and settings with what they tell."""

@@ -93,7 +93,10 @@ def whole_number_from(variable: str, default: int) -> int:
 
 @lru_cache(maxsize=8)
 def _found(python: str, launcher: str) -> Launch:
-    words = tuple(shlex.split(launcher))
+    try:
+        words = tuple(shlex.split(launcher))
+    except ValueError:
+        words = ()
     if not words or shutil.which(words[0]) is None:
         remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or --launcher, or leave them out for mpiexec"
         msg = f"the slepc solver needs MPI, got no program '{launcher}'. {remedy}."

@@ -30,24 +30,25 @@ RIDGE = 1e-6
 # How little a landmark may count, for samples as far from all of them.
 LEAST = 1e-9
 # Samples whose landmarks are searched at once, and whose weights are solved for at once.
-SEARCH_ROWS, BLOCK_ROWS = 2**19, 2**13
+SEARCH_ROWS, BLOCK_ROWS, BLOCK_BYTES = 2**19, 2**13, 2**25
 
 
 def interpolation(X: FloatArray, landmarks: IndexArray, n_components: int, n_threads: int = 1) -> SparseMatrix:
     """Z, a CSR matrix of n rows with q entries each, columns ascending."""
     L, q, n = X[landmarks], nearest_landmarks(n_components), len(X)
     columns, values = np.empty((n, q), dtype=index_kind(n * q)), np.empty((n, q))
+    block = max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * q * X.shape[1])))
     for start in counted("landmarks of samples", range(0, n, SEARCH_ROWS), -(-n // SEARCH_ROWS)):
         stop = min(start + SEARCH_ROWS, n)
         near, lengths, _ = nearest(L, X[start:stop], q + 1, None, n_threads)
 
         def solve(first: int, start: int = start, near: IndexArray = near, lengths: FloatArray = lengths) -> None:
-            some = slice(first, first + BLOCK_ROWS)
+            some = slice(first, first + block)
             own, fading = _ascending(near[some, :q], _fading(lengths[some]))
             rows = slice(start + first, start + first + len(own))
             columns[rows], values[rows] = own, smooth_weights(L[own] - X[rows, None], fading)
 
-        with closing(map_blocks(solve, range(0, stop - start, BLOCK_ROWS), n_threads)) as solved:
+        with closing(map_blocks(solve, range(0, stop - start, block), n_threads)) as solved:
             for _ in solved:
                 pass
     ends = np.arange(0, n * q + 1, q, dtype=columns.dtype)

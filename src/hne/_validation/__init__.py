@@ -7,19 +7,29 @@ returns the checked value or raises an error of `hne.exceptions`.
 from hne._validation._parameters import (
     check_choice,
     check_integer,
+    check_n_jobs,
     check_number,
     check_positive,
     check_settings,
     check_wishes,
     is_auto,
 )
-from hne._validation._samples import check_new_samples, check_places, check_points, check_samples, check_shape
+from hne._validation._samples import (
+    check_neighbors,
+    check_new_samples,
+    check_places,
+    check_points,
+    check_samples,
+    check_shape,
+)
 from hne._validation._tables import check_matrix, is_table, output_kind
 
 __all__ = [
     "check_choice",
     "check_integer",
     "check_matrix",
+    "check_n_jobs",
+    "check_neighbors",
     "check_new_samples",
     "check_number",
     "check_places",

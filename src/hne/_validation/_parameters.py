@@ -60,7 +60,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         eigen_solver=check_choice("eigen_solver", given.eigen_solver, EIGEN_SOLVERS),
         n_landmarks=given.n_landmarks and int(given.n_landmarks),
         tol=_check_tol(given.tol),
-        n_jobs=_check_n_jobs(given.n_jobs),
+        n_jobs=check_n_jobs(given.n_jobs),
         random_state=_check_random_state(given.random_state),
         verbose=_check_verbose(given.verbose),
     )
@@ -191,7 +191,8 @@ def _check_tol(value: object) -> float:
     return tol
 
 
-def _check_n_jobs(value: object) -> int | None:
+def check_n_jobs(value: object) -> int | None:
+    """Return the value if it is a number of threads as scikit-learn understands it."""
     if value is None:
         return None
     n_jobs = check_integer("n_jobs", value, None, "Try n_jobs=-1")

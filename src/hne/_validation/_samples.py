@@ -30,7 +30,7 @@ def check_samples(X: ArrayLike, settings: Settings) -> Samples:
             "Reduce its features to a few first, or leave n_landmarks out."
         )
         raise InputError(msg)
-    _check_fits_neighbors(samples, settings)
+    check_neighbors(samples, settings)
     return samples
 
 
@@ -120,7 +120,7 @@ def _check_coordinates(X: ArrayLike) -> FloatArray | SparseMatrix:
     return _check_sparse(X) if issparse(X) else check_matrix(X)
 
 
-def _check_fits_neighbors(X: Samples, settings: Settings) -> None:
+def check_neighbors(X: Samples, settings: Settings) -> None:
     """Refuse what the wanted search does not know."""
     graph = settings.neighbors
     if isinstance(graph, NeighborGraph):

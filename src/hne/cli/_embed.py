@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
     if options.auto:
         for name in set(SEARCHED) - options.given:
             setattr(options, name, AUTO)
+    check_scale(options)
     outputs = _checked_outputs(options)
     if options.dry_run:
         from hne.cli._dry_run import tell
@@ -88,7 +89,6 @@ def run(options: argparse.Namespace) -> None:
         return
     from hne.scale._problem import ProblemPosed
 
-    check_scale(options)
     with at_work(options) as (seconds, heard):
         try:
             ready, tuning, result = _embedded(options)

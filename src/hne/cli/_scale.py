@@ -62,7 +62,10 @@ def engine_of(options: argparse.Namespace) -> Any:
 
 
 def check_scale(options: argparse.Namespace) -> None:
-    """Refuse options that mean nothing without others."""
+    """Refuse options that mean nothing without others, or beside them."""
+    if options.dry_run and options.dask is not None:
+        msg = "--dry-run foresees what this process would take, got --dask. Leave one of them out."
+        raise InputError(msg)
     if options.until_eigenproblem and (options.checkpoint is None or options.eigen_solver != "slepc"):
         msg = (
             "--until-eigenproblem leaves work in a folder for MPI, got no --checkpoint, or another --eigen-solver. "
@@ -88,7 +91,8 @@ def is_read_by_workers(options: argparse.Namespace) -> bool:
     suffix = Path(options.input).suffix
     if options.dask is None or suffix not in WORKERS_READ or (suffix in TABLES and not options.columns):
         return False
-    for name, unused in NEED_TABLE.items():
+    unused_here = NEED_TABLE if suffix in TABLES else NEED_TABLE | {"columns": ()}
+    for name, unused in unused_here.items():
         if getattr(options, name, unused) != unused:
             flag = "--" + name.replace("_", "-")
             msg = (

@@ -24,7 +24,7 @@ from hne._neighbors import BlockedSearch, blocked_search, estimated_params
 from hne._parts import Found, Parts
 from hne._persist import Archive, eigen_from, eigen_parts
 from hne._progress import counted, remark, stage
-from hne._samples import Samples
+from hne._samples import Distances, Samples
 from hne._shelf import RECORD, Arrays, Block, Stage, refuse, row_blocks
 from hne._start import at_places
 from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
@@ -70,6 +70,7 @@ class StoredBench(Workbench):
     stages_before = 1
 
     def __init__(self, engine: Engine, folder: Folder, *, only_poses: bool = False) -> None:
+        super().__init__()
         self._engine, self._folder = engine, folder
         self._only_poses = only_poses  # whether to stop where MPI ranks shall take over, elsewhere
         self._key = ""  # of the last stage
@@ -77,6 +78,7 @@ class StoredBench(Workbench):
         self._made: Arrays = {}  # weights as they were kept
         self._lists: IndexArray = np.empty((0, 0), dtype=np.intp)  # neighbors that they belong to
         self._errors: FloatArray | None = None
+        self._fell_back = False  # whether another solver did the work of ranks: nothing to be kept as theirs
 
     def at_places(self, X: Any, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
         """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
@@ -87,8 +89,11 @@ class StoredBench(Workbench):
 
     def _laid_out(self, X: Samples, settings: Settings) -> "Placed":
         """Samples of this process, at their places, and where workers see them if they are to work on them."""
-        distinct, units, X, settings = at_places(X, settings)
-        self._key = key_of("samples", fingerprints(X).tobytes())
+        if self._engine.is_remote:
+            distinct, units, X, settings = at_places(X, settings)
+        else:
+            distinct, units, X, settings = super().at_places(X, settings)
+        self._key = key_of("samples", *_contents(X))
         if self._engine.is_remote:
             X = self._kept("samples", self._key, "blocks", SomeRows(X), X.shape, LocalEngine(1))["X"]
         return Placed(distinct, units, X, settings)
@@ -111,6 +116,9 @@ class StoredBench(Workbench):
     def graph(self, X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
         """The neighbors of each place."""
         self._key = self._next_key("neighbors", settings, SEARCHED_BY)
+        if isinstance(settings.neighbors, NeighborGraph):
+            # A given graph is one of the samples as they came: in another order it is another.
+            self._key = key_of(self._key, distinct.place.tobytes())
         place = self._folder.stage("neighbors", self._key)
         if place.arrays() is not None:
             remark(FOUND)
@@ -125,11 +133,14 @@ class StoredBench(Workbench):
 
     def _searched(self, X: FloatArray, settings: Settings) -> None:
         """Let the blocks find their neighbors."""
+        # Files of an approximate search are made anew by who goes on: they have no receipts, and are the same again.
+        lists = self._folder.path / f"lists-{self._key}"
+        rmtree(lists, ignore_errors=True)
         search: BlockedSearch = blocked_search(
             X,
             np.array([start for start, _ in blocks_of(*X.shape)]),
             settings.n_neighbors,
-            self._folder.path / f"lists-{self._key}",
+            lists,
             settings.neighbors,
             settings.random_state,
             settings.metric,
@@ -171,6 +182,8 @@ class StoredBench(Workbench):
             remark(FOUND)
         else:
             found = self._solved(X, weights, pieces, settings, n_threads)
+            if self._fell_back:
+                return found
             solvers = [None if pairs is None else pairs.solver for pairs in found.parts]
             facts = self._noted({"eigen_solvers": solvers})
             made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, facts)
@@ -189,7 +202,7 @@ class StoredBench(Workbench):
             raise _nothing_to_pose(settings, pieces)
         if is_for_ranks and not (self._only_poses or has_result(folder) or is_worth_ranks(X.shape[0])):
             # It has been told why: another solver takes over.
-            settings, is_for_ranks = replace(settings, eigen_solver="auto"), False
+            settings, is_for_ranks, self._fell_back = replace(settings, eigen_solver="auto"), False, True
         if not is_for_ranks:
             return super().parts(X, weights, pieces, settings, n_threads)
         place, made = self._folder.stage("rows", self._key), self._made
@@ -257,6 +270,14 @@ def _nothing_to_pose(settings: Settings, pieces: Pieces) -> InputError:
         f"eigen_solver='{settings.eigen_solver}' and {pieces.count} piece(s). Set both, or pass pieces='join'."
     )
     return InputError(msg)
+
+
+def _contents(X: Samples) -> list[bytes]:
+    """What tells samples at their places from others: fingerprints; of distances, which have mirror images, all."""
+    if not isinstance(X, Distances):
+        return [fingerprints(X).tobytes()]
+    parts = (X.matrix,) if X.is_complete else (X.matrix.data, X.matrix.indices, X.matrix.indptr)
+    return [np.ascontiguousarray(part).tobytes() for part in parts]
 
 
 def _graph_on(place: Stage) -> NeighborGraph:

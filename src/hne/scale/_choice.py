@@ -9,8 +9,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne._samples import Distances, Samples
-from hne._types import PRECOMPUTED, NeighborGraph, Settings
-from hne._validation import check_samples, check_shape
+from hne._threads import thread_count
+from hne._types import PRECOMPUTED, Settings
+from hne._validation import check_neighbors, check_samples, check_shape
 from hne._workbench import IN_MEMORY, Workbench
 from hne.exceptions import InputError, InputTypeError
 from hne.scale._engines import DaskEngine, LocalEngine, current_engine
@@ -28,10 +29,10 @@ def on_bench(
     only_poses: bool = False,
 ) -> Iterator[tuple[Samples, Workbench]]:
     """Lend the bench for a run, with its samples checked; `only_poses`: it leaves the eigenproblem to MPI elsewhere."""
-    engine = _engine_for(X, settings, engine)
+    asked, engine = engine, _engine_for(X, settings, engine)
     is_remote = isinstance(engine, DaskEngine)
     if not is_remote and checkpoint is None:
-        yield check_samples(X, settings), IN_MEMORY
+        yield check_samples(X, settings), IN_MEMORY if asked is None else Workbench(thread_count(engine.n_jobs))
         return
     from hne.scale._bench import StoredBench  # noqa: PLC0415, nobody else needs it
     from hne.scale._folder import Folder  # noqa: PLC0415
@@ -39,7 +40,7 @@ def on_bench(
     _check_repeatable(settings)
     if isinstance(X, LazySamples) or (is_remote and is_lazy(X)):
         samples: Any = X if isinstance(X, LazySamples) else lazy_samples(X)
-        _check_lazy(samples.shape, settings, automatic)
+        _check_lazy(samples, settings, automatic)
     else:
         samples = check_samples(X, settings)
     if is_remote:
@@ -70,6 +71,11 @@ def _check_repeatable(settings: Settings) -> None:
         got = f"random_state={settings.random_state!r}"
         msg = f"a run with checkpoint= or a DaskEngine must be one that can be repeated, got {got}. Pass an integer."
         raise InputError(msg)
+    if any(callable(value) for value in (settings.metric_params or {}).values()):
+        msg = (
+            "a run with checkpoint= or a DaskEngine needs metric_params that are values, got a function. Leave it out."
+        )
+        raise InputError(msg)
     if callable(settings.metric):
         name = getattr(settings.metric, "__name__", type(settings.metric).__name__)
         msg = (
@@ -79,7 +85,7 @@ def _check_repeatable(settings: Settings) -> None:
         raise InputError(msg)
 
 
-def _check_lazy(shape: tuple[int, int], settings: Settings, automatic: frozenset[str]) -> None:
+def _check_lazy(samples: LazySamples, settings: Settings, automatic: frozenset[str]) -> None:
     if automatic:
         names = ", ".join(sorted(automatic))
         msg = (
@@ -90,11 +96,8 @@ def _check_lazy(shape: tuple[int, int], settings: Settings, automatic: frozenset
     if settings.metric == PRECOMPUTED:
         msg = "metric='precomputed' needs distances in memory, got samples that workers read. Pass a metric by name."
         raise InputError(msg)
-    if isinstance(settings.neighbors, NeighborGraph) and settings.neighbors.n_samples != shape[0]:
-        got = settings.neighbors.n_samples
-        msg = f"neighbors must have a row for each of the {shape[0]} samples, got {got}. Pass the graph of X."
-        raise InputError(msg)
-    check_shape(shape, settings)
+    check_shape(samples.shape, settings)
+    check_neighbors(samples, settings)
 
 
 def _check_spreadable(samples: Samples) -> None:

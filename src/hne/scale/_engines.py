@@ -13,9 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hne._files import make_folder
+from hne._files import expanded, make_folder
 from hne._shelf import pickled_by_name
 from hne._threads import library_threads, map_blocks, thread_count
+from hne._validation import check_n_jobs
 from hne.exceptions import EngineError, InputError, InputTypeError, MissingExtraError
 from hne.scale._workers import check_alike, check_sees, facts_here
 
@@ -24,6 +25,8 @@ Result = TypeVar("Result")
 
 # Seconds to wait for a scheduler to answer, and for its file and a first worker, which queues may keep waiting.
 PATIENCE, QUEUE_PATIENCE = 10.0, 60.0
+# Seconds after which one looks whether there are workers at all.
+POLL = 5.0
 
 
 class Engine(Protocol):
@@ -59,7 +62,7 @@ class LocalEngine:
     is_remote = False
 
     def __init__(self, n_jobs: int | None = -1) -> None:
-        self._n_jobs = n_jobs
+        self.n_jobs = check_n_jobs(n_jobs)
 
     def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:  # noqa: ARG002
         """Results of the task, block by block."""
@@ -68,13 +71,13 @@ class LocalEngine:
             with library_threads(1):
                 return task(item)
 
-        return map_blocks(run, items, thread_count(self._n_jobs))
+        return map_blocks(run, items, thread_count(self.n_jobs))
 
     def check(self, folder: Path) -> None:
         """Threads are always there, and see what this process sees."""
 
     def __repr__(self) -> str:
-        return f"LocalEngine(n_jobs={self._n_jobs})"
+        return f"LocalEngine(n_jobs={self.n_jobs})"
 
 
 class DaskEngine:
@@ -109,7 +112,8 @@ class DaskEngine:
         if not isinstance(client, str) and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
             msg = f"client must be a distributed.Client or an address, got {client!r}. Pass Client() or 'tcp://...'."
             raise InputTypeError(msg)
-        self._address = client if isinstance(client, str) else None
+        # A client that is closed has forgotten it.
+        self._address = client if isinstance(client, str) else getattr(client.scheduler, "address", None)
         self._client = None if isinstance(client, str) else client
         self._folder = folder
         self.has_own_folder = folder is not None
@@ -127,8 +131,9 @@ class DaskEngine:
             path = Path(tempfile.mkdtemp(prefix="hne-"))
             weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
             self._folder = path
-        make_folder(Path(self._folder))
-        return Path(self._folder)
+        folder = expanded(self._folder)
+        make_folder(folder)
+        return folder
 
     def check(self, folder: Path) -> None:
         """Raise EngineError where there are no workers, they differ from this process, or do not see the folder."""
@@ -165,6 +170,7 @@ class DaskEngine:
         from distributed.comm import CommClosedError  # noqa: PLC0415
 
         try:
+            self._wait(future, what)
             return future.result()
         except KilledWorker as error:
             msg = (
@@ -173,13 +179,35 @@ class DaskEngine:
             )
             raise EngineError(msg) from error
         except (CancelledError, CommClosedError, OSError) as error:
-            if getattr(error, "filename", None) is not None:
+            if future.status == "error" and isinstance(error, OSError):
                 raise _unseen(error) from error
             msg = (
                 f"the Dask scheduler must be there until the {what} are done, got '{type(error).__name__}'. Start it "
                 "again, and run the same call again: a run with checkpoint=DIR goes on from there."
             )
             raise EngineError(msg) from error
+
+    def _wait(self, future: Any, what: str) -> None:
+        """Wait for a block, as long as there are workers, or may soon be some again."""
+        from distributed import TimeoutError as NotYet  # noqa: PLC0415, an extra
+        from distributed import wait  # noqa: PLC0415
+
+        alone_since = None
+        while not future.done():
+            try:
+                wait([future], timeout=POLL)
+            except NotYet:
+                if self.client.nthreads():
+                    alone_since = None
+                    continue
+                alone_since = alone_since or time.monotonic()
+                if time.monotonic() - alone_since > QUEUE_PATIENCE:
+                    msg = (
+                        f"the Dask scheduler must have workers until the {what} are done, got none for "
+                        f"{QUEUE_PATIENCE:.0f} s. Start some, and run the same call again: a run with checkpoint=DIR "
+                        "goes on from there."
+                    )
+                    raise EngineError(msg) from None
 
     def _check_answers(self) -> None:
         if getattr(self.client, "status", "") != "running":
@@ -214,8 +242,12 @@ class DaskEngine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickled, it is the address: who unpickles it connects when there is work to do."""
-        address = self._address or self.client.scheduler.address
-        return {"_address": address, "_client": None, "_folder": self._folder, "has_own_folder": self.has_own_folder}
+        return {
+            "_address": self._address,
+            "_client": None,
+            "_folder": self._folder,
+            "has_own_folder": self.has_own_folder,
+        }
 
     def __repr__(self) -> str:
         return f"DaskEngine({self._address or self._client!r})"
@@ -281,11 +313,12 @@ def _unseen(error: Any) -> InputError:
 def _run_packed(packed: bytes, item: Any) -> Any:
     """Run a task on a worker."""
     with library_threads(1):
-        return _unpacked(packed)(item)
+        return unpacked(packed)(item)
 
 
 @lru_cache(maxsize=4)
-def _unpacked(packed: bytes) -> Any:
+def unpacked(packed: bytes) -> Any:
+    """What a client has packed for workers."""
     import cloudpickle  # noqa: PLC0415, comes with dask
 
     return cloudpickle.loads(packed)

@@ -14,7 +14,8 @@ from typing import Any
 from hne import __version__
 from hne._files import existing_files_kept, expanded, make_folder, temporary_name, whole_file
 from hne._shelf import Stage
-from hne.exceptions import CheckpointError
+from hne.exceptions import CheckpointError, InputTypeError
+from hne.scale._workers import facts_here
 
 FORMAT, VERSION = "hne-checkpoint", 1
 MARK, LOCK, SCRATCH = "hne-checkpoint.json", "lock", "scratch"
@@ -24,6 +25,9 @@ class Folder:
     """A folder that stages are kept in, lent to one run at a time."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+            msg = f"checkpoint must be the path of a folder, got {path!r}. Pass a name such as 'run'."
+            raise InputTypeError(msg)
         self.path = expanded(path).absolute()
 
     def stage(self, name: str, key: str) -> Stage:
@@ -36,6 +40,7 @@ class Folder:
         make_folder(self.path)
         self._check_ours()
         with _locked(self.path):
+            self._mark()
             self._clear_scratch()
             yield
 
@@ -50,21 +55,28 @@ class Folder:
         mark = self.path / MARK
         try:
             is_new = not mark.exists()
-            others = [one.name for one in self.path.iterdir() if one.name != LOCK] if is_new else []
+            # A run that was killed at once has left no more than the beginnings of its mark.
+            ours = (LOCK, f".{SCRATCH}-", temporary_name("").removesuffix(".part"))
+            others = [one.name for one in self.path.iterdir() if not one.name.startswith(ours)] if is_new else []
         except OSError as error:
             raise _cannot_use(self.path, (error.strerror or str(error)).lower()) from error
         if others:
             raise _cannot_use(self.path, f"it holds '{min(others)}', which no run of hne put there")
-        if is_new:
-            with existing_files_kept(False), whole_file(mark) as temporary:
-                temporary.write_text(json.dumps({"format": FORMAT, "version": VERSION, "hne": __version__}))
-        self._check_mark(mark)
+        if not is_new:
+            self._check_mark(mark)
         probe = self.path / f".{SCRATCH}-{secrets.token_hex(4)}"
         try:
             probe.touch()
             probe.unlink()
         except OSError as error:
             raise _cannot_use(self.path, (error.strerror or str(error)).lower()) from error
+
+    def _mark(self) -> None:
+        """Say whose folder this is, unless it says so."""
+        mark = self.path / MARK
+        if not mark.exists():
+            with existing_files_kept(False), whole_file(mark) as temporary:
+                temporary.write_text(json.dumps({"format": FORMAT, "version": VERSION, "hne": __version__}))
 
     def _check_mark(self, mark: Path) -> None:
         try:
@@ -79,8 +91,9 @@ class Folder:
 
     def _clear_scratch(self) -> None:
         """Remove what runs left that did not live to do it: files half written, and scratch of this machine's."""
-        for pattern in ("", "*/", "*/blocks/"):
-            for path in self.path.glob(f"{pattern}{temporary_name('*')}*"):
+        half = temporary_name("*")
+        for pattern in (f"{half}*", f"*/{half}*", f"*/blocks/{half}*", f".{SCRATCH}-*"):
+            for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)
         for path in self.path.glob(f"{SCRATCH}-*"):
             host, _, rest = path.name.removeprefix(f"{SCRATCH}-").rpartition("-")[0].rpartition("-")
@@ -103,8 +116,8 @@ def stages_in(path: Path) -> list[dict[str, Any]]:
 
 
 def key_of(*parts: Any) -> str:
-    """A short hash of values that JSON can hold, and of bytes; another version of hne gives another."""
-    digest = hashlib.blake2b(__version__.encode(), digest_size=8)
+    """A short hash of values that JSON can hold, and of bytes; other versions of what computes give another."""
+    digest = hashlib.blake2b(json.dumps(facts_here()).encode(), digest_size=8)
     for part in parts:
         data = part if isinstance(part, bytes) else json.dumps(part, sort_keys=True).encode()
         digest.update(len(data).to_bytes(8, "little") + data)

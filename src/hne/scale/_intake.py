@@ -37,13 +37,17 @@ def taken_in(X: LazySamples, settings: Settings, engine: Any, scratch: Path) -> 
 
     kept = Stage(scratch, "scratch")
     parts = X.parts()
-    calls = [delayed(take_in, pure=False)(chunk, start, kept) for start, chunk in parts]
+    ends = [*[start for start, _ in parts[1:]], X.shape[0]]
+    blocks = [(start, end) for (start, _), end in zip(parts, ends, strict=True)]
+    calls = [
+        delayed(take_in, pure=False)(chunk, start, (end - start, X.shape[1]), kept)
+        for (_, chunk), (start, end) in zip(parts, blocks, strict=True)
+    ]
     with closing(engine.gathered("samples", calls)) as results:
         found = list(counted("chunks", results, len(calls)))
     marks, leading = np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
     _check_ordinary(max(one[2] for one in found))
-    ends = [*[start for start, _ in parts[1:]], X.shape[0]]
-    raw = kept.seal([(start, end) for (start, _), end in zip(parts, ends, strict=True)])["X"]
+    raw = kept.seal(blocks)["X"]
     distinct = distinct_rows(marks, raw, leading)
     check_places(distinct, settings)
     return Intake(raw, distinct, marks[distinct.first])

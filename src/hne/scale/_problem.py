@@ -15,13 +15,14 @@ from scipy.sparse import csr_array
 
 from hne._alignment import deviation
 from hne._eigen import certified, found_launch, rank_count, solve_folder
-from hne._exchange import RowBlock, has_problem, has_result, read_result, write_problem, write_rows
+from hne._exchange import RowBlock, has_whole_problem, read_result, write_problem, write_rows
 from hne._files import existing_files_kept, make_folder
 from hne._progress import counted
 from hne._random import random_generator
 from hne._shelf import Block
 from hne._types import EigenPairs, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._weights import inner_matrix
+from hne.exceptions import InputError
 from hne.scale._engines import Engine
 
 
@@ -125,7 +126,7 @@ class ProblemRows:
 
 def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Path) -> None:
     """Write the problem into its folder, unless it is there."""
-    if has_problem(folder):
+    if has_whole_problem(folder):
         return
     make_folder(folder)
     with closing(engine.map("assembly", ProblemRows(weights, folder), weights.blocks)) as done:
@@ -145,9 +146,10 @@ def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Pa
 
 def solved(weights: WeightsOnDisk, settings: Settings, folder: Path, n_threads: int) -> EigenPairs:
     """Eigenpairs of a problem that has been posed, measured on themselves as every solver's are."""
-    if has_result(folder):
+    try:
         basis = read_result(folder).basis
-    else:
+    except InputError:
+        # None yet, or not any more what it was.
         launch = found_launch()
         basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
     return certified(StreamedAlignment(weights, settings.gamma), basis, settings, "slepc")

@@ -11,6 +11,7 @@ import numpy as np
 
 from hne._files import expanded
 from hne._types import FloatArray
+from hne._validation import is_table
 from hne.exceptions import InputError, InputTypeError, MissingExtraError
 
 # Endings of files that workers read.
@@ -65,13 +66,20 @@ def is_collection(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in {"dask", "dask_expr"}
 
 
+def without_rows(X: Any, n_features: int) -> Any:
+    """Something with the features of X, their names if they have any, and no samples."""
+    # Dask's data frames have one of pandas, empty, to tell their kinds by.
+    return X._meta if is_table(X) else np.empty((0, n_features))  # noqa: SLF001
+
+
 def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
     """X as samples that are still to be read; `columns` names the features of a Parquet file."""
     if find_spec("dask") is None:
         msg = f"X as {type(X).__name__} needs Dask, got none installed. Run: pip install 'hne[dask]'."
         raise MissingExtraError(msg)
     if isinstance(X, str | Path):
-        array = _from_path(expanded(X), columns)
+        # Workers may be somewhere else.
+        array = _from_path(expanded(X).absolute(), columns)
     elif type(X).__module__.startswith("zarr"):
         array = _from_zarr(X)
     else:
@@ -166,8 +174,13 @@ def _from_parquet(path: Path, columns: tuple[str, ...] | None) -> Any:
             found = list(columns) if columns else [name for name, number in is_number.items() if number]
             names = names or found
             unfit = [name for name in names if not is_number.get(name, False)]
-            if unfit or found != names:
-                msg = f"cannot read '{file}': it lacks column '{(unfit or found)[0]}', or it is no number. Drop it."
+            if unfit:
+                what = "holds no numbers" if unfit[0] in is_number else "is missing"
+                msg = f"cannot read '{file}': its column '{unfit[0]}' {what}. Name the columns that all files have."
+                raise InputError(msg)
+            more = [name for name in found if name not in names]
+            if more:
+                msg = f"cannot read '{file}': it has a column '{more[0]}' that others have not. Drop it."
                 raise InputError(msg)
             for group in range(opened.num_row_groups):
                 groups.append((file, group))

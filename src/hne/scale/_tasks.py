@@ -14,9 +14,10 @@ from hne._shelf import Arrays, Block, Stage
 from hne._types import FloatArray, IndexArray, Settings
 from hne._validation import check_matrix
 from hne._weights import row_weights
+from hne.exceptions import InputError
 
 # Fingerprints of a block's samples, their first values, and the largest of all their values.
-Intake = tuple[NDArray[np.uint64], FloatArray, float]
+ChunkFacts = tuple[NDArray[np.uint64], FloatArray, float]
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,12 @@ class Kept:
         self.stage.keep(block, self.task(block))
 
 
-def take_in(values: Any, start: int, stage: Stage) -> Intake:
+def take_in(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> ChunkFacts:
     """Check samples as they come, keep them, and tell what is needed to know who is a copy of whom."""
     X = check_matrix(np.asarray(values), first_row=start)
+    if X.shape != shape:
+        msg = f"X must have the chunks that it says, got {X.shape} for {shape} from row {start} on. Make it anew."
+        raise InputError(msg)
     stage.keep((start, start + len(X)), {"X": X})
     return fingerprints(X), X[:, 0].copy(), float(np.abs(X).max(initial=0.0))
 

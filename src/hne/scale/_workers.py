@@ -3,6 +3,7 @@
 import platform
 import secrets
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 Asked = Callable[..., dict[str, Any]]
 
 
+@cache
 def facts_here() -> dict[str, str]:
     """Versions of what computes in this process."""
     libraries = {name: version(name) for name in LIBRARIES}

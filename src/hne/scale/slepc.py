@@ -318,7 +318,8 @@ def _read_block(folder: Path, matrix: str, block: dict[str, Any], n: int) -> lis
         try:
             array = np.load(path, allow_pickle=False)
         except OSError as error:
-            msg = f"cannot read '{path}': {(error.strerror or 'no array').lower()}. Write the problem anew."
+            reason = (error.strerror or "no array").lower()
+            msg = f"cannot read '{path}': {reason}. Remove the folder, and run what wrote it again."
             raise RefusedError(msg) from error
         except (ValueError, EOFError) as error:
             raise _damaged(path) from error
@@ -335,7 +336,7 @@ def _checksum(array: Any) -> int:
 
 
 def _damaged(path: Path) -> RefusedError:
-    return RefusedError(f"'{path}' is damaged, or not of this problem. Write the problem anew.")
+    return RefusedError(f"'{path}' is damaged, or not of this problem. Remove the folder, and run what wrote it again.")
 
 
 def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
