@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from hne import HNE, embed
+from hne.cli import main
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EngineError, InputError
 from tests.test_checkpoint import CASES, ROLL, assert_same_bits, assert_same_weights, run
@@ -198,7 +199,7 @@ def test_workers_of_other_versions_are_refused(client, monkeypatch):
 
 def test_a_folder_that_workers_do_not_see_is_refused(client, tmp_path, monkeypatch):
     answers = {"tcp://node2:1": "does not see it"}
-    with pytest.raises(EngineError, match=r"must share the folder .*, got tcp://node2:1 that does not see it\. Pass a"):
+    with pytest.raises(EngineError, match=r"must share the folder .*, got tcp://node2:1 that does not see it\. Pass"):
         _workers.check_sees(tmp_path, lambda *_: answers)
     assert _workers.seen(str(tmp_path / "nowhere" / "probe")) == "does not see it"
 
@@ -259,3 +260,111 @@ def test_two_workers_and_two_ranks(client, tmp_path, monkeypatch, case):
         np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6)
     again = run(X, tmp_path, eigen_solver="slepc", **parameters)
     assert np.array_equal(again.Y, there.Y)
+
+
+def test_names_of_columns_are_those_of_the_fit(client):
+    frames, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    frame = frames.from_pandas(pd.DataFrame(ROLL, columns=list("abc")), npartitions=3)
+    model = HNE().fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame[["c", "b", "a"]])
+    assert np.array_equal(model.transform(frame).compute(), model.embedding_.compute())
+    assert not hasattr(model.fit(da.from_array(ROLL, chunks=(300, 3))), "feature_names_in_")
+
+
+def test_chunks_that_are_not_what_dask_says_are_refused(client):
+    from dask import delayed
+
+    for real in (ROLL[:50], ROLL[:100, :2]):
+        lying = da.from_delayed(delayed(real), shape=(100, 3), dtype=float)
+        with pytest.raises(InputError, match=r"must have the chunks that it says, got .* for \(100, 3\) from row 600"):
+            run(da.concatenate([da.from_array(ROLL[:600], chunks=(200, 3)), lying]))
+
+
+def test_a_file_that_workers_do_not_see_is_named(client, tmp_path):
+    np.save(tmp_path / "x.npy", ROLL)
+    samples = lazy_samples(str(tmp_path / "x.npy"))
+    (tmp_path / "x.npy").unlink()
+    with pytest.raises(InputError, match=r"must see what they read, got '.*x\.npy': no such file or directory\."):
+        run(samples, engine=DaskEngine(client))
+
+
+def test_a_search_that_workers_cannot_do_is_refused_as_here(client):
+    with pytest.raises(InputError, match="neighbors='approximate' knows the Euclidean and the cosine metric"):
+        embed(da.from_array(ROLL, chunks=(300, 3)), neighbors="approximate", metric="manhattan")
+
+
+def test_a_path_without_workers_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"X as a path is read by Dask workers, got 'x\.zarr' and engine=None"):
+        embed("x.zarr")
+
+
+def test_a_model_outlives_its_client(tmp_path):
+    import pickle
+
+    lazy = da.from_array(ROLL[:50] + 0.01, chunks=(20, 3))
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        model = HNE(engine=DaskEngine(client), checkpoint=tmp_path).fit(ROLL)
+    again = pickle.loads(pickle.dumps(model))
+    expected = HNE().fit(ROLL).transform(ROLL[:50] + 0.01)
+    for one in (model, again):
+        assert np.array_equal(one.transform(lazy).compute(scheduler="synchronous"), expected)
+
+
+def test_workers_that_are_gone_for_good_are_one_line(monkeypatch):
+    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
+    monkeypatch.setattr(_engines, "POLL", 0.3)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        engine = DaskEngine(client)
+        results = engine.map("weights", time.sleep, [60.0])
+        leaving = threading.Timer(0.5, cluster.scale, args=(0,))
+        leaving.start()
+        with pytest.raises(EngineError, match=r"must have workers until the weights are done, got none for 1 s"):
+            next(results)
+        leaving.join()
+
+
+@pytest.fixture(scope="module")
+def address(client):
+    return client.scheduler.address
+
+
+def test_the_command_on_workers(client, address, tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    np.save(tmp_path / "x.npy", ROLL)
+    table = pa.table({name: ROLL[:, column] for column, name in enumerate("abc")} | {"id": np.arange(len(ROLL))})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    out = {name: str(tmp_path / f"{name}.npy") for name in ("plain", "npy", "table", "columns")}
+    assert main(["embed", str(tmp_path / "x.npy"), "-o", out["plain"], "-q"]) == 0
+    assert main(["embed", str(tmp_path / "x.npy"), "--dask", address, "-o", out["npy"], "-q"]) == 0
+    # Which columns are features is found out as without workers, or said.
+    assert main(["embed", str(tmp_path / "x.parquet"), "--dask", address, "-o", out["table"]]) == 0
+    assert "'id' names the samples" in capsys.readouterr().err
+    words = ["--columns", "a,b,c", "-o", out["columns"], "--save", str(tmp_path / "model.hne")]
+    assert main(["embed", str(tmp_path / "x.parquet"), "--dask", address, *words]) == 0
+    for path in out.values():
+        assert np.array_equal(np.load(path), np.load(out["plain"]))
+    assert main(["transform", str(tmp_path / "model.hne"), str(tmp_path / "x.parquet"), "-q"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--columns", "a", "x.npy"], "--columns needs the table in this process"),
+        (["--scale", "standard", "x.npy"], "--scale needs the table in this process"),
+        (["--dry-run", "x.npy"], "--dry-run foresees what this process would take, got --dask"),
+        (["--until-eigenproblem", "x.npy"], "leaves work in a folder for MPI"),
+    ],
+)
+def test_options_that_do_not_go_with_workers(address, tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", ROLL)
+    assert main(["embed", "--dask", address, *words]) == 2
+    assert message in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,10 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
     ready = _ready(options)
     wished, automatic = check_wishes(parameters_of(options))
     engine, posing = engine_of(options), options.until_eigenproblem
-    with on_bench(ready.X, wished, automatic, engine, options.checkpoint, only_poses=posing) as (samples, bench):
+    with (
+        nullcontext() if engine is None else closing(engine),
+        on_bench(ready.X, wished, automatic, engine, options.checkpoint, only_poses=posing) as (samples, bench),
+    ):
         found = settled(samples, wished, automatic)
         for sentence in [] if found.tuning is None else sentences(found.tuning):
             say(sentence, options)

@@ -115,6 +115,7 @@ class DaskEngine:
         # A client that is closed has forgotten it.
         self._address = client if isinstance(client, str) else getattr(client.scheduler, "address", None)
         self._client = None if isinstance(client, str) else client
+        self._is_own = isinstance(client, str)
         self._folder = folder
         self.has_own_folder = folder is not None
 
@@ -124,6 +125,12 @@ class DaskEngine:
         if self._client is None:
             self._client = connected(str(self._address))
         return self._client
+
+    def close(self) -> None:
+        """Close the connection, if it was opened for an address; a client that was given stays as it is."""
+        if self._is_own and self._client is not None:
+            self._client.close()
+            self._client = None
 
     def folder(self) -> Path:
         """The folder that blocks are kept in, made where none was given; a temporary one ends with the engine."""
@@ -245,6 +252,7 @@ class DaskEngine:
         return {
             "_address": self._address,
             "_client": None,
+            "_is_own": True,
             "_folder": self._folder,
             "has_own_folder": self.has_own_folder,
         }
