@@ -368,3 +368,9 @@ def test_options_that_do_not_go_with_workers(address, tmp_path, monkeypatch, cap
     np.save("x.npy", ROLL)
     assert main(["embed", "--dask", address, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_large_tasks_travel_through_the_folder(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(_engines, "MAX_MESSAGE", 10)
+    assert_same_bits(run(ROLL), run(ROLL, tmp_path, engine=DaskEngine(client)))
+    assert not list(tmp_path.glob(".task-*"))

@@ -7,13 +7,14 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hne._files import expanded, make_folder
+from hne._files import existing_files_kept, expanded, make_folder, whole_file
 from hne._shelf import pickled_by_name
 from hne._threads import library_threads, map_blocks, thread_count
 from hne._validation import check_n_jobs
@@ -25,6 +26,8 @@ Result = TypeVar("Result")
 
 # Seconds to wait for a scheduler to answer, and for its file and a first worker, which queues may keep waiting.
 PATIENCE, QUEUE_PATIENCE = 10.0, 60.0
+# Bytes of a task beyond which it is not sent with every item.
+MAX_MESSAGE = 2**16
 # Seconds after which one looks whether there are workers at all.
 POLL = 5.0
 
@@ -118,6 +121,7 @@ class DaskEngine:
         self._is_own = isinstance(client, str)
         self._folder = folder
         self.has_own_folder = folder is not None
+        self._seen_folder: Path | None = None  # by all workers, of the run that is going on
 
     @property
     def client(self) -> Any:
@@ -148,6 +152,7 @@ class DaskEngine:
         answers = self._asked(facts_here)
         check_alike(facts_here(), answers)
         check_sees(folder, self._asked)
+        self._seen_folder = folder
 
     def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
         """Results of the task, in the order of the items; a worker that dies leaves its block to another."""
@@ -155,9 +160,24 @@ class DaskEngine:
 
         with pickled_by_name():
             packed = cloudpickle.dumps(task)
-        run = partial(self.client.submit, _run_packed, packed)
-        futures = [run(item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
-        yield from self._results(futures, what)
+        with self._posted(packed) as parcel:
+            run = partial(self.client.submit, _run_packed, parcel)
+            futures = [run(item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
+            yield from self._results(futures, what)
+
+    @contextmanager
+    def _posted(self, packed: bytes) -> Iterator[bytes | str]:
+        """A task as it travels: itself, or if it is large the path of a file in the folder that all see."""
+        if len(packed) <= MAX_MESSAGE or self._seen_folder is None:
+            yield packed
+            return
+        path = self._seen_folder / f".task-{secrets.token_hex(8)}"
+        with existing_files_kept(False), whole_file(path) as temporary:
+            temporary.write_bytes(packed)
+        try:
+            yield str(path)
+        finally:
+            path.unlink(missing_ok=True)
 
     def gathered(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
         """Results of Dask's own delayed calls, in their order."""
@@ -255,6 +275,7 @@ class DaskEngine:
             "_is_own": True,
             "_folder": self._folder,
             "has_own_folder": self.has_own_folder,
+            "_seen_folder": None,
         }
 
     def __repr__(self) -> str:
@@ -318,15 +339,15 @@ def _unseen(error: Any) -> InputError:
     return InputError(msg)
 
 
-def _run_packed(packed: bytes, item: Any) -> Any:
+def _run_packed(packed: bytes | str, item: Any) -> Any:
     """Run a task on a worker."""
     with library_threads(1):
         return unpacked(packed)(item)
 
 
 @lru_cache(maxsize=4)
-def unpacked(packed: bytes) -> Any:
-    """What a client has packed for workers."""
+def unpacked(packed: bytes | str) -> Any:
+    """What a client has packed for workers, or has left in a file for them."""
     import cloudpickle  # noqa: PLC0415, comes with dask
 
-    return cloudpickle.loads(packed)
+    return cloudpickle.loads(Path(packed).read_bytes() if isinstance(packed, str) else packed)

@@ -92,7 +92,7 @@ class Folder:
     def _clear_scratch(self) -> None:
         """Remove what runs left that did not live to do it: files half written, and scratch of this machine's."""
         half = temporary_name("*")
-        for pattern in (f"{half}*", f"*/{half}*", f"*/blocks/{half}*", f".{SCRATCH}-*"):
+        for pattern in (f"{half}*", f"*/{half}*", f"*/blocks/{half}*", f".{SCRATCH}-*", ".task-*"):
             for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)
         for path in self.path.glob(f"{SCRATCH}-*"):
