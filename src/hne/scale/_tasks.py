@@ -88,16 +88,16 @@ class WeightRows:
 
     def __call__(self, block: Block) -> Arrays:
         """Those of the block."""
-        (inner, values, columns, counts), reached = row_weights(self.X, self.lists, *block, self.settings, self.kernel)
+        found, reached, near = row_weights(self.X, self.lists, *block, self.settings, self.kernel)
+        inner, values, columns, counts = found
         made = {"inner": inner, "values": values, "columns": columns, "counts": counts}
         if isinstance(self.X, np.ndarray):
-            made["errors"] = self._errors(values, columns, counts, reached, block)
+            made["errors"] = self._errors(values, near, counts, reached, block)
         return made
 
     def _errors(
-        self, values: FloatArray, columns: IndexArray, counts: IndexArray, reached: IndexArray, block: Block
+        self, values: FloatArray, near: IndexArray, counts: IndexArray, reached: IndexArray, block: Block
     ) -> FloatArray:
         ends = np.concatenate([[0], np.cumsum(counts)])
-        near = np.searchsorted(reached, columns)
         J = csr_array((values, near, ends), shape=(len(counts), len(reached)))
         return errors_of_rows(np.asarray(self.X[reached]), np.searchsorted(reached, np.arange(*block)), J)
