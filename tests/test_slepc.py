@@ -264,9 +264,9 @@ def harmed(problem, harm):
         ("foreign", r"problem.json' is damaged, or not a problem that hne wrote\. Write it anew\."),
         ("truncated", r"problem.json' is damaged, or not a problem that hne wrote\. Write it anew\."),
         ("version", r"has version 7, this program reads 1\. Use one hne for both\."),
-        ("short block", r"data.npy' is damaged, or not of this problem\. Write the problem anew\."),
-        ("flipped", r"data.npy' is damaged, or not of this problem\. Write the problem anew\."),
-        ("foreign block", r"data.npy' is damaged, or not of this problem\. Write the problem anew\."),
+        ("short block", r"data.npy' is damaged, or not of this problem\. Remove .* again\."),
+        ("flipped", r"data.npy' is damaged, or not of this problem\. Remove .* again\."),
+        ("foreign block", r"data.npy' is damaged, or not of this problem\. Remove .* again\."),
     ],
 )
 def test_a_damaged_folder_is_one_line(problem, harm, message):
@@ -282,9 +282,7 @@ def test_a_damaged_folder_is_one_line(problem, harm, message):
 @pytest.mark.scale
 def test_what_one_rank_cannot_read_is_told_by_the_first(problem):
     (problem / "A-000000000300-000000000400.indptr.npy").unlink()
-    message = (
-        r"^no result of the slepc solver: cannot read '.*300-.*400.indptr.npy': no such file .* the problem anew\.$"
-    )
+    message = r"^no result of the slepc solver: cannot read '.*300-.*400.indptr.npy': no such file .* wrote it again\.$"
     with pytest.raises(EigenSolverError, match=message):
         solve_folder(problem, 2)
 
