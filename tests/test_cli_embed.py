@@ -15,9 +15,10 @@ from hne import HNE, _types
 from hne._preparation import SCALINGS
 from hne._tables._prepared import MISSING
 from hne._validation import _parameters
-from hne.cli import _arguments, _parser, main
+from hne.cli import _arguments, _parser, _scale, main
 from hne.cli._talk import PARAMETERS, in_flags, plain
 from hne.datasets import make_swiss_roll
+from hne.scale._sources import READ_BY_WORKERS
 
 ROLL = make_swiss_roll(150, random_state=0)
 
@@ -65,6 +66,7 @@ def test_choices_are_those_of_the_library():
     assert _arguments.NEIGHBORS == _types.NEIGHBOR_SEARCHES
     assert _arguments.SCALINGS == SCALINGS
     assert _arguments.MISSING == MISSING
+    assert _scale.WORKERS_READ == READ_BY_WORKERS
 
 
 def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(points, capsys):

@@ -11,7 +11,7 @@ from hne.exceptions import InputError
 if TYPE_CHECKING:
     from hne._tables import Ready
 
-# Files that workers read themselves, each its own part.
+# Files that workers read themselves, as in `hne.scale._sources`, which loads NumPy; a test compares.
 WORKERS_READ = (".zarr", ".parquet", ".pq", ".npy")
 TABLES = (".parquet", ".pq")
 # Options about a table that has to be here to be prepared, and what they are where nobody has used them.
@@ -44,7 +44,6 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="keep every finished block and stage in this folder: the same command goes on from there",
     )
-
     scale.add_argument(
         "--until-eigenproblem",
         action="store_true",
