@@ -67,7 +67,7 @@ def assert_same_bits(one, other):
     assert_same_weights(one, other)
     assert np.array_equal(one.pieces.labels, other.pieces.labels)
     assert np.array_equal(one.Y, other.Y, equal_nan=True)
-    assert np.array_equal(one.metric_Y, other.metric_Y, equal_nan=True)
+    assert np.array_equal(one.rescaled_Y, other.rescaled_Y, equal_nan=True)
     assert one.Y.dtype == other.Y.dtype
     np.testing.assert_allclose(one.reconstruction_errors, other.reconstruction_errors, rtol=1e-9, atol=1e-12)
 

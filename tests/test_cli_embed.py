@@ -64,6 +64,8 @@ def test_choices_are_those_of_the_library():
     assert sorted(_arguments.EIGEN_SOLVERS) == sorted(_types.EIGEN_SOLVERS)
     assert sorted(_arguments.PIECES) == sorted(_types.PIECE_POLICIES)
     assert _arguments.NEIGHBORS == _types.NEIGHBOR_SEARCHES
+    assert _arguments.SHORT_CIRCUITS == _types.SHORT_CIRCUITS
+    assert _arguments.COORDINATES == _types.COORDINATES
     assert _arguments.SCALINGS == SCALINGS
     assert _arguments.MISSING == MISSING
     assert _scale.WORKERS_READ == READ_BY_WORKERS

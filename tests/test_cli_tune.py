@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne.cli import _parser, main
 from hne.cli._command import embed_words
 from hne.cli._tune import _doubts, sentences
@@ -317,6 +317,28 @@ def test_auto_is_the_three_words_auto(points, capsys, monkeypatch):
         main(["embed", str(points), "-q", *words])
     assert asked[0] == asked[1] == asked[2]
     assert asked[0][1] == GRID.keys()
+
+
+def test_published_sets_what_was_not_given(points, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr("hne.tuning._auto.settled", lambda *given: asked.append(given[1]) or 1 / 0)
+    given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "rescaled", "--short-circuits", "cut"]
+    for words in ([], given[:2], given, [*given[2:], "--n-rounds", "2"]):
+        main(["embed", str(points), "-q", *words, "--published"])
+    first, more_neighbors, everything, others = asked
+    assert {name: getattr(first, name) for name in PUBLISHED} == PUBLISHED
+    assert {name: getattr(more_neighbors, name) for name in PUBLISHED} == PUBLISHED | {"n_neighbors": 9}
+    told = ("n_neighbors", "variant", "reg", "short_circuits", "coordinates")
+    assert [getattr(everything, name) for name in told] == [9, "rhne", 0.01, "cut", "rescaled"]
+    assert (others.n_neighbors, others.n_rounds) == (PUBLISHED["n_neighbors"], 2)
+
+
+def test_published_and_auto_contradict_each_other(points, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["embed", str(points), "--published", "--auto"])
+    assert capsys.readouterr().err == (
+        "hne: argument --auto: not allowed with argument --published. See hne embed --help.\n"
+    )
 
 
 def test_a_dry_run_says_that_tuning_comes_on_top(points, capsys):

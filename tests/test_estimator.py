@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
-from hne import HNE, HierarchicNeighborsEmbedding, _start, embed
+from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, _start, embed
 from hne._types import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, NeighborRecallWarning
@@ -203,3 +203,20 @@ def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
     with pytest.warns(NeighborRecallWarning, match=r"at least 90% .* got 50\.0% .* pass neighbors='exact'") as caught:
         HNE().fit(roll.X)
     assert caught[0].filename == __file__
+
+
+def test_the_published_method_is_a_mapping_that_nobody_changes(cloud):
+    settings = {name: getattr(Settings(), name) for name in PUBLISHED}
+    assert settings == PUBLISHED
+    assert HNE(**PUBLISHED).get_params() == HNE().get_params()
+    assert HNE(**PUBLISHED | {"n_neighbors": 8}).n_neighbors == 8
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        PUBLISHED["reg"] = 1.0
+    assert (HNE().fit_transform(cloud) == HNE(**PUBLISHED).fit_transform(cloud)).all()
+
+
+@pytest.mark.parametrize("estimator", [HNE, LinearHNE])
+def test_short_circuits_are_cut_or_kept(estimator, cloud):
+    assert estimator(short_circuits="cut").fit(cloud).short_circuits == "cut"
+    with pytest.raises(InputError, match=r"^short_circuits must be one of 'cut', 'keep', got 'drop'\."):
+        estimator(short_circuits="drop").fit(cloud)

@@ -146,8 +146,8 @@ def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(mod
     assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.get_xticks())) == ("coordinate 1", "coordinate 2", 0)
     for given in (model, embed(roll.X)):
         axes = plots.scatter(given)
-        np.testing.assert_array_equal(dots(axes)[0], model.metric_embedding_)
-    assert axes.get_xlabel() == "metric coordinate 1 (units of X)"
+        np.testing.assert_array_equal(dots(axes)[0], model.rescaled_embedding_)
+    assert axes.get_xlabel() == "rescaled coordinate 1 (units of X)"
     assert len(axes.get_xticks()) > 2
 
 
@@ -198,7 +198,7 @@ def test_numbers_have_a_color_bar_with_their_name_and_gray_where_there_is_none(m
     values[:3] = np.nan
     axes = plots.scatter(model, pd.Series(values, name="arc length"))
     points, colors = dots(axes)
-    np.testing.assert_array_equal(points[:3], model.metric_embedding_[:3])  # below all others
+    np.testing.assert_array_equal(points[:3], model.rescaled_embedding_[:3])  # below all others
     assert np.ptp(colors[:3], axis=1).max() < 0.05
     assert "3 without a value in gray" in axes.texts[0].get_text()
     bar = axes.figure.axes[1]
@@ -323,7 +323,7 @@ def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
     assert words == ["sample 7", "6 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
     *_, shown_outer, shown_inner, itself = axes.collections
     for drawn, rows in ((shown_outer, outer), (shown_inner, inner), (itself, {7})):
-        expected = {tuple(place) for place in model.metric_embedding_[list(rows)]}
+        expected = {tuple(place) for place in model.rescaled_embedding_[list(rows)]}
         assert {tuple(place) for place in drawn.get_offsets().data} == expected
     assert len(axes.collections[1].get_segments()) == 36
 
@@ -388,9 +388,9 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
     axes = plots.compare(found, roll.chart[:, 0], title="four", titles={"BHNE": "BHNE, best"})
     assert [panel.get_title(loc="left") for panel in axes] == ["BHNE, best", "HLLE: failed", "none: failed", "chart"]
     assert axes[1].texts[0].get_text() == "k is too small"
-    np.testing.assert_array_equal(dots(axes[0])[0], model.metric_embedding_)
+    np.testing.assert_array_equal(dots(axes[0])[0], model.rescaled_embedding_)
     np.testing.assert_array_equal(dots(axes[3])[0], roll.chart)
-    assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["metric coordinates", ""]
+    assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["rescaled coordinates", ""]
     assert len(axes[0].figure.axes) == 5  # a color bar for all
     assert axes[0].figure.get_suptitle() == "four"
 
@@ -398,10 +398,12 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
 def test_a_comparison_turns_to_a_chart_and_leaves_out_what_has_no_place(torn, roll):
     chart = np.vstack([roll.chart[:120], roll.chart[:60]])
     panel = plots.compare({"torn": torn}, ["a", "b"] * 90, chart=chart)[0]
-    metric, drawn = torn.metric_embedding_[:120], dots(panel)[0]
-    np.testing.assert_allclose(drawn @ drawn.T, (metric - metric.mean(axis=0)) @ (metric - metric.mean(axis=0)).T)
+    rescaled, drawn = torn.rescaled_embedding_[:120], dots(panel)[0]
+    np.testing.assert_allclose(
+        drawn @ drawn.T, (rescaled - rescaled.mean(axis=0)) @ (rescaled - rescaled.mean(axis=0)).T
+    )
     assert np.trace(drawn.T @ (chart[:120] - chart[:120].mean(axis=0))) > 0
-    assert panel.texts[0].get_text() == "metric coordinates, 60 of 180 without any"
+    assert panel.texts[0].get_text() == "rescaled coordinates, 60 of 180 without any"
     panel = plots.compare({"torn": torn.embedding_}, chart=chart)[0]
     np.testing.assert_allclose(dots(panel)[0], plots.oriented(torn.embedding_[:120], chart[:120]))
     assert panel.texts[0].get_text() == "60 of 180 without coordinates"

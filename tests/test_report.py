@@ -90,10 +90,10 @@ def test_arrays_decode_to_the_numbers_of_the_embedding(result):
     page = read(result, columns={"sevenths": values, "kind": np.array(["a", "b", None] * 20, dtype=object)})
     columns = page.meta()["columns"]
     assert [column["name"] for column in columns] == [
-        "metric coordinate 1", "metric coordinate 2", "reconstruction error", "sevenths", "kind",
+        "rescaled coordinate 1", "rescaled coordinate 2", "reconstruction error", "sevenths", "kind",
     ]  # fmt: skip
     for axis in (0, 1):
-        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.metric_Y[:, axis].astype("f4"))
+        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.rescaled_Y[:, axis].astype("f4"))
     np.testing.assert_array_equal(page.array("column-2", "f4"), result.reconstruction_errors.astype("f4"))
     np.testing.assert_array_equal(page.array("column-3", "f4"), values.astype("f4"))
     assert columns[4]["categories"] == ["a", "b"]
@@ -196,7 +196,7 @@ def test_all_coordinates_are_there_whatever_their_number(d):
     cloud = np.random.default_rng(0).normal(size=(60, 6))
     page = read(embed(cloud, n_components=d))
     names = [column["name"] for column in page.meta()["columns"] if column["group"] == "coordinates"]
-    assert names == [f"metric coordinate {axis + 1}" for axis in range(d)]
+    assert names == [f"rescaled coordinate {axis + 1}" for axis in range(d)]
     assert notebook_html(embed(cloud, n_components=d)).count('<svg class="hne-picture"') == 1
 
 
@@ -486,7 +486,7 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "id=" not in fragment
     assert "colored by" in fragment
     assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
-    constant = replace(result.core, metric=replace(result.core.metric, Y=np.zeros_like(result.core.Y)))
+    constant = replace(result.core, rescaled=replace(result.core.rescaled, Y=np.zeros_like(result.core.Y)))
     assert "NaN" not in notebook_html(replace(result, core=constant))
 
 

@@ -199,7 +199,9 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
         page.locator("#download").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(triangle) + 1
-    assert lines[0] == "sample,metric coordinate 1,metric coordinate 2,reconstruction error,kind,turn,skewed,class,row"
+    assert (
+        lines[0] == "sample,rescaled coordinate 1,rescaled coordinate 2,reconstruction error,kind,turn,skewed,class,row"
+    )
     assert lines[1].startswith(f"tree-{triangle[0]},")
     page.locator("#selection-list button").first.click()
     assert roll_page.state()["pinned"] == triangle[0]
@@ -294,7 +296,7 @@ def test_a_unit_is_as_long_across_as_up_and_zoom_move_and_resize_keep_it(browser
         page = watched.page
 
         def scale():
-            across, up = steps_of(watched, strip.metric_Y)
+            across, up = steps_of(watched, strip.rescaled_Y)
             np.testing.assert_allclose(across, up, rtol=1e-4)
             return across
 
@@ -312,7 +314,7 @@ def test_a_unit_is_as_long_across_as_up_and_zoom_move_and_resize_keep_it(browser
         page.set_viewport_size({"width": size[0], "height": 560})
         watched.state()
         scale()
-        assert "Metric coordinates, in units of X" in page.locator("#scale-note").text_content()
+        assert "Rescaled coordinates, in units of X" in page.locator("#scale-note").text_content()
 
 
 @pytest.fixture(scope="module")
@@ -384,9 +386,9 @@ def test_a_page_without_short_circuits_does_not_offer_them(roll_page):
 
 def test_the_download_says_which_coordinates_it_holds(roll_page):
     lines = downloaded(roll_page)
-    assert lines[0][1:3] == ["metric coordinate 1", "metric coordinate 2"]
-    whitened = "Its coordinates are the metric ones that are drawn; embedding_ and files of coordinates are whitened."
-    assert roll_page.words("#download-note") == whitened
+    assert lines[0][1:3] == ["rescaled coordinate 1", "rescaled coordinate 2"]
+    note = "Its coordinates are the rescaled ones that are drawn; embedding_ and files of coordinates are eigenvectors."
+    assert roll_page.words("#download-note") == note
 
 
 def test_names_of_axes_have_paper_behind_them(roll_page):
@@ -642,7 +644,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
         for label in ("__proto__", "<b>", "reconstruction error"):
             page.select_option("#color", label=label)
         page.select_option("#x-axis", label="<b>")
-        page.select_option("#x-axis", label="metric coordinate 1")
+        page.select_option("#x-axis", label="rescaled coordinate 1")
         page.locator("#mode-box").click()
         box = page.locator("#plot").bounding_box()
         watched.drag([(box["x"] + 5, box["y"] + 5), (box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)])
@@ -672,7 +674,7 @@ def test_lines_and_many_coordinates(browser, folder, d):
     write_report(folder / "d.html", embed(np.random.default_rng(0).normal(size=(50, 5)), n_components=d))
     with Watched(browser, folder / "d.html") as watched:
         axis = watched.page.evaluate("document.querySelector('#y-axis').selectedOptions[0].textContent")
-        assert axis == ("row" if d == 1 else "metric coordinate 2")
+        assert axis == ("row" if d == 1 else "rescaled coordinate 2")
         watched.page.mouse.move(*watched.pixel(11))
         assert watched.state()["hovered"] == 11
         assert "sample 12" in watched.words("#card")
@@ -716,14 +718,14 @@ def crowd(result, n, rng):
 
     joint = vstack([core.weights.J] * times).tocsr()[:n]
     joint.resize((n, n))
-    Y = repeated(core.metric.Y)
+    Y = repeated(core.rescaled.Y)
     everyone = replace(
         core,
         X=repeated(core.X) + 0.1 * rng.normal(size=(n, 3)),
         Y=repeated(core.Y),
         graph=replace(core.graph, indices=repeated(core.graph.indices), distances=repeated(core.graph.distances)),
         pieces=replace(core.pieces, labels=repeated(core.pieces.labels), sizes=np.array([n])),
-        metric=replace(core.metric, Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape)),
+        rescaled=replace(core.rescaled, Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape)),
         weights=replace(core.weights, J=joint, W=joint),
         reconstruction_errors=repeated(core.reconstruction_errors),
     )

@@ -1,4 +1,4 @@
-"""The verdict of a report: said first, with the numbers behind it, in metric coordinates that say what they are."""
+"""The verdict of a report: said first, with the numbers behind it, in rescaled coordinates that say what they are."""
 
 import re
 from html import escape
@@ -103,10 +103,10 @@ def test_short_circuits_are_kept_among_few_points_and_beyond_many_counted(result
 
 def test_a_page_and_a_notebook_say_what_their_axes_are(result):
     page = read(result)
-    assert "in metric coordinates, in units of X: the first coordinate across" in page.text
-    assert page.meta()["coordinates"] == "whitened"
+    assert "in rescaled coordinates, in units of X: the first coordinate across" in page.text
+    assert page.meta()["coordinates"] == "eigenvectors"
     fragment = notebook_html(result, Details(trust=some_trust(level="doubtful")))
-    assert "metric coordinates, in units of X" in fragment
+    assert "rescaled coordinates, in units of X" in fragment
     assert "<strong>Doubtful.</strong> Do not believe it: try n_neighbors=5.</p>" in fragment
     assert fragment.index("hne-verdict hne-doubtful") < fragment.index("Hierarchic Neighbors")
 
@@ -116,7 +116,7 @@ def test_a_notebook_draws_to_one_scale_and_flat_what_is_flat():
     strip = embed(np.column_stack([grid, np.zeros(300)]), n_neighbors=8)
     fragment = notebook_html(strip)
     places = np.array(re.findall(r"M([0-9.]+) ([0-9.]+)h0", fragment), dtype=float)
-    drawn, own = np.ptp(places, axis=0), np.ptp(strip.metric_Y, axis=0)
+    drawn, own = np.ptp(places, axis=0), np.ptp(strip.rescaled_Y, axis=0)
     np.testing.assert_allclose(drawn[0] / drawn[1], own[0] / own[1], rtol=0.02)
     assert 'width="300" height="100"' in fragment
     assert 'width="300" height="300"' in notebook_html(embed(grid, n_neighbors=8, n_components=1))

@@ -63,7 +63,7 @@ def test_trials_are_what_embed_gives(letter, found):
     for trial in (found.best, found.runner_up, found.trials[5]):
         result = embed(letter.X, **trial.parameters)
         assert trial.score == pytest.approx(tangent_score(letter.X, result.Y).score, abs=1e-9)
-        assert np.allclose(trial.Y, result.metric_Y, atol=1e-4 * np.ptp(result.metric_Y))
+        assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
 
 
 def test_weights_of_many_settings_are_those_of_each(letter):
@@ -379,7 +379,7 @@ def test_samples_that_are_not_embedded_do_not_count(letter):
     found = tune(X, pieces="largest", grid={"n_neighbors": [6], "reg": [1e-4], "variant": ["ihne"]})
     with pytest.warns(DisconnectedGraphWarning):
         result = embed(X, pieces="largest", **found.parameters)
-    assert (np.isnan(found.best.Y).any(axis=1) == np.isnan(result.metric_Y).any(axis=1)).all()
+    assert (np.isnan(found.best.Y).any(axis=1) == np.isnan(result.rescaled_Y).any(axis=1)).all()
     assert found.best.measure.tangent_loss == pytest.approx(result.trust.score.tangent_loss, abs=1e-6)
 
 

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from hne._estimator import HNE, HierarchicNeighborsEmbedding
     from hne._forecast import forecast
     from hne._linear import LinearHNE
+    from hne._types import PUBLISHED
 
 _HOMES = {
     "HNE": "hne._estimator",
     "HierarchicNeighborsEmbedding": "hne._estimator",
     "LinearHNE": "hne._linear",
+    "PUBLISHED": "hne._types",
     "embed": "hne._embed",
     "forecast": "hne._forecast",
 }
 
-__all__ = ["HNE", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]
+__all__ = ["HNE", "PUBLISHED", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._metric import metric_coordinates
 from hne._notices import check_connected, warn_of
 from hne._progress import shown, stage
+from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
 from hne._threads import library_threads
 from hne._trust import judgment
@@ -77,10 +77,10 @@ def walk(
         check_connected(pieces, distinct, settings)
         weights = stage("weights", bench.weights, X, graph, settings, n_threads)
         parts = stage("eigenpairs", bench.parts, X, weights, pieces, settings, n_threads)
-        metric = stage("lengths", metric_coordinates, X, parts, pieces, settings, n_threads)
-        judged = stage("trust", judgment, is_chosen, X, graph, pieces, weights, parts, metric, settings, n_threads)
+        rescaled = stage("lengths", rescaled_coordinates, X, parts, pieces, settings, n_threads)
+        judged = stage("trust", judgment, is_chosen, X, graph, pieces, weights, parts, rescaled, settings, n_threads)
         errors = units.undo_length(bench.errors(X, weights))
-    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, metric)
+    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled)
     result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.first))
     warn_of(result)
     return result

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
-from hne._metric import metric_coordinates
 from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
+from hne._rescaled import rescaled_coordinates
 from hne._samples import Distances, width
 from hne._threads import thread_count
 from hne._trust import Trust, trust_in
@@ -91,14 +91,18 @@ class HierarchicNeighborsEmbedding(
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
         Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
+    short_circuits : {"cut", "keep"}, default="keep"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet. "cut": they are cut before
+        weights are made. "keep" is the published method.
     pieces : {"separate", "join", "largest", "raise"}, default="separate"
         What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
         embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
         `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
         "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
-    coordinates : {"whitened", "metric"}, default="whitened"
-        What `embedding_` is in. "whitened", as in the paper: columns of unit length, whatever the shape. "metric": the
-        lengths of X, true aspect ratio, by one matrix for the whole (`metric_correction_`); pictures show these.
+    coordinates : {"chart", "rescaled", "eigenvectors"}, default="eigenvectors"
+        What `embedding_` is in. "eigenvectors", as in the paper: columns of unit length, whatever the shape.
+        "rescaled": the lengths of X, true aspect ratio, by one matrix for the whole (`rescaling_`); pictures show
+        these. "chart" is the same for now.
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
@@ -135,13 +139,13 @@ class HierarchicNeighborsEmbedding(
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal unless they are
-        metric. float32 where X is, computed in float64. Copies of a sample share one place and count once.
-    metric_embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal where they are
+        eigenvectors. float32 where X is, computed in float64. Copies of a sample share one place and count once.
+    rescaled_embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates in the lengths of X, along their principal axes, whatever `coordinates` says. Lengths hold
         within a piece, as far as the surface can be laid flat.
-    metric_correction_ : ndarray of shape (n_components, n_components) or None
-        The matrix A whose product with the whitened coordinates of the largest piece has the lengths of X. None
+    rescaling_ : ndarray of shape (n_components, n_components) or None
+        The matrix A whose product with the eigenvectors of the largest piece has the lengths of X. None
         for one of a handful of samples, which is drawn by its principal components.
     trust_ : Trust
         How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
@@ -227,8 +231,9 @@ class HierarchicNeighborsEmbedding(
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
+        short_circuits: str = "keep",
         pieces: str = "separate",
-        coordinates: str = "whitened",
+        coordinates: str = "eigenvectors",
         eigen_solver: str = "auto",
         n_landmarks: int | None = None,
         tol: float = 1e-7,
@@ -249,6 +254,7 @@ class HierarchicNeighborsEmbedding(
         self.metric = metric
         self.metric_params = metric_params
         self.neighbors = neighbors
+        self.short_circuits = short_circuits
         self.pieces = pieces
         self.coordinates = coordinates
         self.eigen_solver = eigen_solver
@@ -335,8 +341,8 @@ class HierarchicNeighborsEmbedding(
         settings = result.settings
         self.n_neighbors_, self.variant_, self.reg_ = settings.n_neighbors, settings.variant, settings.reg
         self.embedding_ = result.Y
-        A = result.core.metric.corrections[0]
-        self.metric_correction_ = None if A is None else result.units.undo_length(A)
+        A = result.core.rescaled.matrices[0]
+        self.rescaling_ = None if A is None else result.units.undo_length(A)
         pairs = result.eigenpairs
         self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values
         self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals
@@ -354,10 +360,10 @@ class HierarchicNeighborsEmbedding(
         self.same_as_ = result.distinct.same_as
 
     @property
-    def metric_embedding_(self) -> FloatArray:
+    def rescaled_embedding_(self) -> FloatArray:
         """Y in the lengths of X, made when asked for."""
         check_is_fitted(self)
-        return self._fitted.metric_Y
+        return self._fitted.rescaled_Y
 
     @property
     def trust_(self) -> Trust:
@@ -497,10 +503,10 @@ class HierarchicNeighborsEmbedding(
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
         result = walk_from(archive, settings)
-        if "metric.Y" not in archive.arrays:
+        if "rescaled.Y" not in archive.arrays:
             core, n_threads = result.core, thread_count(settings.n_jobs)
-            metric = metric_coordinates(core.X, Parts(core.Y, core.parts), core.pieces, settings, n_threads)
-            result = replace(result, core=replace(core, metric=metric))
+            rescaled = rescaled_coordinates(core.X, Parts(core.Y, core.parts), core.pieces, settings, n_threads)
+            result = replace(result, core=replace(core, rescaled=rescaled))
         self._set_fitted(result)
         self.timings_, self.tuning_ = {}, None
 

@@ -58,8 +58,7 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
     # In the units of the walk, in which squares stay in range.
-    is_metric = settings.coordinates == "metric"
-    Y, points = (core.metric.Y, points * fitted.units.scale) if is_metric else (core.Y, points)
+    Y, points = (core.rescaled.Y, points * fitted.units.scale) if settings.in_lengths else (core.Y, points)
     is_embedded = np.flatnonzero(np.isfinite(Y[:, 0]))
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
@@ -85,7 +84,7 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
 def _handed_out(fitted: Embedding) -> FloatArray:
     """Coordinates as they were handed out, in their precision, and in the units of the walk again."""
     given: FloatArray = fitted.core_Y.astype(fitted.dtype).astype(np.float64)
-    return given * fitted.units.scale if fitted.settings.coordinates == "metric" else given
+    return given * fitted.units.scale if fitted.settings.in_lengths else given
 
 
 def _within_a_piece(search: Search, count: int, core: Core, k: int) -> tuple[IndexArray, FloatArray]:

@@ -76,6 +76,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Further arguments of the metric.
     neighbors : str, sparse matrix or pair of arrays, default="auto"
         How neighbors are searched, or the neighbors themselves, as in :class:`HierarchicNeighborsEmbedding`.
+    short_circuits : {"cut", "keep"}, default="keep"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet, as in
+        :class:`HierarchicNeighborsEmbedding`.
     n_jobs : int or None, default=-1
         Threads of every stage: -1 for all cores, None for one unless joblib says otherwise.
     random_state : int, RandomState or None, default=0
@@ -137,6 +140,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
+        short_circuits: str = "keep",
         n_jobs: int | None = -1,
         random_state: Any = 0,
         verbose: int = 0,
@@ -153,6 +157,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         self.metric = metric
         self.metric_params = metric_params
         self.neighbors = neighbors
+        self.short_circuits = short_circuits
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

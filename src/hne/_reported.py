@@ -34,7 +34,7 @@ class ReportedMixin:
     ) -> None:
         """Write a page to look at the embedding and to judge it by: one HTML file, which needs no network.
 
-        It opens with a verdict on how far the embedding can be believed, and shows the metric coordinates (zoom, pan,
+        It opens with a verdict on how far the embedding can be believed, and shows the rescaled coordinates (zoom, pan,
         select, hover), the numbers behind the verdict, neighbors of both layers, the samples that are rebuilt worst,
         eigenvalues, measures of quality with how to read them, pieces, parameters, timings, warnings and versions.
 

@@ -7,9 +7,10 @@
 Records hold arrays and sparse matrices; nobody changes them after they are made.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -45,8 +46,9 @@ EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 # What `eigen_solver_` says where `n_landmarks` was given.
 LANDMARKS = "landmarks"
 NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
+SHORT_CIRCUITS = ("cut", "keep")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
-COORDINATES = ("whitened", "metric")
+COORDINATES = ("chart", "rescaled", "eigenvectors")
 PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
@@ -73,8 +75,9 @@ class Settings:
     metric: Any = "euclidean"
     metric_params: Any = None
     neighbors: Any = "auto"
+    short_circuits: str = "keep"
     pieces: str = "separate"
-    coordinates: str = "whitened"
+    coordinates: str = "eigenvectors"
     eigen_solver: str = "auto"
     n_landmarks: int | None = None
     tol: float = 1e-7
@@ -86,6 +89,17 @@ class Settings:
     def effective_outer_reg(self) -> float:
         """`outer_reg`, or `reg` where none is given."""
         return self.reg if self.outer_reg is None else self.outer_reg
+
+    @property
+    def in_lengths(self) -> bool:
+        """Whether the coordinates that are handed out have the lengths of X."""
+        return self.coordinates != "eigenvectors"
+
+
+# The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
+PUBLISHED: Mapping[str, Any] = MappingProxyType(
+    {"n_neighbors": 6, "variant": "bhne", "reg": 1e-4, "short_circuits": "keep", "coordinates": "eigenvectors"}
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -308,14 +322,14 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class Metric:
+class Rescaled:
     """The embedding in the lengths of the samples, in the units of the walk."""
 
     Y: FloatArray  # (m, d)
-    corrections: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
+    matrices: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
 
     def __str__(self) -> str:
-        return f"{sum(A is not None for A in self.corrections)} of {len(self.corrections)} piece(s) corrected"
+        return f"{sum(A is not None for A in self.matrices)} of {len(self.matrices)} piece(s) rescaled"
 
 
 @dataclass(frozen=True)
@@ -327,9 +341,9 @@ class Core:
     pieces: Pieces  # as found, before any were joined
     weights: Weights
     parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
-    Y: FloatArray  # (m, d), whitened
+    Y: FloatArray  # (m, d), eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
-    metric: Metric
+    rescaled: Rescaled
 
 
 @dataclass(frozen=True, repr=False)
@@ -349,16 +363,15 @@ class Embedding(PicklesFields):
         return self.core_Y[self.distinct.place].astype(self.dtype, copy=False)
 
     @cached_property
-    def metric_Y(self) -> NDArray[Any]:
+    def rescaled_Y(self) -> NDArray[Any]:
         """The coordinates in the lengths of X, (n, d)."""
-        lengths: FloatArray = self.units.undo_length(self.core.metric.Y)
+        lengths: FloatArray = self.units.undo_length(self.core.rescaled.Y)
         return lengths[self.distinct.place].astype(self.dtype, copy=False)
 
     @property
     def core_Y(self) -> FloatArray:
         """The coordinates that are handed out, a row for each distinct sample, in float64."""
-        is_metric = self.settings.coordinates == "metric"
-        return self.units.undo_length(self.core.metric.Y) if is_metric else self.core.Y
+        return self.units.undo_length(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
 
     @property
     def eigenpairs(self) -> EigenPairs | None:

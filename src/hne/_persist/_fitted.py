@@ -17,9 +17,9 @@ from hne._types import (
     Embedding,
     FloatArray,
     IndexArray,
-    Metric,
     NeighborGraph,
     Pieces,
+    Rescaled,
     Settings,
     SparseMatrix,
     Weights,
@@ -56,8 +56,8 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         **({"X": X} if isinstance(X, np.ndarray) else _csr_parts("X", X)),
         **({} if units.origin is None else {"units.origin": units.origin}),
         **eigen_parts(core.parts, core.Y),
-        "metric.Y": core.metric.Y,
-        "metric.A": np.array([np.full((d, d), np.nan) if A is None else A for A in core.metric.corrections]),
+        "rescaled.Y": core.rescaled.Y,
+        "rescaled.A": np.array([np.full((d, d), np.nan) if A is None else A for A in core.rescaled.matrices]),
     }
     scalars = {
         "dtype": np.dtype(fitted.dtype).name,
@@ -118,7 +118,7 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     X, units = _samples_from(archive, m, n, settings)
     errors = archive.array("reconstruction_errors", "f8", (m,))
     parts = eigen_from(archive, Y)
-    metric = _metric_from(archive, Y, len(parts))
+    metric = _rescaled_from(archive, Y, len(parts))
     core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, metric)
     return Embedding(settings, distinct, units, core, dtype)
 
@@ -205,15 +205,15 @@ def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
     return archive.array(f"eigen.{name}", "f8", (count,))
 
 
-def _metric_from(archive: Archive, Y: FloatArray, count: int) -> Metric:
-    """Metric coordinates; of a file that has none, the others stand for them until they are made."""
-    if "metric.Y" not in archive.arrays:
-        return Metric(Y, (None,) * count)
+def _rescaled_from(archive: Archive, Y: FloatArray, count: int) -> Rescaled:
+    """Rescaled coordinates; of a file that has none, the others stand for them until they are made."""
+    if "rescaled.Y" not in archive.arrays:
+        return Rescaled(Y, (None,) * count)
     d = Y.shape[1]
-    lengths, corrections = archive.array("metric.Y", "f8", Y.shape), archive.array("metric.A", "f8", (count, d, d))
+    lengths, matrices = archive.array("rescaled.Y", "f8", Y.shape), archive.array("rescaled.A", "f8", (count, d, d))
     if (np.isfinite(lengths) != np.isfinite(Y)).any():
-        archive.refuse("array 'metric.Y' must have coordinates where 'Y' has")
-    return Metric(lengths, tuple(A if np.isfinite(A).all() else None for A in corrections))
+        archive.refuse("array 'rescaled.Y' must have coordinates where 'Y' has")
+    return Rescaled(lengths, tuple(A if np.isfinite(A).all() else None for A in matrices))
 
 
 # Attributes of a fitted LinearHNE: arrays of float64 by their shape in letters, n samples, D features, d components.

@@ -19,9 +19,9 @@ from hne._types import (
     EigenPairs,
     FloatArray,
     IndexArray,
-    Metric,
     NeighborGraph,
     Pieces,
+    Rescaled,
     Settings,
     Weights,
 )
@@ -76,7 +76,7 @@ def measures(
     pieces: Pieces,
     weights: Weights,
     parts: Parts,
-    metric: Metric,
+    rescaled: Rescaled,
     settings: Settings,
     n_threads: int,
 ) -> Measures:
@@ -89,7 +89,7 @@ def measures(
     if pairs is not None and is_measurable(len(rows), settings.n_components):
         near, by = _with_distances(own, settings)
         dimension = _attempted("dimension", dimension_of, near, by.metric, by.metric_params, n_threads)
-        shape = _attempted("shape", _shape, near, metric.Y[rows], pairs.vectors, by, n_threads)
+        shape = _attempted("shape", _shape, near, rescaled.Y[rows], pairs.vectors, by, n_threads)
     if shape is not None and shape.is_flat(settings.n_components) and is_searchable(own, settings.n_components):
         inside = graph if is_whole else _among(graph, rows)
         circuits = _attempted("short circuits", short_circuits, own, inside, settings.n_components, n_threads)
@@ -107,7 +107,7 @@ def measures(
     )
 
 
-def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
+def _shape(X: Samples, Y: FloatArray, vectors: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
     """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
     if isinstance(X, Distances) and not X.is_complete:
         return None
@@ -117,8 +117,8 @@ def _shape(X: Samples, Y: FloatArray, Y_whitened: FloatArray, settings: Settings
         return None
     return Shape(
         score=rule.measure(Y),
-        collapsed_share=collapsed_share(frames.members, Y_whitened),
-        filled_share=filled_share(Y_whitened),
+        collapsed_share=collapsed_share(frames.members, vectors),
+        filled_share=filled_share(vectors),
         frames=frames,
     )
 

@@ -10,7 +10,7 @@ from hne._threads import library_threads, thread_count
 from hne._trust._measure import measures
 from hne._trust._record import Trust
 from hne._trust._verdict import judged
-from hne._types import Embedding, Metric, NeighborGraph, Pieces, Settings, Weights
+from hne._types import Embedding, NeighborGraph, Pieces, Rescaled, Settings, Weights
 
 
 def trust_of(
@@ -19,7 +19,7 @@ def trust_of(
     pieces: Pieces,
     weights: Weights,
     parts: Parts,
-    metric: Metric,
+    rescaled: Rescaled,
     settings: Settings,
     n_threads: int,
     *,
@@ -30,7 +30,7 @@ def trust_of(
     `is_chosen` says that the settings were, which is then no advice any more.
     """
     with library_threads(1):
-        found = measures(X, graph, pieces, weights, parts, metric, settings, n_threads)
+        found = measures(X, graph, pieces, weights, parts, rescaled, settings, n_threads)
     level, verdict, findings = judged(found, settings, is_chosen=is_chosen)
     shape = found.shape
     return Trust(
@@ -70,5 +70,5 @@ def trust_in(result: Embedding) -> Trust:
     core, settings = result.core, result.settings
     parts = Parts(core.Y, core.parts)
     n_threads = thread_count(settings.n_jobs)
-    found = trust_of(core.X, core.graph, core.pieces, core.weights, parts, core.metric, settings, n_threads)
+    found = trust_of(core.X, core.graph, core.pieces, core.weights, parts, core.rescaled, settings, n_threads)
     return found.of_samples(result.distinct.first)

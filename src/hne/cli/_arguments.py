@@ -13,8 +13,9 @@ from hne.exceptions import InputError
 # Choices of the estimator's parameters, written out because the modules that own them load NumPy; a test compares.
 VARIANTS = ("bhne", "ihne", "rhne")
 NEIGHBORS = ("auto", "exact", "approximate")
+SHORT_CIRCUITS = ("cut", "keep")
 PIECES = ("separate", "join", "largest", "raise")
-COORDINATES = ("whitened", "metric")
+COORDINATES = ("chart", "rescaled", "eigenvectors")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 AUTO = "auto"
 SCALINGS = ("none", "standard", "robust")
@@ -111,7 +112,7 @@ def seconds(text: str) -> float:
 
 
 class Given(argparse.Action):
-    """Keep the value, and that it was given: `--auto` leaves what was given alone."""
+    """Keep the value, and that it was given: `--auto` and `--published` leave what was given alone."""
 
     def __call__(self, _: Any, namespace: argparse.Namespace, values: Any, __: Any = None) -> None:
         """Called by argparse where the option is used."""
@@ -180,11 +181,13 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of the estimator, under its names and with its defaults."""
     method = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
-    method.add_argument(
+    whole = method.add_mutually_exclusive_group()
+    whole.add_argument(
         "--auto",
         action="store_true",
         help="choose what is best of -k, --variant and --reg, but for those given: see hne tune",
     )
+    whole.add_argument("--published", action="store_true", help="all as in the published method, but for what is given")
     add_one = partial(method.add_argument, action=Given)
     add_one(
         "-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]"
@@ -245,12 +248,20 @@ def _add_fixed(method: Any) -> None:
     )
     method.add_argument("--metric-params", type=json_object, metavar="JSON", help="further arguments of the metric")
     method.add_argument("--neighbors", choices=NEIGHBORS, default="auto", help="how they are searched [auto]")
+    method.add_argument(
+        "--short-circuits",
+        action=Given,
+        choices=SHORT_CIRCUITS,
+        default="keep",
+        help="links across a gap to another sheet; keep, as published [keep]",
+    )
     method.add_argument("--pieces", choices=PIECES, default="separate", help="a graph that falls apart [separate]")
     method.add_argument(
         "--coordinates",
+        action=Given,
         choices=COORDINATES,
-        default="whitened",
-        help="as in the paper, or in lengths of INPUT [whitened]",
+        default="eigenvectors",
+        help="in lengths of INPUT, or eigenvectors as published [eigenvectors]",
     )
     method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
     method.add_argument(

@@ -78,9 +78,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, embed, write what was asked for, and say what came of it."""
-    if options.auto:
-        for name in set(SEARCHED) - options.given:
-            setattr(options, name, AUTO)
+    _settle(options)
     check_scale(options)
     outputs = _checked_outputs(options)
     if options.dry_run:
@@ -108,6 +106,17 @@ def run(options: argparse.Namespace) -> None:
         written = {option[2:]: str(path) for option, path in outputs.items()}
         found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": result.Y}
         print_json(summary | {"timings": seconds, "outputs": written} | found)
+
+
+def _settle(options: argparse.Namespace) -> None:
+    """Set what `--auto` and `--published` stand for, but for what was given."""
+    wholesale: dict[str, Any] = dict.fromkeys(SEARCHED, AUTO) if options.auto else {}
+    if options.published:
+        from hne import PUBLISHED
+
+        wholesale = dict(PUBLISHED)
+    for name in wholesale.keys() - options.given:
+        setattr(options, name, wholesale[name])
 
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:

@@ -26,6 +26,7 @@ PARAMETERS = (
     "metric",
     "metric_params",
     "neighbors",
+    "short_circuits",
     "pieces",
     "coordinates",
     "eigen_solver",

@@ -10,7 +10,7 @@ from hne._types import FloatArray
 from hne._validation import check_integer, check_matrix
 from hne.exceptions import InputError, InputTypeError
 from hne.plots._drawing import DENSITY, Bar, dot_size, draw_key, draw_points, note
-from hne.plots._models import check_components, coordinates, has_place, is_metric
+from hne.plots._models import check_components, coordinates, has_place, is_rescaled
 from hne.plots._paint import Paint, paint
 from hne.plots._panels import bare, empty_panel, oriented, turned
 from hne.plots._pyplot import pyplot
@@ -31,7 +31,7 @@ def compare(
 ) -> NDArray[Any]:
     """Draw several embeddings of the same samples side by side, a panel each.
 
-    Metric coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
+    Rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
     methods scale coordinates as they like. None is turned or mirrored without a chart.
 
     Parameters
@@ -42,7 +42,7 @@ def compare(
     color : array-like of shape (n_samples,), or a color, default=None
         As of `scatter`, one for all panels.
     chart : array-like of shape (n_samples, n_components), default=None
-        True coordinates, to which all embeddings are turned, where they are known; others than metric ones also get
+        True coordinates, to which all embeddings are turned, where they are known; others than rescaled ones also get
         its spread along each axis.
     components : pair of int, default=(0, 1)
         Which coordinates to draw.
@@ -72,13 +72,13 @@ def compare(
     n = next((len(Y) for Y in found.values() if not isinstance(Y, str)), 0)
     painted = paint(color, n if n or color is None or isinstance(color, str) else len(color))
     # One coordinate is drawn against the number of the row: there is no scale to share.
-    metric = {str(name) for name, one in embeddings.items() if is_metric(one) and coordinates(one).shape[1] > 1}
+    rescaled = {str(name) for name, one in embeddings.items() if is_rescaled(one) and coordinates(one).shape[1] > 1}
     shown = {
-        name: Y if isinstance(Y, str) else _drawn(Y, chart, components, turned if name in metric else oriented)
+        name: Y if isinstance(Y, str) else _drawn(Y, chart, components, turned if name in rescaled else oriented)
         for name, Y in found.items()
     }
     axes = _grid(len(found), columns)
-    bars = [_panel(*one, painted, titles or {}, metric) for one in zip(axes, shown.items(), strict=True)]
+    bars = [_panel(*one, painted, titles or {}, rescaled) for one in zip(axes, shown.items(), strict=True)]
     bar = next((bar for bar in bars if bar is not None and bar.label != DENSITY), None)
     draw_key(axes[0], painted, bar, among=list(axes))
     if title is not None:
@@ -136,7 +136,7 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
 
 
 def _panel(
-    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], metric: Collection[str]
+    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], rescaled: Collection[str]
 ) -> Bar | None:
     name, points = named
     if isinstance(points, str):
@@ -146,11 +146,11 @@ def _panel(
     kept = has_place(points)
     bar = draw_points(axes, points[kept], painted.of(kept), size=0.55 * dot_size(len(points)))
     axes.set_title(titles.get(name, name), fontsize=10, loc="left")
-    remarks = ["metric coordinates"] if name in metric else []
+    remarks = ["rescaled coordinates"] if name in rescaled else []
     if not kept.all():
         remarks.append(f"{(~kept).sum()} of {len(kept)} without {'any' if remarks else 'coordinates'}")
     note(axes, ", ".join(remarks), below=True)
     bare(axes)
-    if name in metric:
+    if name in rescaled:
         axes.set_aspect("equal", adjustable="datalim")
     return bar

@@ -15,7 +15,7 @@ from hne.exceptions import InputError, InputTypeError
 def coordinates(model: Any, name: str = "model") -> FloatArray:
     """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay.
 
-    Of an HNE and of an Embedding, the metric ones.
+    Of an HNE and of an Embedding, the rescaled ones.
     """
     Y = _embedding(model, name)
     given = np.asarray(Y)
@@ -31,9 +31,9 @@ def coordinates(model: Any, name: str = "model") -> FloatArray:
 
 def _embedding(model: Any, name: str) -> Any:
     if isinstance(model, Embedding):
-        return model.metric_Y
-    if hasattr(model, "metric_embedding_"):
-        return model.metric_embedding_
+        return model.rescaled_Y
+    if hasattr(model, "rescaled_embedding_"):
+        return model.rescaled_embedding_
     if hasattr(model, "embedding_"):
         return model.embedding_
     if isinstance(model, BaseEstimator):
@@ -43,14 +43,14 @@ def _embedding(model: Any, name: str) -> Any:
     return model
 
 
-def is_metric(model: Any) -> bool:
+def is_rescaled(model: Any) -> bool:
     """Whether the coordinates of the model have the lengths of X."""
-    return isinstance(model, Embedding) or hasattr(model, "metric_embedding_")
+    return isinstance(model, Embedding) or hasattr(model, "rescaled_embedding_")
 
 
 def axis_name(model: Any, column: int) -> str:
     """What an axis shows."""
-    return f"metric coordinate {column + 1} (units of X)" if is_metric(model) else f"coordinate {column + 1}"
+    return f"rescaled coordinate {column + 1} (units of X)" if is_rescaled(model) else f"coordinate {column + 1}"
 
 
 def has_place(points: FloatArray) -> BoolArray:

@@ -15,7 +15,7 @@ from hne.plots._models import (
     coordinates,
     has_place,
     inner_links,
-    is_metric,
+    is_rescaled,
     layers,
     thin_links_of,
 )
@@ -87,7 +87,7 @@ def neighbor_links(
     place = None if sample is None else _check_sample(sample, points)
     axes = check_axes(axes)
     names = (axis_name(model, first), axis_name(model, second))
-    finish(axes, names, title, is_plane=True, has_units=is_metric(model))
+    finish(axes, names, title, is_plane=True, has_units=is_rescaled(model))
     if place is None:
         _draw_all(axes, model, points, W, color)
     else:

@@ -15,7 +15,7 @@ LINK_COLOR = "#9aa0a6"
 def oriented(Y: FloatArray, chart: FloatArray) -> FloatArray:
     """Turn and mirror Y to the true chart, then give each axis the spread that the chart has there.
 
-    Y is whitened and its orientation is free, so this changes nothing that the method decides.
+    The columns of Y are eigenvectors, and its orientation is free, so this changes nothing that the method decides.
     """
     Y, chart = check_matrix(Y, "Y"), check_matrix(chart, "chart")
     check_chart(Y, chart)
@@ -57,7 +57,7 @@ def embedding_panel(
 ) -> Any:
     """Draw an embedding in the plane, thin lines between neighbors underneath; return the axes.
 
-    `size` is that of the points. Not `equal`, each axis is stretched to the panel, as suits whitened coordinates.
+    `size` is that of the points. Not `equal`, each axis is stretched to the panel, as suits eigenvectors.
     """
     Y = first_columns(Y, 2, "Y")
     if links is not None:

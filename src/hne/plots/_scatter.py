@@ -17,7 +17,7 @@ from hne.plots._models import (
     coordinates,
     has_place,
     inner_links,
-    is_metric,
+    is_rescaled,
     layers,
     piece_labels,
 )
@@ -48,7 +48,7 @@ def scatter(
     Parameters
     ----------
     model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        A fitted HNE or what `embed` gave, of which the metric coordinates are drawn, in units of X; anything else
+        A fitted HNE or what `embed` gave, of which the rescaled coordinates are drawn, in units of X; anything else
         with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
     color : array-like of shape (n_samples,), or a color, default=None
         Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own.
@@ -78,7 +78,7 @@ def scatter(
     >>> roll = make_swiss_roll(300, random_state=0)
     >>> axes = scatter(HNE().fit(roll.X), roll.chart[:, 0], title="300 samples of a Swiss roll")
     >>> axes.get_xlabel(), axes.get_ylabel()
-    ('metric coordinate 1 (units of X)', 'metric coordinate 2 (units of X)')
+    ('rescaled coordinate 1 (units of X)', 'rescaled coordinate 2 (units of X)')
     """
     Y = coordinates(model)
     painted = paint_of(model, color, len(Y))
@@ -95,7 +95,7 @@ def scatter(
         names if labels is None else _check_labels(labels),
         title,
         is_plane=Y.shape[1] > 1,
-        has_units=is_metric(model),
+        has_units=is_rescaled(model),
     )
     note(axes, _left_out(Y, painted, kept))
     return axes
@@ -160,12 +160,12 @@ def scatter_images(
         raise InputError(msg)
     count = check_integer("n_images", n_images, 1, "Try n_images=14")
     axes = scatter(model, color, axes=axes, components=components, title=title)
-    if not is_metric(model):
+    if not is_rescaled(model):
         axes.set_aspect("auto")
     kept = has_place(Y)
     points, colors = Y[kept][:, check_components(components, Y.shape[1])], paint_of(model, color, len(Y)).colors[kept]
     zoom = zoom or THUMBNAIL / max(pictures.shape[1:3])
-    draw_images(axes, points, colors, pictures[kept], count, zoom, equal=is_metric(model))
+    draw_images(axes, points, colors, pictures[kept], count, zoom, equal=is_rescaled(model))
     return axes
 
 

@@ -19,7 +19,7 @@ from hne.report._encoded import shortened
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 MAX_VALUE = 80
 # What the axes of every picture are.
-AXES = "metric coordinates, in units of X"
+AXES = "rescaled coordinates, in units of X"
 # Sizes of pieces that are told one by one.
 SIZES_TOLD = 12
 

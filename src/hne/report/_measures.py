@@ -51,8 +51,8 @@ def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
 
 
 def drawn_coordinates(result: Embedding) -> FloatArray:
-    """The metric coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
-    return result.core.metric.Y[result.distinct.place]
+    """The rescaled coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
+    return result.core.rescaled.Y[result.distinct.place]
 
 
 def samples_of(result: Embedding, X: Any = None) -> FloatArray | str:

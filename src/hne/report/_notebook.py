@@ -100,14 +100,14 @@ def _picture(result: Embedding, details: Details) -> str:
     rows = embedded[thinned(len(embedded), MOST_POINTS, ())]
     if not len(rows):
         return ""
-    Y = result.metric_Y[rows].astype(np.float64)
+    Y = result.rescaled_Y[rows].astype(np.float64)
     places = np.column_stack([Y[:, 0], rows.astype(np.float64) if Y.shape[1] == 1 else Y[:, 1]])
     name, colors = _colors(details, rows)
     fitted, height = _fitted(places, equal=Y.shape[1] > 1)
     dots = _dots(fitted, colors)
     of = f", colored by {name}" if name else ""
     drawn = spaced(len(rows)) if len(rows) == len(result.Y) else f"{spaced(len(rows))} of {spaced(len(result.Y))}"
-    label = escape(f"{drawn} samples in metric coordinates{of}")
+    label = escape(f"{drawn} samples in rescaled coordinates{of}")
     size = f'width="{SIDE}" height="{height}" viewBox="0 0 {SIDE} {height}"'
     return f'<svg class="hne-picture" {size} role="img"><title>{label}</title>{dots}</svg>'
 

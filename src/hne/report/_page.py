@@ -154,6 +154,7 @@ def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexAr
         "sheet": _sheet_facts(sheet),
         "shorts": np.searchsorted(rows, shorts).tolist(),
         "coordinates": result.settings.coordinates,
+        "inLengths": result.settings.in_lengths,
     }
     return "\n".join([json_block("meta", meta), *blocks]), left_out
 

@@ -38,7 +38,7 @@ class Trial:
     seconds : float
         Time of its own work, that shared with others left out.
     Y : ndarray of shape (n_tuned, n_components) or None
-        Metric coordinates, kept of the best few.
+        Rescaled coordinates, kept of the best few.
     """
 
     variant: str

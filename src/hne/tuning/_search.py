@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hne._metric import metric_coordinates
 from hne._parts import embedded_pieces, found_pieces
 from hne._progress import step, unheard
+from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
 from hne._threads import library_threads, map_blocks
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings, Weights
@@ -158,7 +158,7 @@ def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weight
             parts = embedded_pieces(problem.X, weights, pieces, settings, 1)
             Y = parts.Y
             if np.isnan(Y).any() or len(parts.parts) > 1:
-                Y = metric_coordinates(problem.X, parts, pieces, settings, 1).Y
+                Y = rescaled_coordinates(problem.X, parts, pieces, settings, 1).Y
     except HNEError as error:
         return trial(FAILED, reason=_first_sentence(error))
     return _measured(problem.yardstick, Y, best, trial)

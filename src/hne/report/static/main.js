@@ -149,7 +149,7 @@ function redraw(what = drawAll) {
 }
 
 function describeScale() {
-  const scale = view.equal ? "Metric coordinates, in units of X, both axes to one scale" : "Each axis stretched to the plot";
+  const scale = view.equal ? "Rescaled coordinates, in units of X, both axes to one scale" : "Each axis stretched to the plot";
   const density = state.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
   byId("scale-note").textContent = `${scale}${density}`;
 }

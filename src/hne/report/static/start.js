@@ -61,8 +61,8 @@ function wireControls() {
   byId("clear").addEventListener("click", () => on.select([]));
   byId("copy-ids").addEventListener("click", (event) => copyText(state.selected.map(idOf).join("\n"), event.target));
   byId("download").addEventListener("click", () => download(csvOf(state.selected), "selection.csv"));
-  const others = meta.coordinates === "metric" ? "" : `; embedding_ and files of coordinates are ${meta.coordinates}`;
-  byId("download-note").textContent = `Its coordinates are the metric ones that are drawn${others}.`;
+  const others = meta.inLengths ? "" : `; embedding_ and files of coordinates are ${meta.coordinates}`;
+  byId("download-note").textContent = `Its coordinates are the rescaled ones that are drawn${others}.`;
   byId("copy-command")?.addEventListener("click", (event) => copyText(byId("command").textContent, event.target));
   let typing = 0;
   byId("find").addEventListener("input", () => {
