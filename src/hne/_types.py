@@ -134,6 +134,22 @@ class NeighborGraph:
 
 
 @dataclass(frozen=True)
+class ShortCircuits:
+    """Edges that lead across a gap to another sheet of the surface, and the graph as the walk goes on with it."""
+
+    pairs: IndexArray  # (p, 2), smaller and larger sample
+    graph: NeighborGraph
+    n_edges: int  # that there were
+    is_cut: bool  # whether the graph is without them
+    is_searched: bool = True  # False for more edges than anybody looks at
+
+    def __str__(self) -> str:
+        if not self.is_searched:
+            return "not looked for, too many edges"
+        return f"{len(self.pairs)} of {self.n_edges} edges {'cut' if self.is_cut else 'suspected, and kept'}"
+
+
+@dataclass(frozen=True)
 class Pieces:
     """The connected pieces of a neighbor graph, the largest first."""
 
