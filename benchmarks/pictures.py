@@ -1,0 +1,63 @@
+"""Samples X, a picture Y of them in two dimensions and the truth -> numbers that say how good the picture is."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from hne._types import FloatArray
+from hne.metrics import trustworthiness
+
+# "quantity": columns of numbers; "classes": one label a sample.
+KINDS = ("quantity", "classes")
+N_VOTERS = 5  # neighbors in Y that guess a sample's truth
+N_RANKED = 10  # neighbors of trustworthiness
+# A picture is cut into 20 x 20 cells, of which the 4 fullest are 1 %.
+CELLS_PER_SIDE, N_FULLEST = 20, 4
+
+Truth = NDArray[np.generic]
+
+
+def scores(X: FloatArray, Y: FloatArray, truth: Truth, kind: str) -> dict[str, float]:
+    """All scores of a picture by name, as plain numbers."""
+    if not np.isfinite(Y).all():
+        message = f"Y must be finite, got {np.count_nonzero(~np.isfinite(Y).all(axis=1))} rows that are not."
+        raise ValueError(message)
+    return {
+        "truth": truth_recovered(Y, truth, kind),
+        "densest_share": densest_share(Y),
+        "trustworthiness": float(trustworthiness(X, Y, N_RANKED)),
+        "rms_size": rms_radius(Y) / rms_radius(X),
+        "largest_size": largest_radius(Y) / largest_radius(X),
+    }
+
+
+def truth_recovered(Y: FloatArray, truth: Truth, kind: str) -> float:
+    """What the nearest samples in Y tell of a sample's truth: R^2, mean over columns, or the share of right classes.
+
+    A sample is never its own neighbor. Quantities are guessed as the mean of the neighbors', classes as the most
+    frequent one, of equally frequent ones the first in order.
+    """
+    voters = NearestNeighbors(n_neighbors=N_VOTERS).fit(Y).kneighbors(return_distance=False)
+    if kind == "classes":
+        names, labels = np.unique(truth, return_inverse=True)
+        votes = np.eye(len(names))[labels][voters].sum(axis=1)
+        return float(np.mean(votes.argmax(axis=1) == labels))
+    columns = np.asarray(truth, dtype=float).reshape(len(Y), -1)
+    unexplained = ((columns - columns[voters].mean(axis=1)) ** 2).sum(axis=0)
+    return float(np.mean(1 - unexplained / ((columns - columns.mean(axis=0)) ** 2).sum(axis=0)))
+
+
+def densest_share(Y: FloatArray) -> float:
+    """Share of the samples that are in the fullest hundredth of the picture; above .5 it is mostly empty."""
+    counts, _, _ = np.histogram2d(Y[:, 0], Y[:, 1], bins=CELLS_PER_SIDE)
+    return float(np.sort(counts, axis=None)[-N_FULLEST:].sum() / len(Y))
+
+
+def rms_radius(points: FloatArray) -> float:
+    """Root of the mean squared distance from the center."""
+    return float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).mean()))
+
+
+def largest_radius(points: FloatArray) -> float:
+    """Distance of the farthest point from the center."""
+    return float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).max()))
