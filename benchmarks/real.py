@@ -1,6 +1,7 @@
 """Real data with a known truth, a quantity or classes: where each set is from, and how it becomes samples X.
 
-DEVELOPMENT is what rules may be made with. FINAL is for the end: no rule has seen it.
+DEVELOPMENT is what rules may be made with. FINAL is for the end: no rule has seen it, and until RULES_ARE_FIXED says so
+hne is not measured on it.
 """
 
 import sys
@@ -17,6 +18,7 @@ from real_files import AbsentError, package_file, read_keel, read_matrices, read
 
 Loaded = tuple[FloatArray, Truth]
 
+RULES_ARE_FIXED = False
 SAMPLES_AT_MOST = 3_000
 FULL_TURN = 2 * np.pi
 

@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +55,20 @@ class Results:
 
     def row(self, task: Task, limit: float = DEFAULT_LIMIT) -> Row:
         """The row of a task, measured unless the file has it."""
-        key = json.dumps({**asdict(task), "limit": limit})
+        return self.kept(json.dumps({**asdict(task), "limit": limit}), str(task), partial(run, task, limit))
+
+    def kept(self, key: str, described: str, measure: Callable[[], Row]) -> Row:
+        """The row of a key, measured unless the file has it."""
         if key not in self._rows:
-            print(f"  {task} ...", end=" ", file=sys.stderr, flush=True)
-            self._rows[key] = run(task, limit)
+            print(f"  {described} ...", end=" ", file=sys.stderr, flush=True)
+            self._rows[key] = measure()
             print(summary(self._rows[key]), file=sys.stderr)
             self._write()
         return self._rows[key]
+
+    def known(self, key: str) -> Row | None:
+        """The row of a key, if the file has it."""
+        return self._rows.get(key)
 
     def finish(self) -> None:
         """Call the rows complete."""
@@ -78,7 +87,8 @@ def summary(row: Row) -> str:
     """A row in a few words, for the impatient."""
     if "failure" in row:
         return f"{row['failure']}: {row['message']}" if "message" in row else str(row["failure"])
-    return f"{row['seconds']:.2f} s, {row['peak_bytes'] / 1e9:.2f} GB"
+    memory = f", {row['peak_bytes'] / 1e9:.2f} GB" if "peak_bytes" in row else ""
+    return f"{row['seconds']:.2f} s{memory}"
 
 
 def run(task: Task, limit: float = DEFAULT_LIMIT) -> Row:

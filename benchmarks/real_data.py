@@ -1,0 +1,202 @@
+"""Pictures of real data by HNE and its rivals: how much of the truth is in them, and how they fill the page.
+
+    python benchmarks/real_data.py --methods hne                      # HNE anew, rivals as they are remembered
+    python benchmarks/real_data.py --methods hne --parameters '{"n_neighbors": 8}' --sets wine iris
+    python benchmarks/real_data.py --methods hne --embedder my_module:my_function
+    python benchmarks/real_data.py --only final --methods rivals      # what is not yet remembered is measured
+
+Rivals are remembered by data, library and version, in results/real_rivals.partial.json or where --results says.
+"""
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hne._types import FloatArray
+from pictures import Truth, scores
+from real import DEVELOPMENT, FINAL, RULES_ARE_FIXED, RealSet
+from real_files import AbsentError
+from real_rivals import CLASSIC, RIVALS, library_of
+from runner import BENCHMARKS, Results, Row
+from tables import table
+
+TITLE = "Real data"
+RESULTS = Path(os.environ.get("HNE_BENCHMARK_RESULTS", BENCHMARKS / "results"))
+GROUPS = {"development": DEVELOPMENT, "final": FINAL}
+OURS = "HNE"
+CROWDED = 0.35  # densest share from which on a picture is called crowded
+AS_GOOD = 0.01  # of truth that may be missing to the best of the classic rivals
+
+Embed = Callable[[FloatArray], Any]
+
+
+def measure() -> str:
+    """Measure and return the section as Markdown."""
+    text = [f"## {TITLE}", "", INTRODUCTION]
+    measured = {}
+    for group in GROUPS if RULES_ARE_FIXED else ["development"]:
+        rows = list(compared(GROUPS[group], embedder("hne:HNE"), RIVALS))
+        measured[group] = rows
+        text += ["", HEADS[group], "", _truths(rows), "", *_counted(rows), "", _pictures(rows)]
+        text += ["", _sets(rows)]
+    (BENCHMARKS / "results" / "real_data.json").write_text(json.dumps(measured, indent=1) + "\n")
+    return "\n".join(text)
+
+
+INTRODUCTION = """Two dimensions, every method with its library's defaults, seed 0. Truth is what the 5 nearest samples in the
+picture tell of a sample: R^2 of a quantity (rings as points of a circle, several quantities as the mean of theirs), the
+share of right classes. "failed" is an error raised. The densest share is that of the samples in 1 % of the picture,
+trustworthiness is at 10 neighbors, sizes are radii in the picture over those in the data. Columns of tables have been
+standardized, other samples not."""
+HEADS = {
+    "development": "Sets that were looked at while rules were made, truth recovered:",
+    "final": "Sets that no rule has seen, measured once when the rules were fixed, truth recovered:",
+}
+
+
+def compared(sets: Sequence[RealSet], embed: Embed | None, measured: Collection[str]) -> Iterator[Row]:
+    """A row for each set that is here: its facts, and under "methods" the scores of each method by name.
+
+    Rivals not among `measured` are told of where they are remembered.
+    """
+    store = Results("real_rivals", RESULTS)
+    for one in sets:
+        try:
+            X, truth = one.load()
+        except AbsentError as reason:
+            print(f"  {one.name} is left out: {reason}", file=sys.stderr)
+            continue
+        row: Row = {"name": one.name, "kind": one.kind, "n": X.shape[0], "D": X.shape[1], "methods": {}}
+        row |= {"samples": one.samples, "truth": one.truth, "source": one.source}
+        if embed is not None:
+            row["methods"][OURS] = scored(embed, X, truth, one.kind)
+        for rival, its_embed in RIVALS.items():
+            key = f"{one.name}, {_fingerprint(X, truth)}, {rival}, {library_of(rival)}"
+            if rival in measured:
+                run = partial(scored, its_embed, X, truth, one.kind)
+                row["methods"][rival] = store.kept(key, f"{rival} on {one.name}", run)
+            elif (known := store.known(key)) is not None:
+                row["methods"][rival] = known
+        yield row
+
+
+def scored(embed: Embed, X: FloatArray, truth: Truth, kind: str) -> Row:
+    """Scores of a method on a set, or its failure."""
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            Y = np.asarray(embed(X), dtype=float)
+            seconds = time.perf_counter() - start
+            return {**scores(X, Y, truth, kind), "seconds": seconds}
+    except Exception as error:  # noqa: BLE001, whatever a method raises is its result
+        return {"failure": type(error).__name__, "message": str(error).partition("\n")[0]}
+
+
+def embedder(name: str, parameters: dict[str, Any] | None = None) -> Embed:
+    """What `module:name` embeds with: an estimator's class, or a function of X that returns Y or a record with Y."""
+    module, _, attribute = name.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    given = parameters or {}
+
+    def embed(X: FloatArray) -> Any:
+        if hasattr(found, "fit_transform"):
+            return found(**given).fit_transform(X)
+        result = found(X, **given)
+        return getattr(result, "Y", result)
+
+    return embed
+
+
+def _fingerprint(X: FloatArray, truth: Truth) -> str:
+    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
+    digest.update(str(truth.tolist()).encode())
+    return digest.hexdigest()[:12]
+
+
+def _truths(rows: Sequence[Row]) -> str:
+    lines = [[row["name"], *(_cell(row, method, "truth") for method in (OURS, *RIVALS))] for row in rows]
+    return table(["", OURS, *RIVALS], lines)
+
+
+def _pictures(rows: Sequence[Row]) -> str:
+    columns = [(method, score) for score in ("densest_share", "trustworthiness") for method in (OURS, "PCA")]
+    columns += [(OURS, "rms_size"), (OURS, "largest_size")]
+    lines = [
+        [row["name"], *(_cell(row, *column) for column in columns), _cell(row, OURS, "seconds", ".2g")] for row in rows
+    ]
+    header = ["densest share", "PCA's", "trustworthiness", "PCA's", "size, rms", "size, largest", "seconds"]
+    return table(["", *header], lines)
+
+
+def _sets(rows: Sequence[Row]) -> str:
+    lines = [[row["name"], str(row["n"]), str(row["D"]), row["samples"], row["truth"], row["source"]] for row in rows]
+    return table(["", "n", "D", "samples", "truth", "from"], lines)
+
+
+def _cell(row: Row, method: str, score: str, form: str = ".3f") -> str:
+    result = row["methods"].get(method)
+    if result is None:
+        return "-"
+    return "failed" if "failure" in result else format(result[score], form)
+
+
+def _counted(rows: Sequence[Row]) -> list[str]:
+    """On how many sets HNE falls short or holds its own, in lines; a set on which it fails falls short in all."""
+    ours = [row["methods"].get(OURS, {}) for row in rows]
+    trust = [row["methods"].get("PCA", {}).get("trustworthiness", -np.inf) for row in rows]
+    best = [max(_truth(row, rival) for rival in CLASSIC) for row in rows]
+    below = sum(own.get("trustworthiness", -np.inf) < other for own, other in zip(ours, trust, strict=True))
+    crowded = sum(own.get("densest_share", np.inf) > CROWDED for own in ours)
+    larger = sum(own.get("rms_size", np.inf) > 1 for own in ours)
+    as_good = sum(_truth(row, OURS) >= other - AS_GOOD for row, other in zip(rows, best, strict=True))
+    wins = [f"{rival} on {sum(_truth(row, OURS) > _truth(row, rival) for row in rows)}" for rival in RIVALS]
+    n = len(rows)
+    return [
+        f"- trustworthiness below PCA's on {below} of {n} sets",
+        f"- densest share above {CROWDED:g} on {crowded} of {n}",
+        f"- larger than the data (rms radius) on {larger} of {n}",
+        f"- truth at least that of the best of {', '.join(CLASSIC)} less {AS_GOOD:g} on {as_good} of {n}",
+        f"- more truth than {', '.join(wins)} of {n}",
+    ]
+
+
+def _truth(row: Row, method: str) -> float:
+    """Truth that a method has recovered; one that failed or was not measured has none."""
+    return float(row["methods"].get(method, {}).get("truth", -np.inf))
+
+
+def main() -> None:
+    """Measure, and print tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=list(GROUPS), default="development", help="the sets that are measured")
+    parser.add_argument("--sets", nargs="*", help="names of sets, instead of all")
+    parser.add_argument("--methods", nargs="*", default=["hne", "rivals"], help="hne, rivals, or names of rivals")
+    parser.add_argument("--embedder", default="hne:HNE", help="module:name of an estimator or function, instead of HNE")
+    parser.add_argument("--parameters", type=json.loads, default={}, help="what it is called with, as JSON")
+    given = parser.parse_args()
+    if given.only == "final" and "hne" in given.methods and not RULES_ARE_FIXED:
+        parser.error("hne is not measured on FINAL before RULES_ARE_FIXED in real.py. Use --methods rivals.")
+    unknown = sorted(set(given.methods) - {"hne", "rivals", *RIVALS})
+    if unknown:
+        parser.error(f"no method {unknown[0]!r}. Choose from hne, rivals, {', '.join(RIVALS)}.")
+    sets = [one for one in GROUPS[given.only] if given.sets is None or one.name in given.sets]
+    measured = RIVALS if "rivals" in given.methods else given.methods
+    embed = embedder(given.embedder, given.parameters) if "hne" in given.methods else None
+    rows = list(compared(sets, embed, measured))
+    print("\n".join([_truths(rows), "", _pictures(rows), "", *(_counted(rows) if embed else [])]))
+
+
+if __name__ == "__main__":
+    main()
