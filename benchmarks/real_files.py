@@ -33,11 +33,11 @@ def package_file(package: str, name: str) -> Path:
     """A file inside an installed package, which is not imported: some carry data and take seconds to load."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        message = f"no package {package}. Install what benchmarks/data_packages.txt names."
+        message = f"no package {package}. Install hne[bench], and what benchmarks/data_packages.txt names."
         raise AbsentError(message)
     path = Path(spec.submodule_search_locations[0]) / name
     if not path.exists():
-        message = f"no file {name} in package {package}. Install the version that benchmarks/data_packages.txt names."
+        message = f"no file {name} in package {package}. Install another version of it."
         raise AbsentError(message)
     return path
 

@@ -34,10 +34,22 @@ SECTIONS = (
     "tuning",
     "tuning_cost",
     "verdicts",
+    "real_data",
     "slepc",
     "workers",
 )
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pypardiso", "pyamg", "faiss-cpu", "tapkee", "umap-learn")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pypardiso",
+    "pyamg",
+    "faiss-cpu",
+    "tapkee",
+    "umap-learn",
+    "phate",
+)
 HEAD = """# Benchmarks
 
 Made by `make bench` (`python benchmarks/run.py`, followed by the names of sections to measure only those: {sections}).
