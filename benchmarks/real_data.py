@@ -52,7 +52,8 @@ def measure() -> str:
         rows = list(compared(GROUPS[group], embedder("hne:HNE"), RIVALS))
         measured[group] = rows
         text += ["", HEADS[group], "", _truths(rows), "", *_counted(rows), "", _pictures(rows)]
-        text += ["", _sets(rows)]
+        absent = sorted({one.name for one in GROUPS[group]} - {row["name"] for row in rows})
+        text += ["", _sets(rows), *(["", f"Not here, so left out: {', '.join(absent)}."] if absent else [])]
     (BENCHMARKS / "results" / "real_data.json").write_text(json.dumps(measured, indent=1) + "\n")
     return "\n".join(text)
 
@@ -145,8 +146,9 @@ def _pictures(rows: Sequence[Row]) -> str:
 
 
 def _sets(rows: Sequence[Row]) -> str:
-    lines = [[row["name"], str(row["n"]), str(row["D"]), row["samples"], row["truth"], row["source"]] for row in rows]
-    return table(["", "n", "D", "samples", "truth", "from"], lines)
+    keys = ("name", "n", "D", "samples", "truth", "kind", "source")
+    lines = [[str(row[key]) for key in keys] for row in rows]
+    return table(["", "n", "D", "samples", "truth", "kind", "from"], lines)
 
 
 def _cell(row: Row, method: str, score: str, form: str = ".3f") -> str:

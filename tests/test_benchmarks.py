@@ -72,3 +72,88 @@ def test_a_section_replaces_its_former_self_and_leaves_the_others(bench, monkeyp
     expected = "# Benchmarks\n\n## Swiss roll\n\nnew\n\n## Weights\n\nformer\n\n## Cold start\n\nkept\n"
     assert run.with_section(readme, "## Swiss roll\n\nnew") == expected
     assert run.with_section(expected, "## Weights\n\nnewer") == expected.replace("former", "newer")
+
+
+def test_neighbors_in_a_picture_tell_classes_and_quantities(bench):
+    pictures = bench("pictures")
+    line = np.column_stack([np.arange(12.0), np.zeros(12)])
+    # Two groups of six, far apart: five neighbors each, all of the own group.
+    groups = np.repeat([0, 1], 6)
+    apart = line + 100 * groups[:, None]
+    assert pictures.truth_recovered(apart, groups, "classes") == 1
+    # In a group of 0 .. 5 the five others have the mean (15 - t) / 5, so that each is off by (6 t - 15) / 5.
+    t = np.tile(np.arange(6.0), 2)
+    assert pictures.truth_recovered(apart, t, "quantity") == pytest.approx(1 - 36 / 25)
+    assert pictures.truth_recovered(apart, np.column_stack([t, groups]), "quantity") == pytest.approx(1 - 18 / 25)
+
+
+def test_the_densest_share_is_that_of_four_cells_of_four_hundred(bench):
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
+    assert bench("pictures").densest_share(np.repeat(corners, [5, 1, 1, 1, 2], axis=0)) == pytest.approx(0.9)
+
+
+def test_a_picture_as_large_as_the_data_has_size_one(bench):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    found = bench("pictures").scores(X, 2 * X, X, "quantity")
+    assert found["rms_size"] == pytest.approx(2)
+    assert found["largest_size"] == pytest.approx(2)
+    assert found["trustworthiness"] == 1
+
+
+def test_a_picture_that_is_not_finite_has_no_scores(bench):
+    X = np.eye(20)
+    with pytest.raises(ValueError, match="Y must be finite, got 20 rows that are not"):
+        bench("pictures").scores(X, np.full((20, 2), np.nan), X, "quantity")
+
+
+def test_no_set_is_both_for_development_and_for_the_end(bench):
+    names = [one.name for one in (*bench("real_development").DEVELOPMENT, *bench("real_final").FINAL)]
+    assert len(set(names)) == len(names) >= 30
+
+
+def test_a_set_that_is_not_here_is_left_out_with_a_reason(bench, monkeypatch, tmp_path, capsys):
+    files, real = bench("real_files"), bench("real")
+    monkeypatch.setattr(files, "DATA", tmp_path)
+    names = [name for name, *_ in real.development_sets()]
+    assert "iris" in names
+    assert "statue faces" not in names
+    assert "statue faces is left out: no file statue_face_32x32.mat in the data folder" in capsys.readouterr().err
+    with pytest.raises(files.AbsentError, match="no package nowhere_to_be_found"):
+        files.package_file("nowhere_to_be_found", "data.csv")
+
+
+def test_dimensions_of_a_series_stand_one_after_the_other(bench, tmp_path):
+    path = tmp_path / "two.ts"
+    path.write_text("# of two dimensions\n@classLabel true a b\n@data\n1,2:3,4:a\n5,6:7,8:b\n")
+    X, labels = bench("real_files").read_series([path])
+    np.testing.assert_array_equal(X, [[1, 2, 3, 4], [5, 6, 7, 8]])
+    assert labels.tolist() == ["a", "b"]
+
+
+def test_rivals_on_real_data_are_remembered_and_failures_are_told(bench, monkeypatch, tmp_path):
+    real_data, sets = bench("real_data"), bench("real_sets")
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    known = sets.RealSet("noise", "quantity", lambda: (X, X[:, 0]), "noise", "its first column", "nowhere")
+    monkeypatch.setattr(real_data, "RESULTS", tmp_path)
+    (first,) = real_data.compared([known], None, ["PCA"])
+    monkeypatch.setattr(real_data, "scored", lambda *_: {"failure": "ValueError", "message": "measured again"})
+    (again,) = real_data.compared([known], lambda X: X, [])
+    assert again["methods"]["PCA"] == first["methods"]["PCA"]
+    assert again["methods"]["HNE"]["failure"] == "ValueError"
+    assert "Isomap" not in again["methods"]
+
+
+def test_an_embedder_is_a_class_or_a_function(bench):
+    embedder = bench("real_data").embedder
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    assert embedder("sklearn.decomposition:PCA", {"n_components": 2})(X).shape == (30, 2)
+    assert embedder("hne:embed", {"n_neighbors": 6, "n_components": 2})(X).shape == (30, 2)
+
+
+def test_hne_is_not_measured_on_the_final_sets_before_the_rules_are_fixed(bench, monkeypatch, capsys):
+    real_data = bench("real_data")
+    monkeypatch.setattr(real_data, "RULES_ARE_FIXED", False)
+    monkeypatch.setattr(sys, "argv", ["real_data.py", "--only", "final"])
+    with pytest.raises(SystemExit):
+        real_data.main()
+    assert "hne is not measured on FINAL" in capsys.readouterr().err
