@@ -5,7 +5,8 @@
     python benchmarks/real_data.py --methods hne --embedder my_module:my_function
     python benchmarks/real_data.py --only final --methods rivals      # what is not yet remembered is measured
 
-Rivals are remembered by data, library and version, in results/real_rivals.partial.json or where --results says.
+Rivals are remembered by data, library and version in results/real_rivals.partial.json, or in the folder that the
+environment variable HNE_BENCHMARK_RESULTS names. Remove the file after a change of scores.
 """
 
 import argparse
