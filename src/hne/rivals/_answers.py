@@ -17,7 +17,9 @@ COLLAPSED = 1e-6
 def check_answer(rival: Rival, Y: FloatArray, pieces: Pieces, settings: Settings) -> FloatArray:
     """Return the coordinates, or raise RivalError for what is none."""
     k, d = settings.n_neighbors, settings.n_components
-    remedy = f"Raise n_neighbors (now {k}), or choose another method."
+    # Those with defaults of their own know best how many neighbors they take.
+    first = f"Lower n_components (now {d})" if rival.estimator else f"Raise n_neighbors (now {k})"
+    remedy = f"{first}, or choose another method."
     if not np.isfinite(Y).all():
         msg = f"method={rival.name!r} must give finite coordinates, got {(~np.isfinite(Y)).sum()} others. {remedy}"
         raise RivalError(msg)
