@@ -2,6 +2,8 @@
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -88,7 +90,8 @@ def _different(caught: list[Any]) -> list[tuple[str, type[Warning]]]:
 
 def _fitted(rival: Rival, model: Any, X: FloatArray, settings: Settings) -> FloatArray:
     try:
-        return np.asarray(model.fit_transform(X), dtype=np.float64)
+        with _warned_of_what_is_logged():
+            return np.asarray(model.fit_transform(X), dtype=np.float64)
     except MemoryError:
         raise
     except Exception as error:
@@ -99,6 +102,22 @@ def _fitted(rival: Rival, model: Any, X: FloatArray, settings: Settings) -> Floa
             f"Try another {'' if k is None else 'n_neighbors or another '}method."
         )
         raise RivalError(msg) from error
+
+
+@contextmanager
+def _warned_of_what_is_logged() -> Iterator[None]:
+    """Make warnings of what PHATE logs, which would go to standard output among the results of others."""
+
+    def warned(record: logging.LogRecord) -> bool:
+        warnings.warn(record.getMessage().strip(), UserWarning, stacklevel=2)
+        return False
+
+    theirs = logging.getLogger("graphtools")
+    theirs.addFilter(warned)
+    try:
+        yield
+    finally:
+        theirs.removeFilter(warned)
 
 
 def _reason(error: Exception) -> str:
