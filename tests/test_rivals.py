@@ -226,6 +226,18 @@ def test_a_line_has_no_second_principal_component():
         rival_embedding("pca", np.outer(np.arange(20.0), [3.0, 4.0, 1.0]))
 
 
+def test_a_short_second_principal_component_is_one():
+    rng = np.random.default_rng(0)
+    Y = rival_embedding("pca", np.vstack([rng.random((30, 3)), rng.random((30, 3)) + 1e8]))
+    assert 0.1 < Y[:, 1].std() < 1
+
+
+@pytest.mark.parametrize("scale", [1e60, 1e250, 1e-60])
+def test_samples_beyond_single_precision_are_embedded_like_others(plane, scale):
+    expected, found = (rival_embedding("tsne", X) for X in (plane[0][:30], plane[0][:30] * scale))
+    assert found.std() > 0.1 * expected.std()
+
+
 def test_pieces_that_isomap_joins_are_warned_about_at_the_line_of_the_caller():
     match = "^Isomap of scikit-learn: The number of connected components of the neighbors graph is 2 > 1"
     with pytest.warns(UserWarning, match=match) as caught:

@@ -1,6 +1,7 @@
 """Estimator of another library, X -> Y: its warnings passed on, each once, and a RivalError where it has no answer."""
 
 import logging
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ logger = logging.getLogger("hne")
 
 # scikit-learn's own perplexity of t-SNE, which looks at three times as many neighbors.
 PERPLEXITY = 30.0
+# Who works in single precision, and powers of two beyond which these get samples in other units: at 1e15 t-SNE goes
+# wrong, at 1e60 it crashes the interpreter.
+SINGLE, ORDINARY = ("tsne", "umap"), 40
 # What is said to those who wrote the library, not to those who use it.
 UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning, SparseEfficiencyWarning)
 
@@ -35,7 +39,13 @@ def estimator_embedding(rival: Rival, X: FloatArray, settings: Settings, *, is_n
     model.set_params(**{name: value for name, value in parameters.items() if name in known})
     logger.info("%s: %r", rival.label, model)
     whole = Pieces(np.zeros(len(X), dtype=np.intp), np.array([len(X)]))
-    return answer(rival, model, X, whole, settings)
+    return answer(rival, model, _in_range(X) if rival.name in SINGLE else X, whole, settings)
+
+
+def _in_range(X: FloatArray) -> FloatArray:
+    """X, in other units where its squares leave single precision."""
+    exponent = math.frexp(np.abs(X).max())[1]
+    return X if abs(exponent) <= ORDINARY else np.ldexp(X, -exponent)
 
 
 def _loaded(rival: Rival) -> Any:
