@@ -40,8 +40,8 @@ LANDMARKS = 300
 # 6 to 46 s at 5 000, because ARPACK often gives up and LAPACK takes n^3. CLLE: 0.3 to 10 s at 5 000, 3 to 26 s at
 # 10 000. LLC: 6 to 13 s at 5 000. The lower times are of a Swiss roll, the higher of 4 dimensions with noise in 20.
 # Those with their own defaults, on one core: Isomap 5 to 6 s at 5 000, 19 to 24 s at 10 000; spectral embedding, whose
-# neighbors are n / 10, 11 to 12 s and 81 to 95 s; PHATE 11 to 12 s and 17 s; t-SNE 12 to 15 s at 3 000, 22 s at 5 000.
-# UMAP 9 s at 3 000, and 11 s before to load and compile; from 4 096 on it compiles its neighbor search too, 37 s.
+# neighbors are n / 10, 11 to 12 s and 81 to 95 s; PHATE 11 to 12 s and 17 s; t-SNE 12 to 15 s at 3 000, 22 to 28 s at
+# 5 000. UMAP 9 s at 3 000, and 11 s before to load and compile; from 4 096 on it compiles more, 37 s in all.
 SLOW_ABOVE = {
     "mlle": 3_000,
     "hlle": 3_000,
