@@ -8,6 +8,7 @@ import pytest
 
 from hne.cli import main
 from hne.datasets import make_swiss_roll
+from hne.rivals import _methods
 
 ROLL = make_swiss_roll(120, random_state=0)
 
@@ -19,7 +20,12 @@ def points(tmp_path):
     return path
 
 
-def test_all_methods_are_in_the_table_and_the_picture_is_offered(points, capsys):
+@pytest.fixture
+def none_installed(monkeypatch):
+    monkeypatch.setattr(_methods, "find_spec", lambda name: name if name == "sklearn" else None)
+
+
+def test_all_methods_are_in_the_table_and_what_is_missing_and_the_picture_are_offered(points, none_installed, capsys):
     assert main(["compare", str(points), "--drop", "t"]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
@@ -31,11 +37,30 @@ def test_all_methods_are_in_the_table_and_the_picture_is_offered(points, capsys)
         "LTSA",
         "CLLE",
         "LLC",
+        "PCA",
+        "Isomap",
+        "Spectral",
+        "t-SNE",
         "IHNE",
         "RHNE",
         "BHNE",
+        "HNE",
     ]
+    assert "hne: without UMAP and PHATE, not installed. Run: pip install umap-learn phate\n" in printed.err
     assert "add --plot compare.png" in printed.err
+
+
+def test_a_method_that_is_not_installed_is_missed_in_a_line(points, none_installed, capsys):
+    assert main(["compare", str(points), "--methods", "pca,phate", "-q"]) == 2
+    told = capsys.readouterr().err
+    assert told == "hne: method='phate' needs phate, got none installed. Run: pip install phate.\n"
+
+
+def test_those_who_name_their_methods_hear_nothing_of_others(points, none_installed, capsys):
+    assert main(["compare", str(points), "--drop", "t", "--methods", "pca,hne"]) == 0
+    printed = capsys.readouterr()
+    assert [line.split()[0] for line in printed.out.splitlines()] == ["method", "PCA", "HNE"]
+    assert "pip install" not in printed.err
 
 
 def test_chosen_methods_are_written_to_table_and_picture(points, tmp_path, capsys):
@@ -66,7 +91,7 @@ def test_machines_get_an_object(points, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--methods", "umap"], "methods must be of lle"),
+        (["--methods", "mds"], "methods must be of lle"),
         (["-o", "table.xlsx"], r"--output must end in .csv or .json, got 'table.xlsx'"),
         (["-k", "120"], "--n-neighbors 120 needs at least 121 samples"),
     ],

@@ -2,12 +2,13 @@
 
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from hne import HNE, PUBLISHED, embed
 from hne import _comparison as module
-from hne import embed
 from hne._comparison import (
     COMPARED_METHODS,
     Compared,
@@ -15,11 +16,12 @@ from hne._comparison import (
     comparison_picture,
     comparison_records,
     comparison_table,
+    installed_methods,
 )
 from hne._progress import listening
-from hne.exceptions import EigenSolverError, InputError, InputTypeError, TooLargeError
+from hne.exceptions import EigenSolverError, InputError, InputTypeError, MissingExtraError, TooLargeError
 from hne.metrics import geodesic_quality, rank_quality
-from hne.rivals import rival_embedding
+from hne.rivals import _methods, rival_embedding
 
 
 @pytest.fixture
@@ -27,11 +29,18 @@ def small(roll):
     return roll.X[:150]
 
 
-def test_all_methods_are_run_lle_first_and_bhne_last(small):
+@pytest.fixture
+def none_installed(monkeypatch):
+    """Neither UMAP nor PHATE, which take long, is there; scikit-learn is."""
+    monkeypatch.setattr(_methods, "find_spec", lambda name: name if name == "sklearn" else None)
+
+
+def test_all_methods_that_are_installed_are_run_lle_first_and_hne_last(small, none_installed):
     found = comparison(small, n_neighbors=7)
     labels = [one.label for one in found]
-    assert labels == ["LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", "IHNE", "RHNE", "BHNE"]
-    assert len(COMPARED_METHODS) == 9
+    linear = ["LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC"]
+    assert labels == [*linear, "PCA", "Isomap", "Spectral", "t-SNE", "IHNE", "RHNE", "BHNE", "HNE"]
+    assert set(COMPARED_METHODS) - set(installed_methods()) == {"umap", "phate"}
     for one in found:
         assert (one.Y is None) == bool(one.reason)
         assert one.seconds > 0
@@ -40,13 +49,51 @@ def test_all_methods_are_run_lle_first_and_bhne_last(small):
 def test_coordinates_and_measures_are_those_of_the_methods_and_metrics(small):
     lle, bhne = comparison(small, ["LLE", "bhne"], n_neighbors=7, reg=1e-3)
     np.testing.assert_array_equal(lle.Y, rival_embedding("lle", small, n_neighbors=7, reg=1e-3))
-    np.testing.assert_array_equal(bhne.Y, embed(small, n_neighbors=7, reg=1e-3).Y)
+    np.testing.assert_array_equal(bhne.Y, embed(small, **PUBLISHED | {"n_neighbors": 7, "reg": 1e-3}).Y)
     ranks, paths = rank_quality(small, bhne.Y, 10), geodesic_quality(small, bhne.Y, 10, n_landmarks=150)
     assert bhne.trustworthiness == ranks.trustworthiness
     assert bhne.continuity == ranks.continuity
     assert bhne.preservation == ranks.preservation
     assert bhne.geodesic_correlation == paths.rank_correlation
     assert bhne.n_measured == 150
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What methods with defaults of their own are told, by name; of the others, those that LLE is."""
+    calls = {}
+
+    def rival_embedding(method, X, **parameters):
+        calls[method] = parameters
+        return X[:, :2]
+
+    def embed(X, **parameters):
+        calls["hne"] = parameters
+        return SimpleNamespace(Y=X[:, :2])
+
+    monkeypatch.setattr(module, "rival_embedding", rival_embedding)
+    monkeypatch.setattr(module, "embed", embed)
+    return calls
+
+
+def test_methods_with_defaults_of_their_own_are_told_what_is_named_and_no_more(small, told):
+    common = {"n_components": 2, "random_state": 4, "n_jobs": 1}
+    comparison(small, ["lle", "isomap", "hne"], random_state=4, n_jobs=1)
+    assert told == {"lle": {"n_neighbors": 6, "reg": 1e-4, **common}, "isomap": common, "hne": common}
+    comparison(small, ["lle", "isomap", "hne"], n_neighbors=9, reg=1e-3, random_state=4, n_jobs=1)
+    assert told == {name: {"n_neighbors": 9, "reg": 1e-3, **common} for name in ("lle", "isomap", "hne")}
+
+
+def test_hne_is_what_its_defaults_give_and_variants_are_the_published_ones(small):
+    hne, bhne = comparison(small, ["hne", "bhne"])
+    np.testing.assert_array_equal(hne.Y, HNE().fit_transform(small))
+    np.testing.assert_array_equal(bhne.Y, HNE(**PUBLISHED).fit_transform(small))
+
+
+def test_a_method_that_is_named_and_not_installed_is_refused_with_what_to_run(small, none_installed):
+    match = r"^method='umap' needs umap-learn, got none installed\. Run: pip install umap-learn\.$"
+    with pytest.raises(MissingExtraError, match=match):
+        comparison(small, ["lle", "UMAP"])
 
 
 def test_a_method_that_fails_says_why_in_a_line_and_the_others_go_on(small):
@@ -126,6 +173,7 @@ def test_few_samples_are_measured_by_fewer_neighbors():
 
 def test_slow_methods_are_skipped_unless_they_are_named(small, monkeypatch):
     monkeypatch.setattr(module, "SLOW_ABOVE", {"llc": 149, "lle": 150})
+    monkeypatch.setattr(module, "COMPARED_METHODS", ("lle", "llc"))
     found = {one.label: one for one in comparison(small)}
     assert found["LLC"].reason == "skipped above 149 samples, name it with --methods to run it"
     assert found["LLE"].Y is not None
@@ -166,7 +214,7 @@ def test_every_method_is_one_stage(small):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"methods": ["tsne"]}, InputError, "methods must be of lle, mlle, .* bhne, got 'tsne'. Choose of these"),
+        ({"methods": ["mds"]}, InputError, "methods must be of lle, mlle, .* bhne, hne, got 'mds'. Choose of these"),
         ({"methods": []}, InputError, "methods must be of .* got none"),
         ({"n_neighbors": 150}, InputError, "n_neighbors=150 needs at least 151 samples"),
         ({"n_neighbors": 2.5}, InputTypeError, "n_neighbors must be an integer, got 2.5"),

@@ -19,6 +19,10 @@ RIVALS = tuple(method for method in ALL if method not in VARIANTS)
 SMALL = Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
 
 
+def test_the_experiments_are_about_the_methods_of_the_paper():
+    assert ALL == ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", "IHNE", "RHNE", "BHNE")
+
+
 def made_up(errors, n_seeds=3):
     """A study with these errors by method and k, the same for each seed and reg; None for a failure."""
     rows = []

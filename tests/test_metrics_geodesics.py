@@ -45,6 +45,13 @@ def test_all_pairs_are_compared_as_defined(seed, k):
     assert (quality.n_landmarks, quality.n_neighbors, quality.search) == (40, k, "tree")
 
 
+def test_several_embeddings_share_their_paths_and_are_measured_as_each_alone():
+    rng = np.random.default_rng(0)
+    X, Ys = rng.random((40, 3)), rng.random((2, 40, 2))
+    found = _geodesics.geodesic_qualities(X, Ys, 4, 10, 3, 1)
+    assert found == tuple(geodesic_quality(X, Y, 4, n_landmarks=10, random_state=3) for Y in Ys)
+
+
 def test_an_unrolled_roll_follows_its_paths_and_the_roll_itself_does_not():
     roll = make_swiss_roll(800, even=True, random_state=0)
     unrolled, rolled = geodesic_quality(roll.X, roll.chart, 8), geodesic_quality(roll.X, roll.X[:, [0, 2]], 8)

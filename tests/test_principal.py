@@ -1,10 +1,10 @@
-"""principal_coordinates: centered, orthogonal columns, no more than a few samples can span."""
+"""Principal coordinates: centered, orthogonal columns, no more than a few samples can span, and quickly of many."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from hne._principal import principal_coordinates
+from hne._principal import MAX_COVARIANCE, leading_coordinates, principal_coordinates
 from hne._samples import Distances
 
 THREE = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
@@ -22,3 +22,22 @@ def test_three_samples_span_a_plane_however_far_from_the_origin(X):
 def test_distances_give_the_coordinates_of_the_samples():
     by_distance = principal_coordinates(Distances(cdist(THREE, THREE)), np.arange(3), 2)
     np.testing.assert_allclose(by_distance, principal_coordinates(THREE, np.arange(3), 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_features", [3, MAX_COVARIANCE, MAX_COVARIANCE + 1])
+def test_many_samples_have_the_coordinates_that_few_would_have(n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, n_features)) + 5
+    X[:, :2] *= [30.0, 20.0]
+    exact = principal_coordinates(X, np.arange(300), 2)
+    np.testing.assert_allclose(leading_coordinates(X, 2), exact, atol=1e-6 * np.abs(exact).max())
+
+
+def test_directions_that_are_alike_lose_next_to_nothing_of_the_variance():
+    X = np.random.default_rng(0).normal(size=(500, 2 * MAX_COVARIANCE))
+    exact, found = principal_coordinates(X, np.arange(500), 2), leading_coordinates(X, 2)
+    assert found.var() > 0.97 * exact.var()
+
+
+def test_coordinates_beyond_those_there_are_come_out_as_zero():
+    assert not leading_coordinates(np.outer(np.arange(5.0), [3.0, 4.0]), 3)[:, 2].any()

@@ -6,22 +6,26 @@ import io
 import json
 import re
 import sys
-from dataclasses import replace
+from dataclasses import astuple, replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
+from sklearn.decomposition import PCA
 
 from hne import embed
 from hne._notices import notices
 from hne._trust import Finding
+from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, MissingExtraError
-from hne.report import Details, details_of, measures, notebook_html, report_page, write_report
+from hne.metrics import geodesic_quality, rank_quality
+from hne.report import Details, Measure, details_of, measures, notebook_html, report_page, write_report
 from hne.report._columns import page_columns, thinned
 from hne.report._encoded import color_rank, encoded, most_frequent, natural_order
 from hne.report._facts import warnings_of
+from hne.report._measures import better_by_pca
 from hne.report._scree import gap_in_words, scree_svg
 from hne.report._sections import key_numbers, measures_section
 from hne.report._thumbnails import thumbnail_sheet, thumbnail_size
@@ -71,6 +75,11 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def result():
     return embed(np.random.default_rng(7).normal(size=(60, 3)))
+
+
+@pytest.fixture(scope="module")
+def unrolled():
+    return embed(make_swiss_roll(600, even=True, random_state=0).X)
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +167,65 @@ def test_measures_of_many_samples_come_with_standard_errors():
     assert f"± {found[2].standard_error:.1g}" in Reader(measures_section(found)).text
 
 
+def test_beside_measures_stand_those_of_the_principal_components(cloud):
+    result = embed(cloud, n_neighbors=5)
+    by_name = {measure.name: measure.of_pca for measure in measures(result)}
+    components = PCA(2).fit_transform(cloud)
+    ranks, paths = rank_quality(cloud, components, 5), geodesic_quality(cloud, components, 5)
+    np.testing.assert_allclose([by_name[name] for name in MEASURES[:3]], astuple(ranks)[:3], rtol=1e-12)
+    np.testing.assert_allclose(by_name["geodesic rank correlation"], paths.rank_correlation, rtol=1e-6)
+    np.testing.assert_allclose(by_name["residual variance"], paths.residual_variance, rtol=1e-6)
+    assert [by_name[name] for name in MEASURES[5:]] == [None, None, None]
+    assert f"PCA {ranks.continuity:.3f}" in read(result).text
+
+
+def test_principal_components_are_those_of_the_samples_with_a_place_whatever_their_size():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[40:] += 100
+    with pytest.warns(DisconnectedGraphWarning):
+        found = measures(embed(X * 1e200, pieces="largest"))[:3]
+    np.testing.assert_allclose([one.of_pca for one in found], [one.of_pca for one in measures(embed(X[:40]))[:3]])
+
+
+PLANE = np.random.default_rng(0).random((200, 2)) @ np.random.default_rng(1).normal(size=(2, 5))
+
+
+def test_a_page_says_so_where_pca_keeps_neighborhoods_better():
+    result = embed(PLANE)
+    trust, continuity = measures(result)[:2]
+    said = (
+        f"PCA keeps neighborhoods better here: trustworthiness 1.000 against {trust.text}, continuity 1.000 against "
+        f"{continuity.text}. A linear projection may be all that this data needs, or other settings suit it better."
+    )
+    assert said in read(result).text
+
+
+def test_a_roll_is_not_for_pca(unrolled):
+    trust = measures(unrolled)[0]
+    assert trust.of_pca < trust.value
+    assert "PCA keeps" not in read(unrolled).text
+
+
+@pytest.mark.parametrize(
+    ("trust", "continuity", "is_said"),
+    [
+        ((0.9, None, 0.95), (0.9, None, 0.95), True),
+        ((0.9, None, 0.95), (0.9, None, 0.9), False),
+        ((0.9, None, 0.9004), (0.9, None, 0.95), False),
+        ((0.9, 0.02, 0.95), (0.9, 0.02, 0.95), True),
+        ((0.9, 0.03, 0.95), (0.9, 0.02, 0.95), False),
+        ((None, None, None), (None, None, None), False),
+    ],
+    ids=["both", "one alone", "not in the digits shown", "beyond chance", "within chance", "not measured"],
+)
+def test_pca_is_better_where_both_numbers_of_neighborhoods_say_so(trust, continuity, is_said):
+    found = [
+        Measure(name, value, "", "", error, of_pca=of_pca)
+        for name, (value, error, of_pca) in (("trustworthiness", trust), ("continuity", continuity))
+    ]
+    assert bool(better_by_pca(found)) is is_said
+
+
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_links_are_measured_as_lengths_whatever_the_metric(cloud, metric):
     result = embed(cloud, metric=metric)
@@ -172,7 +240,8 @@ def test_missing_measures_are_explained(cloud):
     from_distances = embed(cdist(cloud, cloud), metric="precomputed")
     for measure in measures(from_distances)[:5]:
         assert measure.value is None
-        assert measure.note == "Not measured: only distances between samples are known, no coordinates."
+        assert measure.of_pca is None
+        assert measure.note == "Not measured, nor is PCA: only distances between samples are known, no coordinates."
     assert "known by their distances" in read(from_distances).text
     assert all(measure.value is not None for measure in measures(from_distances)[5:])
 
@@ -208,6 +277,7 @@ def test_pieces_are_a_column_and_warned_of(in_pieces):
     message = next(message for category, message in notices(in_pieces) if category is DisconnectedGraphWarning)
     assert message[1:] in page.text
     told = len(warnings_of(in_pieces, Details(warnings=["A notice about the data."])))
+    told += len(better_by_pca(measures(in_pieces)))
     assert f"{told} things worth knowing" in page.text.replace("\xa0", " ")
     assert "A notice about the data." in page.text
     assert "eigenvalues of the largest piece" in page.text
@@ -325,9 +395,17 @@ def test_the_first_color_is_never_a_name_of_each_sample(result):
 
 def test_the_top_tells_trust_in_plain_words(result):
     top = Reader(key_numbers(result, measures(result))).text
-    assert "of what is drawn close together, how much is close in the data (chance gives 50%)" in top
+    trust, _, kept = measures(result)[:3]
+    beside = f"(chance gives 50%, PCA {trust.of_pca:.0%})"
+    assert f"{trust.value:.0%}" in top
+    assert f"of what is drawn close together, how much is close in the data {beside}" in top
+    assert f"of a sample's nearest neighbors are nearest in the picture too (PCA {kept.of_pca:.0%})" in top
     assert "rebuil" not in top
-    assert f"{measures(result)[0].value:.0%}" in top
+
+
+def test_the_top_of_what_cannot_be_measured_speaks_of_no_pca(cloud):
+    result = embed(cdist(cloud, cloud), metric="precomputed")
+    assert "PCA" not in Reader(key_numbers(result, measures(result))).text
 
 
 def test_whole_numbers_are_kept_to_the_last_digit_whatever_they_came_as():
@@ -375,12 +453,12 @@ def test_samples_are_numbered_as_in_the_file_after_rows_were_left_out(result):
     assert "rows" not in read(result).blocks
 
 
-def test_warnings_are_in_the_words_of_whoever_made_the_page(in_pieces):
+def test_warnings_are_in_the_words_of_whoever_made_the_page(in_pieces, unrolled):
     assert "See piece_labels_" in read(in_pieces).text
     page = read(in_pieces, notices=["two pieces: pass --pieces join"], warnings=["A notice."])
     assert "Two pieces: pass --pieces join A notice." in page.text
     assert "piece_labels_" not in page.text
-    assert "worth knowing" not in read(in_pieces, notices=[]).text
+    assert "worth knowing" not in read(unrolled, notices=[]).text
 
 
 def test_long_ids_and_many_coordinates_are_cut_and_said(result):

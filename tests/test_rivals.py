@@ -8,16 +8,38 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array
 from scipy.stats import ortho_group
-from sklearn.manifold import LocallyLinearEmbedding
+from sklearn import config_context
+from sklearn.decomposition import PCA
+from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 from hne.datasets import make_swiss_roll
-from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError, RivalError
+from hne.exceptions import (
+    DisconnectedGraphWarning,
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    RivalError,
+    TooLargeError,
+)
 from hne.metrics import affine_errors
-from hne.rivals import METHODS, RIVALS, _locally_linear, rival_embedding
+from hne.rivals import METHODS, RIVALS, _estimators, _locally_linear, _methods, rival_embedding
 from tests.conftest import frozen
+from tests.test_architecture import modules_after
 
 SKLEARN = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "ltsa"}
-every_method = pytest.mark.parametrize("method", METHODS)
+LINEAR = ("lle", "mlle", "hlle", "ltsa", "clle", "llc")
+
+
+def each(methods):
+    """A test for each of the methods, skipped where it is not installed; PHATE often warns that it could go on."""
+    goes_on = pytest.mark.filterwarnings("ignore:PHATE of phate. SGD-MDS may not have converged")
+    marks = {name: [pytest.mark.skipif(not RIVALS[name].is_installed, reason=f"no {name}")] for name in methods}
+    return pytest.mark.parametrize("method", [pytest.param(name, marks=[*marks[name], goes_on]) for name in methods])
+
+
+every_method = each(METHODS)
+every_locally_linear_method = each(LINEAR)
+every_method_with_defaults = each([name for name in METHODS if name not in LINEAR])
 every_method_of_sklearn = pytest.mark.parametrize("method", SKLEARN)
 
 
@@ -28,6 +50,12 @@ def plane():
     lattice = np.stack(np.meshgrid(np.arange(20.0), np.arange(10.0)), axis=-1).reshape(-1, 2)
     chart = (lattice + rng.uniform(-0.35, 0.35, lattice.shape)) / 10
     return frozen(chart @ ortho_group.rvs(3, random_state=0)[:2] + 5), chart
+
+
+@pytest.fixture(scope="module")
+def strip(plane):
+    """A part of the sheet, twenty by four, for what takes long."""
+    return plane[0][:80]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +75,7 @@ def embeds_as(monkeypatch, answer):
     monkeypatch.setattr(_locally_linear.LocallyLinearEmbedding, "fit_transform", answer)
 
 
-@every_method
+@every_locally_linear_method
 def test_a_flat_sheet_is_recovered(plane, method):
     X, chart = plane
     assert affine_errors(rival_embedding(method, X, n_neighbors=8), chart).max() < 1e-3
@@ -69,36 +97,202 @@ def test_the_answer_is_that_of_scikit_learn(method):
 
 
 @every_method
-def test_reg_matters_where_the_record_says_so_and_nowhere_else(plane, method):
-    X, _ = plane
-    loose, tight = (rival_embedding(method, X, n_neighbors=8, reg=reg) for reg in (1e-1, 1e-5))
+def test_reg_matters_where_the_record_says_so_and_nowhere_else(strip, method):
+    loose, tight = (rival_embedding(method, strip, n_neighbors=8, reg=reg) for reg in (1e-1, 1e-5))
     assert np.array_equal(loose, tight) is not RIVALS[method].uses_reg
 
 
 @every_method
-def test_copies_count_once_and_get_the_same_coordinates(plane, method):
-    X, _ = plane
-    once, often = (rival_embedding(method, samples, n_neighbors=8) for samples in (X, np.repeat(X, 3, axis=0)))
+def test_copies_count_once_and_get_the_same_coordinates(strip, method):
+    once, often = (rival_embedding(method, samples, n_neighbors=8) for samples in (strip, np.repeat(strip, 3, axis=0)))
     np.testing.assert_array_equal(often, np.repeat(once, 3, axis=0))
 
 
 @every_method
-def test_the_order_of_the_samples_does_not_matter(plane, method):
-    X, _ = plane
-    order = np.random.default_rng(2).permutation(len(X))
-    before, after = (rival_embedding(method, samples, n_neighbors=8) for samples in (X, X[order]))
+def test_the_order_of_the_samples_does_not_matter(strip, method):
+    order = np.random.default_rng(2).permutation(len(strip))
+    before, after = (rival_embedding(method, samples, n_neighbors=8) for samples in (strip, strip[order]))
     np.testing.assert_array_equal(after, before[order])
 
 
 @every_method
-def test_two_calls_give_the_same_bits(plane, method):
-    X, _ = plane
-    np.testing.assert_array_equal(*(rival_embedding(method, X, n_neighbors=8) for _ in range(2)))
+def test_two_calls_give_the_same_bits(strip, method):
+    np.testing.assert_array_equal(*(rival_embedding(method, strip, n_neighbors=8) for _ in range(2)))
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip, method, kind):
+    pytest.importorskip(kind)
+    expected = rival_embedding(method, strip, n_neighbors=8)
+    with config_context(transform_output=kind):
+        Y = rival_embedding(method, strip, n_neighbors=8)
+    assert type(Y) is np.ndarray
+    assert Y.dtype == np.float64
+    np.testing.assert_array_equal(Y, expected)
 
 
 def test_names_and_labels_are_those_of_the_literature():
-    assert [RIVALS[method].label for method in METHODS] == [method.upper() for method in METHODS]
+    labels = ["LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", "PCA", "Isomap", "Spectral", "t-SNE", "UMAP", "PHATE"]
+    assert [RIVALS[method].label for method in METHODS] == labels
     assert all(RIVALS[method].name == method for method in METHODS)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What estimators are told beyond their defaults, a dictionary a call; none of them runs."""
+    calls = []
+
+    def answer(rival, model, X, pieces, settings):
+        defaults = type(model)().get_params()
+        calls.append({name: value for name, value in model.get_params().items() if value != defaults[name]})
+        return np.zeros((len(X), 2))
+
+    monkeypatch.setattr(_estimators, "answer", answer)
+    return calls
+
+
+@every_method_with_defaults
+def test_estimators_keep_their_own_defaults_and_take_the_neighbors_that_are_named(plane, told, method):
+    rival_embedding(method, plane[0], random_state=3, n_jobs=2)
+    rival_embedding(method, plane[0], random_state=3, n_jobs=2, n_neighbors=9)
+    assert told[0].keys() <= {"n_components", "random_state", "n_jobs", "verbose"}
+    assert told[0].get("random_state", 3) == 3
+    neighbors = {"isomap": "n_neighbors", "spectral": "n_neighbors", "umap": "n_neighbors", "phate": "knn"}
+    assert told[1] == told[0] | ({neighbors[method]: 9} if method in neighbors else {})
+
+
+@pytest.mark.parametrize(("n", "perplexity"), [(4, 1.0), (10, 3.0), (91, None), (200, None)])
+def test_the_perplexity_fits_few_samples(plane, told, n, perplexity):
+    rival_embedding("tsne", plane[0][:n])
+    assert told[0].get("perplexity") == perplexity
+
+
+def test_four_samples_are_enough_for_what_has_no_neighbors(plane):
+    for method in ("pca", "tsne"):
+        assert rival_embedding(method, plane[0][:4]).shape == (4, 2)
+
+
+@pytest.mark.parametrize(("method", "model"), [("pca", PCA(2)), ("isomap", Isomap())])
+def test_the_answer_is_that_of_the_estimator_but_for_signs(even_roll, method, model):
+    X = even_roll.X[:300]
+    theirs = model.fit_transform(X)
+    scale = np.abs(theirs).max()
+    np.testing.assert_allclose(np.abs(rival_embedding(method, X)), np.abs(theirs), atol=1e-6 * scale)
+
+
+@every_method_with_defaults
+def test_the_number_of_threads_does_not_matter(strip, method):
+    np.testing.assert_array_equal(*(rival_embedding(method, strip, n_jobs=n_jobs) for n_jobs in (1, 2)))
+
+
+def test_a_generator_is_as_good_a_seed(plane):
+    first, again = (rival_embedding("tsne", plane[0][:50], random_state=np.random.RandomState(5)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_what_another_library_raises_is_an_error_of_one_line():
+    X = np.random.default_rng(0).random((60, 5))
+    match = (
+        r"^method='tsne' must embed 60 samples with n_components=4, got ValueError of scikit-learn: 'n_comp.*\. "
+        r"Try another method\.$"
+    )
+    with pytest.raises(RivalError, match=match):
+        rival_embedding("tsne", X, n_components=4)
+    match = (
+        r"^method='isomap' must embed 4 samples with n_neighbors=5 and n_components=2, got ValueError of scikit-learn"
+    )
+    with pytest.raises(RivalError, match=match):
+        rival_embedding("isomap", X[:4])
+
+
+def test_neither_memory_that_ran_out_nor_an_interrupt_is_an_error_of_the_method(plane, monkeypatch):
+    for error in (MemoryError, KeyboardInterrupt):
+
+        def fit_transform(self, X, error=error):
+            raise error
+
+        monkeypatch.setattr(PCA, "fit_transform", fit_transform)
+        with pytest.raises(error, match=r"^$"):
+            rival_embedding("pca", plane[0])
+
+
+def test_a_line_has_no_second_principal_component():
+    match = (
+        r"^method='pca' must give 2 coordinates that differ, got 1 and a constant or a repeat\. Lower n_components "
+        r"\(now 2\), or choose another method\.$"
+    )
+    with pytest.raises(RivalError, match=match):
+        rival_embedding("pca", np.outer(np.arange(20.0), [3.0, 4.0, 1.0]))
+
+
+def test_a_short_second_principal_component_is_one():
+    rng = np.random.default_rng(0)
+    Y = rival_embedding("pca", np.vstack([rng.random((30, 3)), rng.random((30, 3)) + 1e8]))
+    assert 0.1 < Y[:, 1].std() < 1
+
+
+@pytest.mark.parametrize("scale", [1e60, 1e250, 1e-60])
+def test_samples_beyond_single_precision_are_embedded_like_others(plane, scale):
+    expected, found = (rival_embedding("tsne", X) for X in (plane[0][:30], plane[0][:30] * scale))
+    assert found.std() > 0.1 * expected.std()
+
+
+def test_pieces_that_isomap_joins_are_warned_about_at_the_line_of_the_caller():
+    match = "^Isomap of scikit-learn: The number of connected components of the neighbors graph is 2 > 1"
+    with pytest.warns(UserWarning, match=match) as caught:
+        rival_embedding("isomap", islands(2))
+    assert caught[0].filename == __file__
+
+
+def test_what_is_logged_is_a_warning_and_goes_to_no_stream(plane, monkeypatch, capfd):
+    def fit_transform(self, X):
+        logging.getLogger("graphtools").warning("  may not have converged")
+        return X[:, :2]
+
+    monkeypatch.setattr(PCA, "fit_transform", fit_transform)
+    with pytest.warns(UserWarning, match="^PCA of scikit-learn: may not have converged$"):
+        rival_embedding("pca", plane[0])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_only_developers_are_warned_of_is_not_passed_on(plane, monkeypatch):
+    def fit_transform(self, X):
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        return X[:, :2]
+
+    monkeypatch.setattr(PCA, "fit_transform", fit_transform)
+    assert rival_embedding("pca", plane[0]).shape == (200, 2)
+
+
+@pytest.mark.parametrize(("method", "library"), [("umap", "umap-learn"), ("phate", "phate")])
+def test_a_library_that_is_not_installed_or_broken_is_named_with_what_to_run(plane, monkeypatch, method, library):
+    def breaks(module):
+        raise ImportError("cannot import name 'jit'. Sorry\nfor that")
+
+    monkeypatch.setattr(_estimators, "load_unbroken", breaks)
+    monkeypatch.setattr(_methods, "find_spec", lambda name: name)
+    match = (
+        rf"^method='{method}' needs {library}, got one that cannot be loaded: cannot import name 'jit'\. "
+        rf"Run: pip install --upgrade {library}\.$"
+    )
+    with pytest.raises(MissingExtraError, match=match):
+        rival_embedding(method, plane[0])
+    monkeypatch.setattr(_methods, "find_spec", lambda name: None)
+    match = rf"^method='{method}' needs {library}, got none installed\. Run: pip install {library}\.$"
+    with pytest.raises(MissingExtraError, match=match):
+        rival_embedding(method, plane[0])
+
+
+def test_pairs_that_do_not_fit_into_memory_are_refused(plane, monkeypatch):
+    monkeypatch.setattr(_methods, "available_bytes", lambda: 900_000)
+    match = r"^method='isomap' needs about 0\.00096 GB for all pairs of 200 samples, got 0\.0009 GB free\. Pass fewer"
+    with pytest.raises(TooLargeError, match=match):
+        rival_embedding("isomap", plane[0])
+
+
+def test_libraries_are_loaded_by_those_who_ask_for_them():
+    assert not modules_after("import hne.rivals, hne._comparison") & {"umap", "phate", "pynndescent", "numba"}
 
 
 def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor():
@@ -167,14 +361,14 @@ def test_warnings_of_scikit_learn_are_passed_on_once_at_the_line_of_the_caller(p
     assert [one.filename for one in caught] == [__file__]
 
 
-@every_method
+@every_locally_linear_method
 def test_pieces_that_are_put_at_a_point_each_are_no_embedding(method):
     match = rf"method='{method}' needs a connected .*graph.*, got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
     with pytest.raises(RivalError, match=match):
         rival_embedding(method, islands(5), n_neighbors=8)
 
 
-@every_method
+@every_locally_linear_method
 def test_two_pieces_are_warned_about_at_the_line_of_the_caller(method):
     match = (
         rf"graph .*has 2 pieces \(of 30, 30 distinct samples\): coordinates of method='{method}' may tell them apart"
@@ -248,8 +442,8 @@ def test_where_arpack_fails_the_dense_solver_takes_over_and_says_so(plane, arpac
 
 
 def test_unknown_methods_are_refused_with_the_choices(plane):
-    with pytest.raises(InputError, match=r"method must be one of 'lle', 'mlle', 'hlle', 'ltsa'.*, got 'isomap'"):
-        rival_embedding("isomap", plane[0])
+    with pytest.raises(InputError, match=r"method must be one of 'lle', 'mlle', 'hlle', 'ltsa'.*, got 'mds'"):
+        rival_embedding("mds", plane[0])
 
 
 def test_parameters_and_samples_are_checked_as_everywhere(plane):

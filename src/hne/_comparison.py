@@ -1,9 +1,10 @@
-"""X -> Compared, one a method: what LLE, its relatives and HNE make of the same samples, measured alike.
+"""X -> Compared, one a method: what HNE and the methods beside it make of the same samples, measured alike.
 
-Measures compare coordinates with X, and no truth is known. All methods here give whitened coordinates, an affine
-distortion of what anybody would draw; ranks of neighbors and of paths suffer from it, whichever method made them. In a
-study of 66 data sets with a known chart, the embedding that looked best by such measures was often not the one nearest
-the truth (median regret .03 to .49 in 1 - R^2). They show what went wrong; they do not decide who is right.
+Measures compare coordinates with X, and no truth is known. LLE, its relatives and the three variants of HNE give
+whitened coordinates, an affine distortion of what anybody would draw, and ranks of neighbors and of paths suffer from
+it; the others are measured as they come. In a study of 66 data sets with a known chart, the embedding that looked best
+by such measures was often not the one nearest the truth (median regret .03 to .49 in 1 - R^2). They show what went
+wrong; they do not decide who is right.
 """
 
 import time
@@ -18,17 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hne._embed import walk
+from hne._embed import embed, walk
 from hne._progress import stage
 from hne._random import random_generator
-from hne._types import VARIANTS, FloatArray, Settings
+from hne._types import PUBLISHED, VARIANTS, FloatArray, Settings
 from hne._validation import check_matrix, check_samples, check_settings
 from hne.exceptions import HNEError, InputError
 from hne.metrics import geodesic_quality, rank_quality
 from hne.plots import compare
 from hne.rivals import METHODS, RIVALS, rival_embedding
 
-COMPARED_METHODS = (*METHODS, *VARIANTS)
+# HNE as it is by default, last: where a table in a terminal ends.
+DEFAULT_HNE = "hne"
+COMPARED_METHODS = (*METHODS, *VARIANTS, DEFAULT_HNE)
 # Neighbors by which all are measured, as many samples as there are permitting.
 MEASURED_NEIGHBORS = 10
 # Samples that paths start from: each method walks them anew, in 0.3 s of 2 000 samples.
@@ -36,7 +39,21 @@ LANDMARKS = 300
 # Samples above which a method is run only where it is named, k = 8, 2 cores. MLLE, HLLE and LTSA: 5 to 13 s at 3 000,
 # 6 to 46 s at 5 000, because ARPACK often gives up and LAPACK takes n^3. CLLE: 0.3 to 10 s at 5 000, 3 to 26 s at
 # 10 000. LLC: 6 to 13 s at 5 000. The lower times are of a Swiss roll, the higher of 4 dimensions with noise in 20.
-SLOW_ABOVE = {"mlle": 3_000, "hlle": 3_000, "ltsa": 3_000, "clle": 5_000, "llc": 5_000}
+# Those with their own defaults, on one core: Isomap 5 to 6 s at 5 000, 19 to 24 s at 10 000; spectral embedding, whose
+# neighbors are n / 10, 11 to 12 s and 81 to 95 s; PHATE 11 to 12 s and 17 s; t-SNE 12 to 15 s at 3 000, 22 to 28 s at
+# 5 000. UMAP 9 s at 3 000, and 11 s before to load and compile; from 4 096 on it compiles more, 37 s in all.
+SLOW_ABOVE = {
+    "mlle": 3_000,
+    "hlle": 3_000,
+    "ltsa": 3_000,
+    "clle": 5_000,
+    "llc": 5_000,
+    "isomap": 5_000,
+    "spectral": 5_000,
+    "tsne": 3_000,
+    "umap": 4_000,
+    "phate": 5_000,
+}
 # Letters of a reason beside the numbers of a table: together some 110.
 SHORT_REASON = 62
 # The measures by their names in a record, and as a table heads them; more is better in each.
@@ -72,26 +89,32 @@ class Compared:
 def comparison(
     X: ArrayLike,
     methods: Sequence[str] | None = None,
-    n_neighbors: int = 6,
+    n_neighbors: int | None = None,
     n_components: int = 2,
-    reg: float = 1e-4,
+    reg: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = -1,
 ) -> tuple[Compared, ...]:
-    """Embed the samples by several methods with the same settings, and measure what each made of them.
+    """Embed the samples by several methods, and measure what each made of them.
 
-    A method that fails, or warns, says so in its record, and the others go on. Measures judge whitened coordinates
-    against X: they favor no method in particular, and they are not the truth.
+    A method that fails, or warns, says so in its record, and the others go on. Measures judge coordinates against X:
+    they are not the truth.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
     methods : sequence of str, default=None
-        Names of `COMPARED_METHODS`, in the order in which they are run. None runs all, but for those that would take
-        long with so many samples.
-    n_neighbors, n_components, reg
-        As of :class:`hne.HierarchicNeighborsEmbedding`, for all methods that have them.
+        Names of `COMPARED_METHODS`, in the order in which they are run; "hne" is HNE with its defaults, the variants
+        are the published ones. None runs all that are installed, but for those that would take long with so many
+        samples.
+    n_neighbors : int, default=None
+        Neighbors of a sample, for all methods that have them. None is 6 for LLE, its relatives and the variants of
+        HNE, and for other methods their own default, because people compare with what they would get.
+    n_components : int, default=2
+        The number of coordinates.
+    reg : float, default=None
+        Ridge, for all methods that have one. None is 1e-4, but the default of "hne" for that.
     random_state : int, RandomState or None, default=0
         One seed for all methods and measures.
     n_jobs : int or None, default=-1
@@ -110,18 +133,24 @@ def comparison(
     >>> bhne.label, bhne.trustworthiness > lle.trustworthiness
     ('BHNE', True)
     """
-    given = {"n_neighbors": n_neighbors, "n_components": n_components, "reg": reg, "n_jobs": n_jobs}
-    settings = check_settings({**given, "random_state": random_state})
+    named = {name: value for name, value in (("n_neighbors", n_neighbors), ("reg", reg)) if value is not None}
+    given = {**named, "n_components": n_components, "n_jobs": n_jobs, "random_state": random_state}
+    settings = check_settings({**PUBLISHED, **given})
     samples: FloatArray = check_samples(check_matrix(X), settings)
     # A generator would go on from method to method: one number of it serves all.
     seed = random_state if isinstance(random_state, int) else int(random_generator(random_state).randint(2**31 - 1))
     settings = replace(settings, random_state=seed)
-    chosen = COMPARED_METHODS if methods is None else _check_methods(methods)
-    is_named = methods is not None
+    chosen = installed_methods() if methods is None else _check_methods(methods)
+    left_out = {method for method in chosen if methods is None and len(samples) > SLOW_ABOVE.get(method, inf)}
     return tuple(
-        stage(label_of(method), _compared, method, samples, settings, is_named or not _is_slow(method, len(samples)))
+        stage(label_of(method), _compared, method, samples, settings, named, method not in left_out)
         for method in chosen
     )
+
+
+def installed_methods() -> tuple[str, ...]:
+    """Names of the methods whose libraries are there."""
+    return tuple(name for name in COMPARED_METHODS if name not in RIVALS or RIVALS[name].is_installed)
 
 
 def label_of(method: str) -> str:
@@ -137,18 +166,17 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
         got = ", ".join(repr(name) for name in unknown) or "none"
         msg = f"methods must be of {', '.join(COMPARED_METHODS)}, got {got}. Choose of these, or leave it out for all."
         raise InputError(msg)
+    for name in names:
+        if name in RIVALS:
+            RIVALS[name].check_installed()
     return tuple(dict.fromkeys(names))
 
 
-def _is_slow(method: str, n: int) -> bool:
-    return n > SLOW_ABOVE.get(method, inf)
-
-
-def _compared(method: str, X: FloatArray, settings: Settings, is_wanted: bool) -> Compared:
+def _compared(method: str, X: FloatArray, settings: Settings, named: dict[str, Any], is_wanted: bool) -> Compared:
     label = label_of(method)
     if not is_wanted:
         return Compared(label, reason=f"skipped above {SLOW_ABOVE[method]} samples, name it with --methods to run it")
-    made = _embedded(method, X, settings)
+    made = _embedded(method, X, settings, named)
     if made.Y is None:
         return made
     try:
@@ -157,14 +185,14 @@ def _compared(method: str, X: FloatArray, settings: Settings, is_wanted: bool) -
         return replace(made, reason=f"not measured: {_one_line(error)}")
 
 
-def _embedded(method: str, X: FloatArray, settings: Settings) -> Compared:
+def _embedded(method: str, X: FloatArray, settings: Settings, named: dict[str, Any]) -> Compared:
     """What the method makes of the samples, or why it makes nothing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         try:
             # In a context without listeners: a method's own stages would be told as if they were ours.
-            Y, reason = Context().run(_coordinates, method, X, settings), ""
+            Y, reason = Context().run(_coordinates, method, X, settings, named), ""
         except (HNEError, MemoryError, np.linalg.LinAlgError) as error:
             Y, reason = None, _one_line(error)
         seconds = time.perf_counter() - start
@@ -172,18 +200,14 @@ def _embedded(method: str, X: FloatArray, settings: Settings) -> Compared:
     return Compared(label_of(method), Y, reason, seconds, warnings=notices)
 
 
-def _coordinates(method: str, X: FloatArray, settings: Settings) -> FloatArray:
+def _coordinates(method: str, X: FloatArray, settings: Settings, named: dict[str, Any]) -> FloatArray:
+    """Coordinates by one method; who has defaults of its own is told what was `named` alone."""
     if method in VARIANTS:
         return walk(X, replace(settings, variant=method)).Y
-    return rival_embedding(
-        method,
-        X,
-        n_neighbors=settings.n_neighbors,
-        n_components=settings.n_components,
-        reg=settings.reg,
-        random_state=settings.random_state,
-        n_jobs=settings.n_jobs,
-    )
+    has_defaults = method == DEFAULT_HNE or bool(RIVALS[method].estimator)
+    told = {name: getattr(settings, name) for name in ("n_components", "random_state", "n_jobs")}
+    told |= named if has_defaults else {"n_neighbors": settings.n_neighbors, "reg": settings.reg}
+    return embed(X, **told).Y if method == DEFAULT_HNE else rival_embedding(method, X, **told)
 
 
 def _measured(made: Compared, Y: FloatArray, X: FloatArray, settings: Settings) -> Compared:

@@ -36,7 +36,8 @@ class ReportedMixin:
 
         It opens with a verdict on how far the embedding can be believed, and shows the rescaled coordinates (zoom, pan,
         select, hover), the numbers behind the verdict, neighbors of both layers, the samples that are rebuilt worst,
-        eigenvalues, measures of quality with how to read them, pieces, parameters, timings, warnings and versions.
+        eigenvalues, measures of quality with how to read them and PCA beside them, pieces, parameters, timings,
+        warnings and versions.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""`hne compare`: the three variants and the rivals on the same file, side by side."""
+"""`hne compare`: HNE and what people use beside it on the same file, side by side."""
 
 import argparse
 import csv
@@ -23,21 +23,29 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "compare",
-        help="the three variants and the rivals on the same file: table and picture",
-        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC and the three variants of HNE with "
-        "the same settings. Prints how well each keeps neighbors and distances, and its seconds. Measures show what "
-        "went wrong; they do not decide who is right.",
+        help="HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture",
+        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC, PCA, Isomap, spectral embedding, "
+        "t-SNE, UMAP and PHATE where they are installed, the three variants of HNE, and HNE with its defaults. Prints "
+        "how well each keeps neighbors and distances, and its seconds. Measures show what went wrong; they do not "
+        "decide who is right.",
     )
     add_input(parser)
     add_preparation(parser)
-    parser.add_argument("-k", "--n-neighbors", type=int, default=6, metavar="K", help="neighbors of a sample [6]")
+    parser.add_argument(
+        "-k",
+        "--n-neighbors",
+        type=int,
+        metavar="K",
+        help="neighbors of a sample [6 for LLE, its relatives and the variants; for others their own default]",
+    )
     parser.add_argument("-d", "--n-components", type=int, default=2, metavar="D", help="coordinates to find [2]")
-    parser.add_argument("--reg", type=float, default=1e-4, help="ridge, for methods that have one [1e-4]")
+    parser.add_argument("--reg", type=float, help="ridge, for methods that have one [1e-4; for hne its default]")
     parser.add_argument(
         "--methods",
         type=names,
         metavar="NAMES",
-        help="of lle, mlle, hlle, ltsa, clle, llc, ihne, rhne, bhne [all that do not take long]",
+        help="of lle, mlle, hlle, ltsa, clle, llc, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
+        "[all that are installed and do not take long]",
     )
     parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
     parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")
@@ -76,9 +84,25 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join([header, *(in_flags(line) for line in lines)]))
     for path in outputs.values():
         say(f"wrote {path}", options)
-    say("measures take 10 neighbors, and whitened coordinates: they show what went wrong, not who is right", options)
+    if options.methods is None:
+        _say_missing(options)
+    say(
+        "measures take 10 neighbors, and coordinates as they come, whitened by LLE, its relatives and the variants: "
+        "they show what went wrong, not who is right",
+        options,
+    )
     if "--plot" not in outputs:
         say("add --plot compare.png to see them side by side", options)
+
+
+def _say_missing(options: argparse.Namespace) -> None:
+    """Name the methods whose libraries are not there, and how to have them."""
+    from hne.rivals import RIVALS
+
+    missing = [rival for rival in RIVALS.values() if not rival.is_installed]
+    if missing:
+        labels, libraries = (" and ".join(one.label for one in missing), " ".join(one.library for one in missing))
+        say(f"without {labels}, not installed. Run: pip install {libraries}", options)
 
 
 def _settings(options: argparse.Namespace) -> tuple[Any, ...]:

@@ -19,6 +19,8 @@ EXTRAS = {
     "pyamg": ("fast", "iterative solver on samples of few dimensions"),
     "faiss-cpu": ("approx", "approximate neighbors of many features"),
     "matplotlib": ("plot", "--plot, hne.plots, hne demo, hne compare --plot"),
+    "umap-learn": ("compare", "UMAP in hne compare"),
+    "phate": ("compare", "PHATE in hne compare"),
     "pyarrow": ("io", "Parquet and Arrow files"),
     "h5py": ("io", "HDF5, .h5ad and MAT 7.3 files"),
     "distributed": ("dask", "--dask, hne.scale.DaskEngine, Dask arrays"),

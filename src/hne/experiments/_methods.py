@@ -10,7 +10,7 @@ from hne.exceptions import HNEError
 from hne.rivals import RIVALS, rival_embedding
 
 VARIANTS = ("IHNE", "RHNE", "BHNE")
-ALL = tuple(rival.label for rival in RIVALS.values()) + VARIANTS
+ALL = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", *VARIANTS)
 
 # The two choices of the ridge that are measured everywhere: this package's default, for all methods that have one, and
 # what the authors' program uses for pictures (ALGORITHM section 4: BHNE's outer layer has its own).

@@ -1,6 +1,7 @@
 """X, Y -> whether distances in Y are those along the manifold: shortest paths through the neighbor graph of X."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,12 +97,26 @@ def geodesic_quality(
     >>> print(geodesic_quality(corner, straight, n_neighbors=1))
     residual variance 0.0000, rank correlation 1.0000 (10 pairs from 5 samples, 100.0% connected)
     """
-    samples, embedding = check_rows(X, "X", Y, "Y")
+    (quality,) = geodesic_qualities(X, (Y,), n_neighbors, n_landmarks, random_state, n_jobs)
+    return quality
+
+
+def geodesic_qualities(
+    X: ArrayLike,
+    embeddings: Sequence[ArrayLike],
+    n_neighbors: int,
+    n_landmarks: int | None,
+    random_state: Any,
+    n_jobs: Any,
+) -> tuple[GeodesicQuality, ...]:
+    """`geodesic_quality` of several embeddings of the same samples, whose graph and paths are found once."""
+    checked = [check_rows(X, "X", Y, "Y") for Y in embeddings]
+    samples, Ys = checked[0][0], [units_of(Y).of(Y) for _, Y in checked]
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=10")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
     n = len(samples)
     m = _check_landmarks(n_landmarks, n)
-    samples, embedding = units_of(samples).of(samples), units_of(embedding).of(embedding)
+    samples = units_of(samples).of(samples)
     distinct = distinct_samples(samples)
     if distinct.n_places <= k:
         msg = (
@@ -114,19 +129,23 @@ def geodesic_quality(
     drawn = random_generator(settings.random_state).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
-    paths, distances, n_asked = _compared(_links(graph), embedding, distinct, drawn[:m], targets)
+    paths, distances, n_asked = _compared(_links(graph), Ys, distinct, drawn[:m], targets)
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
         msg = f"X must have paths of different lengths between samples, got {got}. Raise n_neighbors (now {k})."
         raise InputError(msg)
-    return GeodesicQuality(
-        residual_variance=1 - _correlation(paths, distances) ** 2,
-        rank_correlation=_correlation(_ranks(paths), _ranks(distances)),
-        n_landmarks=m,
-        n_pairs=len(paths),
-        share_connected=len(paths) / n_asked,
-        n_neighbors=k,
-        search=graph.method,
+    path_ranks = _ranks(paths)
+    return tuple(
+        GeodesicQuality(
+            residual_variance=1 - _correlation(paths, lengths) ** 2,
+            rank_correlation=_correlation(path_ranks, _ranks(lengths)),
+            n_landmarks=m,
+            n_pairs=len(paths),
+            share_connected=len(paths) / n_asked,
+            n_neighbors=k,
+            search=graph.method,
+        )
+        for lengths in distances
     )
 
 
@@ -198,12 +217,13 @@ def _links(graph: NeighborGraph) -> SparseMatrix:
 
 
 def _compared(
-    links: SparseMatrix, Y: FloatArray, distinct: Distinct, landmarks: IndexArray, targets: IndexArray
-) -> tuple[FloatArray, FloatArray, int]:
-    """Lengths of paths and distances in Y of the pairs with a path, and the number of all pairs looked at."""
+    links: SparseMatrix, Ys: Sequence[FloatArray], distinct: Distinct, landmarks: IndexArray, targets: IndexArray
+) -> tuple[FloatArray, list[FloatArray], int]:
+    """Lengths of paths and distances in each Y of the pairs with a path, and the number of all pairs looked at."""
     block = int(np.clip(BLOCK_BYTES // (8 * distinct.n_places), 1, MAX_BLOCK))
     starts = range(0, len(landmarks), block)
-    paths, distances, n_asked = [], [], 0
+    paths, n_asked = [], 0
+    distances: list[list[FloatArray]] = [[] for _ in Ys]
     for start in counted("geodesics", starts, len(starts)):
         few = landmarks[start : start + block]
         lengths = dijkstra(links, indices=distinct.place[few])[:, distinct.place[targets]]
@@ -211,9 +231,10 @@ def _compared(
         is_new = np.arange(len(targets)) > np.arange(start, start + len(few))[:, None]
         kept = is_new & np.isfinite(lengths)
         paths.append(lengths[kept])
-        distances.append(cdist(Y[few], Y[targets])[kept])
+        for lengths_in, Y in zip(distances, Ys, strict=True):
+            lengths_in.append(cdist(Y[few], Y[targets])[kept])
         n_asked += int(is_new.sum())
-    return np.concatenate(paths), np.concatenate(distances), n_asked
+    return np.concatenate(paths), [np.concatenate(lengths_in) for lengths_in in distances], n_asked
 
 
 def _ranks(values: FloatArray) -> FloatArray:

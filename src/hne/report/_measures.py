@@ -1,17 +1,20 @@
 """Embedding, X -> numbers that say how far the picture can be trusted, each with how to read it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from hne._principal import leading_coordinates
 from hne._samples import Distances, lengths_between
 from hne._types import PRECOMPUTED, BoolArray, Embedding, FloatArray, NeighborGraph
+from hne._units import units_of
 from hne.exceptions import HNEError
-from hne.metrics import geodesic_quality, rank_quality
+from hne.metrics import rank_quality
+from hne.metrics._geodesics import geodesic_qualities
 
 # Seconds that NumPy takes for a pair of samples, counting and sorting, and for each feature of it; and what ranks may
 # take in all. Where metrics would rather have numba compiled first, at 5 s, is never reached below 100 rows.
@@ -35,19 +38,42 @@ class Measure:
     how_to_read: str
     standard_error: float | None = None  # None where nothing was left to chance
     note: str = ""
+    of_pca: float | None = None  # the same of as many principal components; None where they cannot be had
 
 
 def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
     """All measures of an embedding against its samples; X=None takes those that the embedding keeps."""
     samples, Y = samples_of(result, X), drawn_coordinates(result)
     is_embedded: BoolArray = np.asarray(np.isfinite(Y).all(axis=1))
+    Y = Y[is_embedded]
+    if not isinstance(samples, str):
+        samples = samples[is_embedded]
+    linear = Y if isinstance(samples, str) else leading_coordinates(units_of(samples).of(samples), Y.shape[1])
     return (
-        *_of_ranks(result, samples, Y, is_embedded),
-        *_of_paths(result, samples, Y, is_embedded),
+        *_of_ranks(result, samples, Y, linear),
+        *_of_paths(result, samples, Y, linear),
         _of_rebuilding(result, is_embedded),
         _of_gap(result),
         _of_residuals(result),
     )
+
+
+def better_by_pca(found: Sequence[Measure]) -> list[str]:
+    """What to say where PCA has fewer strangers among neighbors and loses fewer of them; else nothing."""
+    judged = [one for one in found if one.name in {"trustworthiness", "continuity"}]
+    told = [
+        f"{one.name} {written(one.of_pca)} against {one.text}"
+        for one in judged
+        # As it is written; and beyond what chance may do, where samples were drawn.
+        if one.value is not None
+        and one.of_pca is not None
+        and round(one.of_pca, 3) > round(one.value + 2 * (one.standard_error or 0.0), 3)
+    ]
+    sentence = (
+        f"PCA keeps neighborhoods better here: {', '.join(told)}. A linear projection may be all that this data needs, "
+        "or other settings suit it better."
+    )
+    return [sentence] if len(told) == 2 else []
 
 
 def drawn_coordinates(result: Embedding) -> FloatArray:
@@ -82,8 +108,8 @@ READ_KEPT = (
 )
 
 
-def _of_ranks(result: Embedding, X: FloatArray | str, Y: FloatArray, is_embedded: BoolArray) -> Iterator[Measure]:
-    n = int(is_embedded.sum())
+def _of_ranks(result: Embedding, X: FloatArray | str, Y: FloatArray, linear: FloatArray) -> Iterator[Measure]:
+    n = len(Y)
     k = min(result.settings.n_neighbors, (n - 1) // 2)
     how = {"trustworthiness": READ_TRUST, "continuity": READ_CONTINUITY}
     how["preservation"] = READ_KEPT.format(chance=f"{k / (n - 1):.2g}" if n > 1 and k > 0 else "next to none")
@@ -92,17 +118,20 @@ def _of_ranks(result: Embedding, X: FloatArray | str, Y: FloatArray, is_embedded
         seconds = n * ((COUNTING if k <= MOST_COUNTED else SORTING) + FEATURE * X.shape[1])
         n_ranked = min(n, max(FEWEST_RANKED, int(RANK_SECONDS / seconds)))
         try:
-            found = rank_quality(X[is_embedded], Y[is_embedded], k, n_sampled=n_ranked, n_jobs=result.settings.n_jobs)
+            found, of_pca = (
+                rank_quality(X, one, k, n_sampled=n_ranked, n_jobs=result.settings.n_jobs) for one in (Y, linear)
+            )
         except HNEError as error:
             why = str(error)
         else:
             on = "" if found.is_exact else f", on {n_ranked} samples drawn at random"
             for name, text in how.items():
                 spread = None if found.is_exact else getattr(found, f"{name}_standard_error")
-                yield measured(name, getattr(found, name), text, f"{k} neighbors, Euclidean{on}.", spread)
+                note = f"{k} neighbors, Euclidean{on}."
+                yield measured(name, getattr(found, name), text, note, spread, getattr(of_pca, name))
             return
     for name, text in how.items():
-        yield missing(name, text, why)
+        yield missing(name, text, why, "Not measured, nor is PCA")
 
 
 READ_RANKS = (
@@ -115,25 +144,28 @@ READ_VARIANCE = (
 )
 
 
-def _of_paths(result: Embedding, X: FloatArray | str, Y: FloatArray, is_embedded: BoolArray) -> Iterator[Measure]:
+def _of_paths(result: Embedding, X: FloatArray | str, Y: FloatArray, linear: FloatArray) -> Iterator[Measure]:
     how = {"geodesic rank correlation": READ_RANKS, "residual variance": READ_VARIANCE}
-    n, k = int(is_embedded.sum()), min(result.settings.n_neighbors, result.distinct.n_places - 1)
+    n, k = len(Y), min(result.settings.n_neighbors, result.distinct.n_places - 1)
     why = X if isinstance(X, str) else ""
     if not isinstance(X, str):
         m = min(n, int(np.clip(PATH_VISITS // max(n, 1), FEWEST_LANDMARKS, MOST_LANDMARKS)))
         try:
-            found = geodesic_quality(X[is_embedded], Y[is_embedded], k, n_landmarks=m, n_jobs=result.settings.n_jobs)
+            found, of_pca = geodesic_qualities(X, (Y, linear), k, m, 0, result.settings.n_jobs)
         except HNEError as error:
             why = str(error)
         else:
             starts = "" if m == n else f" from {m} samples drawn at random"
             pieces = f"; {found.share_connected:.1%} of the pairs have a path" if found.share_connected < 1 else ""
             note = f"{found.n_pairs} pairs{starts}, paths over {k} neighbors{pieces}."
-            yield measured("geodesic rank correlation", found.rank_correlation, READ_RANKS, note)
-            yield measured("residual variance", found.residual_variance, READ_VARIANCE, note)
+            for name, one, other in (
+                ("geodesic rank correlation", found.rank_correlation, of_pca.rank_correlation),
+                ("residual variance", found.residual_variance, of_pca.residual_variance),
+            ):
+                yield measured(name, one, how[name], note, of_pca=other)
             return
     for name, text in how.items():
-        yield missing(name, text, why)
+        yield missing(name, text, why, "Not measured, nor is PCA")
 
 
 def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
@@ -199,12 +231,18 @@ def _largest_piece(result: Embedding) -> str:
     return "Of the largest piece. " if len(result.core.parts) > 1 else ""
 
 
-def measured(name: str, value: float, how: str, note: str = "", error: float | None = None) -> Measure:
+def measured(
+    name: str, value: float, how: str, note: str = "", error: float | None = None, of_pca: float | None = None
+) -> Measure:
     """A number as people write it, with how to read it."""
-    text = f"{value:.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
-    return Measure(name, value, text, how, error, note)
+    return Measure(name, value, written(value), how, error, note, of_pca)
 
 
-def missing(name: str, how: str, why: str) -> Measure:
+def written(value: float) -> str:
+    """A number as people write it."""
+    return f"{value:.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
+
+
+def missing(name: str, how: str, why: str, what: str = "Not measured") -> Measure:
     """A number that cannot be had, with the reason."""
-    return Measure(name, None, "not measured", how, None, f"Not measured: {why.rstrip('.')}.")
+    return Measure(name, None, "not measured", how, None, f"{what}: {why.rstrip('.')}.")

@@ -16,7 +16,7 @@ from hne.report._columns import Points, page_columns, point_ids, row_numbers, th
 from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column
 from hne.report._facts import AXES, counted, warnings_of, what_was_embedded, worst_rebuilt
-from hne.report._measures import Measure, measures
+from hne.report._measures import Measure, better_by_pca, measures
 from hne.report._pack import array_block, bytes_block, json_block, script_hash, static_text
 from hne.report._sections import (
     graph_section,
@@ -54,13 +54,13 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
     """The report as text; all that comes from the data is escaped."""
     details = check_details(details or Details(), len(result.Y))
     trust, worst = trust_shown(result, details), worst_rebuilt(result, WORST)
+    found = measures(result, details.X)
     # Measured once, where it was not yet.
-    details = replace(details, trust=trust)
+    details = replace(details, trust=trust, warnings=[*details.warnings, *better_by_pca(found)])
     shorts = _short_circuits(trust)
     kept = np.union1d(worst, shorts).astype(np.intp).tolist()
     points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, kept))
     blocks, left_out = _blocks(result, details, points, shorts)
-    found = measures(result, details.X)
     script = f'"use strict";\n(() => {{\n{static_text(*(f"{name}.js" for name in SCRIPTS))}\n}})();\n'
     told = len(warnings_of(result, details))
     alert = f'<p class="alert"><a href="#warnings">{counted(told, "thing")} worth knowing</a></p>' if told else ""

@@ -7,7 +7,7 @@ from hne._progress import duration
 from hne._types import Embedding
 from hne.report._details import Details
 from hne.report._facts import Parameter, parameters, piece_facts, spaced, versions, warnings_of
-from hne.report._measures import Measure
+from hne.report._measures import Measure, written
 from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
 
 # Measures that the top of the page shows in plain words.
@@ -19,13 +19,19 @@ COORDINATES = {1: "coordinate drawn for each", 2: "coordinates drawn for each"}
 def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     """A few numbers in plain words."""
     by_name = {measure.name: measure for measure in found}
-    kept, trust = by_name[KEPT].value, by_name[TRUST].value
+    kept, trust = by_name[KEPT], by_name[TRUST]
     d = result.Y.shape[1]
     tiles = [
         (spaced(len(result.Y)), "samples" if len(result.Y) != 1 else "sample"),
         (str(d), COORDINATES.get(d, "coordinates for each, two of them drawn at a time")),
-        (_percent(trust), "of what is drawn close together, how much is close in the data (chance gives 50%)"),
-        (_percent(kept), "of a sample's nearest neighbors are nearest in the picture too"),
+        (
+            _percent(trust.value),
+            f"of what is drawn close together, how much is close in the data (chance gives 50%{_by_pca(trust, ', ')})",
+        ),
+        (
+            _percent(kept.value),
+            f"of a sample's nearest neighbors are nearest in the picture too{_by_pca(kept, ' (', ')')}",
+        ),
         (
             str(result.pieces.count),
             "piece: links lead from every sample to every other"
@@ -35,6 +41,10 @@ def key_numbers(result: Embedding, found: Sequence[Measure]) -> str:
     ]
     body = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
     return f'<dl class="tiles">{body}</dl>'
+
+
+def _by_pca(measure: Measure, before: str, behind: str = "") -> str:
+    return "" if measure.of_pca is None else f"{before}PCA {_percent(measure.of_pca)}{behind}"
 
 
 def _percent(share: float | None) -> str:
@@ -55,17 +65,25 @@ def left_out_section(left_out: Sequence[str]) -> str:
 def measures_section(found: Sequence[Measure]) -> str:
     """Each measure with its number, how to read it, and what it was measured on."""
     rows = "".join(measure_item(measure) for measure in found)
-    return section("quality", "How well neighbors and distances are kept", f'<dl class="measures">{rows}</dl>')
+    beside = (
+        "<p>Beside some numbers stands what PCA gets, the linear projection of the same samples to as many "
+        "coordinates, measured alike.</p>"
+        if any(measure.of_pca is not None for measure in found)
+        else ""
+    )
+    body = f'{beside}<dl class="measures">{rows}</dl>'
+    return section("quality", "How well neighbors and distances are kept", body)
 
 
 def measure_item(measure: Measure) -> str:
     """A measure with its number, how to read it, and what it was measured on."""
     error = "" if measure.standard_error is None else f" <small>± {measure.standard_error:.1g}</small>"
+    pca = "" if measure.of_pca is None else f' <span class="pca">PCA {written(measure.of_pca)}</span>'
     kind = ' class="missing"' if measure.value is None else ""
     note = f'<p class="note">{escape(measure.note)}</p>' if measure.note else ""
     return (
         f"<div{kind}><dt>{escape(measure.name.capitalize())}</dt><dd><p><strong>{escape(measure.text)}</strong>{error}"
-        f"</p><p>{escape(measure.how_to_read)}</p>{note}</dd></div>"
+        f"{pca}</p><p>{escape(measure.how_to_read)}</p>{note}</dd></div>"
     )
 
 

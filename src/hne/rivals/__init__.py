@@ -1,4 +1,4 @@
-"""Other methods for the same task, under one call: scikit-learn's LLE, MLLE, HLLE and LTSA; CLLE and LLC."""
+"""Other methods for the same task, under one call: LLE and its relatives, and what people use beside them."""
 
 from hne.rivals._call import rival_embedding
 from hne.rivals._clle import CLLE

@@ -11,13 +11,16 @@ from hne.rivals._methods import Rival
 
 # Lengths below this share of the longest are rounding: eigenvectors of eigenvalues near zero, as those of these
 # methods, mix with each other to 1e-7 and less, and a coordinate that is one of them has the length of all others.
-COLLAPSED = 1e-6
+# Principal components may be as short as they like, but for their own rounding.
+COLLAPSED, ROUNDING = 1e-6, 1e-12
 
 
 def check_answer(rival: Rival, Y: FloatArray, pieces: Pieces, settings: Settings) -> FloatArray:
     """Return the coordinates, or raise RivalError for what is none."""
     k, d = settings.n_neighbors, settings.n_components
-    remedy = f"Raise n_neighbors (now {k}), or choose another method."
+    # Those with defaults of their own know best how many neighbors they take.
+    first = f"Lower n_components (now {d})" if rival.estimator else f"Raise n_neighbors (now {k})"
+    remedy = f"{first}, or choose another method."
     if not np.isfinite(Y).all():
         msg = f"method={rival.name!r} must give finite coordinates, got {(~np.isfinite(Y)).sum()} others. {remedy}"
         raise RivalError(msg)
@@ -27,7 +30,7 @@ def check_answer(rival: Rival, Y: FloatArray, pieces: Pieces, settings: Settings
             f"puts at one point. Raise n_neighbors (now {k}), or embed the pieces one by one."
         )
         raise RivalError(msg)
-    rank = _rank(Y - Y.mean(axis=0))
+    rank = _rank(Y - Y.mean(axis=0), ROUNDING if rival.estimator else COLLAPSED)
     if rank < d:
         msg = (
             f"method={rival.name!r} must give {d} coordinates that differ, got {rank} and a constant or a repeat. "
@@ -52,9 +55,9 @@ def _counted(pieces: Pieces) -> str:
     return f"{pieces.count} pieces (of {sizes} distinct samples)"
 
 
-def _rank(centered: FloatArray) -> int:
+def _rank(centered: FloatArray, rounding: float) -> int:
     lengths = np.linalg.svd(centered, compute_uv=False)
-    return int((lengths > COLLAPSED * lengths[0]).sum()) if lengths[0] > 0 else 0
+    return int((lengths > rounding * lengths[0]).sum()) if lengths[0] > 0 else 0
 
 
 def _spread_within(Y: FloatArray, pieces: Pieces) -> float:

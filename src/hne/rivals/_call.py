@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import ArrayLike
+from sklearn import config_context
 
+from hne._threads import library_threads
 from hne._types import FloatArray, Settings
 from hne._validation import check_choice
 from hne.rivals._answers import check_answer
 from hne.rivals._checks import check_common, check_places
 from hne.rivals._clle import clle, warn_of_clle
+from hne.rivals._estimators import estimator_embedding
 from hne.rivals._llc import llc, warn_of_llc
 from hne.rivals._locally_linear import sklearn_embedding
 from hne.rivals._methods import METHODS, RIVALS, Rival
 
 __all__ = ["rival_embedding"]
 
+DEFAULT_NEIGHBORS = 5
+
 
 def rival_embedding(
     method: str,
     X: ArrayLike,
     *,
-    n_neighbors: int = 5,
+    n_neighbors: int | None = None,
     n_components: int = 2,
     reg: float = 1e-3,
     random_state: Any = 0,
@@ -30,24 +35,27 @@ def rival_embedding(
 ) -> FloatArray:
     """Embed the samples of X by a rival method.
 
-    Copies of a sample count once and get the same coordinates, and the order of the samples does not matter.
+    Copies of a sample count once and get the same coordinates, and the order of the samples does not matter. Methods
+    from "pca" on run with the defaults of their libraries, but for the parameters below; the perplexity of "tsne" is a
+    third of the other samples where these are fewer than 90.
 
     Parameters
     ----------
-    method : {"lle", "mlle", "hlle", "ltsa", "clle", "llc"}
-        The method: a name of `METHODS`; `RIVALS` tells more of each.
+    method : {"lle", "mlle", "hlle", "ltsa", "clle", "llc", "pca", "isomap", "spectral", "tsne", "umap", "phate"}
+        The method: a name of `METHODS`; `RIVALS` tells more of each. "umap" needs umap-learn, "phate" phate.
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
-    n_neighbors : int, default=5
-        k, the neighbors of a sample. "mlle" needs d, "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them.
+    n_neighbors : int, default=None
+        k, the neighbors of a sample. "mlle" needs d, "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them. None is 5 up
+        to "llc", and beyond what the libraries choose; "pca" and "tsne" have no such parameter.
     n_components : int, default=2
         d, the number of coordinates.
     reg : float, default=1e-3
         Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
         "hlle" and "ltsa" use none: see `RIVALS[method].uses_reg`.
     random_state : int, RandomState or None, default=0
-        Which samples the parts of "clle" share, where the models of "llc" begin, and the start of the iterative
-        eigensolver, which runs from some thousands of samples on.
+        Which samples the parts of "clle" share, where the models of "llc" begin, the start of the iterative
+        eigensolver, which runs from some thousands of samples on, and all that "tsne", "umap" and "phate" draw.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, None for one unless joblib says otherwise.
 
@@ -61,6 +69,8 @@ def rival_embedding(
     RivalError
         The method has no answer: neighborhoods are too small for it, its solver fails, or its coordinates are not
         finite, not of full rank, or put every piece of the neighbor graph at one point.
+    MissingExtraError
+        The library of the method is not installed.
 
     Warns
     -----
@@ -78,9 +88,12 @@ def rival_embedding(
     True
     """
     rival = RIVALS[check_choice("method", method, METHODS)]
+    rival.check_installed()
+    # One that keeps its own defaults needs no neighbors that we know of.
+    default = 1 if rival.estimator else DEFAULT_NEIGHBORS
     settings = check_common(
         {
-            "n_neighbors": n_neighbors,
+            "n_neighbors": default if n_neighbors is None else n_neighbors,
             "n_components": n_components,
             "reg": reg,
             "random_state": random_state,
@@ -89,11 +102,11 @@ def rival_embedding(
     )
     rival.check_neighbors(settings)
     distinct, _, places = check_places(X, settings)
-    return _coordinates(rival, places, settings)[distinct.place]
+    return _coordinates(rival, places, settings, is_named=n_neighbors is not None)[distinct.place]
 
 
-def _coordinates(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
-    """Coordinates of distinct samples; warnings come after all errors."""
+def _coordinates(rival: Rival, X: FloatArray, settings: Settings, *, is_named: bool) -> FloatArray:
+    """Coordinates of distinct samples; warnings come after all errors. `is_named`: n_neighbors was."""
     if rival.name == "clle":
         parts, pairs = clle(X, settings)
         Y = check_answer(rival, pairs.vectors, parts.pieces, settings)
@@ -104,4 +117,9 @@ def _coordinates(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
         Y = check_answer(rival, models.Y, models.pieces, settings)
         warn_of_llc(models, settings)
         return Y
-    return sklearn_embedding(rival, X, settings)
+    # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here. And
+    # arrays, whatever scikit-learn is told to give to others.
+    with library_threads(1), config_context(transform_output="default"):
+        if rival.estimator:
+            return estimator_embedding(rival, X, settings, is_named=is_named)
+        return sklearn_embedding(rival, X, settings)

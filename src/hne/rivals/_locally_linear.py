@@ -5,22 +5,18 @@ matrix that is singular to rounding: here LAPACK runs where it can.
 """
 
 import logging
-import warnings
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
-from hne._callers import frames_up
 from hne._pieces import connected_pieces
-from hne._threads import library_threads
 from hne._types import FloatArray, NeighborGraph, Pieces, Settings
 from hne._validation._graphs import check_graph
 from hne.exceptions import RivalError
-from hne.rivals._answers import check_answer, warn_of_pieces
+from hne.rivals._estimators import answer
 from hne.rivals._methods import Rival
 
 logger = logging.getLogger("hne")
@@ -33,22 +29,16 @@ STAND_IN_MAX = 8_000
 
 def sklearn_embedding(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
     """Embed distinct samples by scikit-learn; its warnings are passed on, each once."""
-    # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here.
-    with library_threads(1):
-        return _embedded(rival, X, settings)
-
-
-def _embedded(rival: Rival, X: FloatArray, settings: Settings) -> FloatArray:
     search, neighbors = _neighborhoods(X, settings)
     pieces = _pieces(rival, neighbors)
     solvers = _solvers(len(X))
     logger.info("%s: %s eigensolver, %s neighbor search", rival.label, solvers[0], search)
     for solver, substitute in pairwise(solvers):
         try:
-            return _answer(rival, X, settings, solver, search, pieces)
+            return answer(rival, _model(rival, settings, solver, search), X, pieces, settings)
         except RivalError as error:
             logger.warning("%s: %s The %s eigensolver takes over.", rival.label, error, substitute)
-    return _answer(rival, X, settings, solvers[-1], search, pieces)
+    return answer(rival, _model(rival, settings, solvers[-1], search), X, pieces, settings)
 
 
 def _solvers(n: int) -> tuple[str, ...]:
@@ -83,28 +73,8 @@ def _pieces(rival: Rival, neighbors: NeighborGraph) -> Pieces:
     return connected_pieces(check_graph(members.T @ members))
 
 
-def _answer(rival: Rival, X: FloatArray, settings: Settings, solver: str, search: str, pieces: Pieces) -> FloatArray:
-    """What this solver makes of it, if it is an embedding; warnings become notes of the error where it is none."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            Y = check_answer(rival, _fitted(rival, X, settings, solver, search), pieces, settings)
-        except RivalError as error:
-            for message, category in _different(caught):
-                error.add_note(f"scikit-learn warned of it: {category.__name__}: {message}")
-            raise
-    for message, category in _different(caught):
-        warnings.warn(f"{rival.label} of scikit-learn: {message}", category, stacklevel=frames_up())
-    warn_of_pieces(rival, pieces, settings)
-    return Y
-
-
-def _different(caught: list[Any]) -> list[tuple[str, type[Warning]]]:
-    return list(dict.fromkeys((str(one.message), one.category) for one in caught))
-
-
-def _fitted(rival: Rival, X: FloatArray, settings: Settings, solver: str, search: str) -> FloatArray:
-    model = LocallyLinearEmbedding(
+def _model(rival: Rival, settings: Settings, solver: str, search: str) -> LocallyLinearEmbedding:
+    return LocallyLinearEmbedding(
         n_neighbors=settings.n_neighbors,
         n_components=settings.n_components,
         reg=settings.reg,
@@ -114,14 +84,3 @@ def _fitted(rival: Rival, X: FloatArray, settings: Settings, solver: str, search
         random_state=settings.random_state,
         n_jobs=settings.n_jobs,
     )
-    try:
-        embedding: FloatArray = model.fit_transform(X)
-    except (ValueError, ArithmeticError, RuntimeError, IndexError, np.linalg.LinAlgError) as error:
-        reason = str(error).split(". ")[0].splitlines()[0].rstrip(".:") if str(error) else "no reason given"
-        msg = (
-            f"method={rival.name!r} must embed {len(X)} samples with n_neighbors={settings.n_neighbors} and "
-            f"n_components={settings.n_components}, got {type(error).__name__} of scikit-learn: {reason}. "
-            "Try another n_neighbors or another method."
-        )
-        raise RivalError(msg) from error
-    return embedding

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
+from hne._memory import available_bytes, gigabytes
 from hne._types import Settings
-from hne.exceptions import RivalError
+from hne.exceptions import MissingExtraError, RivalError, TooLargeError
 
 
 @dataclass(frozen=True)
@@ -14,15 +16,40 @@ class Rival:
     name: str  # as `rival_embedding` takes it
     label: str  # as tables and figures show it
     title: str
-    uses_reg: bool  # whether the parameter `reg` changes its answer
-    least_neighbors: Callable[[int], int]  # of the number of components
-    least_rule: str  # the same in words
+    uses_reg: bool = False  # whether the parameter `reg` changes its answer
+    least_neighbors: Callable[[int], int] = lambda _: 1  # of the number of components
+    least_rule: str = "at least 1"  # the same in words
     leaves_out_self: bool = False  # whether a sample is in its neighbors' neighborhoods alone, and not in its own
+    estimator: str = ""  # the class that runs with its own defaults; empty for LLE and its relatives
+    neighbors: str = ""  # the parameter of that class for n_neighbors; empty where it has none
+    library: str = "scikit-learn"  # whose class it is, as pip knows it
+    pair_bytes: int = 0  # that it takes for each pair of samples; 0 where it does not hold all pairs
 
     @property
     def links(self) -> str:
         """What must hang together for the method to have an answer."""
         return "graph of who is in one neighborhood with whom" if self.leaves_out_self else "neighbor graph"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the library of the method is there."""
+        return not self.estimator or find_spec(self.estimator.partition(".")[0]) is not None
+
+    def check_installed(self) -> None:
+        """Raise where the library of the method is not there."""
+        if not self.is_installed:
+            msg = f"method={self.name!r} needs {self.library}, got none installed. Run: pip install {self.library}."
+            raise MissingExtraError(msg)
+
+    def check_memory(self, n: int) -> None:
+        """Raise where the pairs of so many samples do not fit into free memory."""
+        needed, free = self.pair_bytes * n**2, available_bytes()
+        if needed > free:
+            msg = (
+                f"method={self.name!r} needs about {gigabytes(needed)} for all pairs of {n} samples, got "
+                f"{gigabytes(free)} free. Pass fewer samples, or choose another method."
+            )
+            raise TooLargeError(msg)
 
     def check_neighbors(self, settings: Settings) -> None:
         """Raise where neighborhoods are too small for the method."""
@@ -37,7 +64,7 @@ class Rival:
 
 
 _ALL = (
-    Rival("lle", "LLE", "Locally linear embedding", True, lambda _: 1, "at least 1"),
+    Rival("lle", "LLE", "Locally linear embedding", uses_reg=True),
     # scikit-learn's ridge of MLLE is 1e-3 whatever it is told.
     Rival("mlle", "MLLE", "Modified locally linear embedding", False, lambda d: d, "at least n_components"),
     Rival(
@@ -60,8 +87,42 @@ _ALL = (
         "at least n_components + 2",
         leaves_out_self=True,
     ),
-    Rival("clle", "CLLE", "LLE of two overlapping parts", True, lambda _: 1, "at least 1"),
-    Rival("llc", "LLC", "Locally linear coordination", True, lambda _: 1, "at least 1"),
+    Rival("clle", "CLLE", "LLE of two overlapping parts", uses_reg=True),
+    Rival("llc", "LLC", "Locally linear coordination", uses_reg=True),
+    Rival("pca", "PCA", "Principal component analysis", estimator="sklearn.decomposition.PCA"),
+    Rival(
+        "isomap",
+        "Isomap",
+        "Isometric mapping",
+        estimator="sklearn.manifold.Isomap",
+        neighbors="n_neighbors",
+        # 9.4 GB for 20 000 samples.
+        pair_bytes=24,
+    ),
+    Rival(
+        "spectral",
+        "Spectral",
+        "Laplacian eigenmaps",
+        estimator="sklearn.manifold.SpectralEmbedding",
+        neighbors="n_neighbors",
+    ),
+    Rival("tsne", "t-SNE", "t-distributed stochastic neighbor embedding", estimator="sklearn.manifold.TSNE"),
+    Rival(
+        "umap",
+        "UMAP",
+        "Uniform manifold approximation and projection",
+        estimator="umap.UMAP",
+        neighbors="n_neighbors",
+        library="umap-learn",
+    ),
+    Rival(
+        "phate",
+        "PHATE",
+        "Potential of heat-diffusion for affinity-based trajectory embedding",
+        estimator="phate.PHATE",
+        neighbors="knn",
+        library="phate",
+    ),
 )
 RIVALS = {rival.name: rival for rival in _ALL}
 METHODS = tuple(RIVALS)
