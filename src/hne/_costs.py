@@ -79,6 +79,7 @@ class Sizes:
     joint_row: float  # entries a row of B
     row_entries: float  # entries a row of G
     n_landmarks: int | None = None
+    n_components: int | None = None  # where more eigenpairs are wanted than dimensions
 
     @property
     def triangle_entries(self) -> float:
@@ -86,9 +87,14 @@ class Sizes:
         return self.n_samples * (self.row_entries + 1) / 2
 
     @property
+    def landmarks_a_sample(self) -> int:
+        """Landmarks that rebuild a sample."""
+        return nearest_landmarks(self.n_components or self.count)
+
+    @property
     def on_landmarks(self) -> "Sizes":
         """Those of the problem on landmarks, which fill as many dimensions as the samples."""
-        m, row = self.n_landmarks or 0, LANDMARK_ROWS * nearest_landmarks(self.count)
+        m, row = self.n_landmarks or 0, LANDMARK_ROWS * self.landmarks_a_sample
         row_entries = float(min(m, row))
         return replace(
             self,
@@ -152,7 +158,7 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
         return 3 * 8.0 * n * n
     if solver == LANDMARKS:
         block = 8.0 * n * (sizes.count + SPARE_VECTORS[LANDMARKS])
-        weights = CSR * n * nearest_landmarks(sizes.count)
+        weights = CSR * n * sizes.landmarks_a_sample
         return weights + (3 * BASIS_BLOCKS[LANDMARKS] + REFINED_BLOCKS) * block + _factor_bytes(sizes.on_landmarks)
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
     if solver == "slepc":

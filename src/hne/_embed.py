@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from hne._notices import check_connected, warn_of
 from hne._progress import shown, stage
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
+from hne._suited import suited
 from hne._threads import library_threads
 from hne._trust import judgment
 from hne._types import Core, Embedding, Settings
 from hne._validation import check_wishes, output_kind
 from hne._workbench import IN_MEMORY, Workbench
+from hne._yardstick import flat_share
 from hne.scale._choice import on_bench
 from hne.tuning._auto import settled
 
-STAGES = ("neighbors", "pieces", "weights", "eigenpairs", "lengths", "trust")
+STAGES = ("neighbors", "short circuits", "pieces", "weights", "eigenpairs", "chart", "trust")
+NAN = float("nan")
 
 
 def embed(X: ArrayLike, *, engine: Any = None, checkpoint: Any = None, **parameters: Any) -> Embedding:
@@ -53,10 +57,10 @@ def embed(X: ArrayLike, *, engine: Any = None, checkpoint: Any = None, **paramet
     >>> result.Y.shape, result.graph.distances[0]
     ((20, 1), array([ 5., 10.]))
     """
-    wished, automatic = check_wishes(parameters)
+    wished, automatic, unset = check_wishes(parameters)
     with on_bench(X, wished, automatic, engine, checkpoint) as (samples, bench):
-        found = settled(samples, wished, automatic)
-        return walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen, bench=bench)
+        found = settled(samples, wished, automatic, unset)
+        return walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen, unset=unset, bench=bench)
 
 
 def walk(
@@ -65,22 +69,35 @@ def walk(
     dtype: Any = np.float64,
     *,
     is_chosen: bool = False,
+    unset: Collection[str] = (),
     bench: Workbench = IN_MEMORY,
 ) -> Embedding:
-    """Go from checked samples to their embedding; copies of a sample count once. `is_chosen`: the settings were."""
+    """Go from checked samples to their embedding; copies of a sample count once.
+
+    `is_chosen`: the settings were; `unset` of them are left to what the samples are near to.
+    """
     n_threads = bench.n_threads(settings)
     with library_threads(n_threads), shown(settings.verbose):
         distinct, units, X, settings = bench.at_places(X, settings)
+        flatness = NAN
+        if unset or settings.coordinates == "chart":
+            flatness = flat_share(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
+        settings = suited(settings, unset, flatness, X.shape[0])
+        bench.check_fits(X, settings)
         graph = stage("neighbors", bench.graph, X, settings, distinct, n_threads)
-        found = stage("pieces", bench.pieces, X, graph, settings, n_threads)
+        circuits = stage("short circuits", bench.short_circuits, X, graph, settings)
+        found = stage("pieces", bench.pieces, X, circuits.graph, settings, n_threads)
         pieces, graph = found.pieces, found.graph
         check_connected(pieces, distinct, settings)
         weights = stage("weights", bench.weights, X, graph, settings, n_threads)
         parts = stage("eigenpairs", bench.parts, X, weights, pieces, settings, n_threads)
-        rescaled = stage("lengths", rescaled_coordinates, X, parts, pieces, settings, n_threads)
-        judged = stage("trust", judgment, is_chosen, X, graph, pieces, weights, parts, rescaled, settings, n_threads)
+        cut = circuits.pairs if circuits.is_cut else circuits.pairs[:0]
+        drawing = (X, graph, cut, parts, pieces, flatness, settings, n_threads)
+        rescaled = stage("chart", rescaled_coordinates, *drawing)
+        walked = (X, graph, pieces, weights, parts, rescaled, circuits.pairs, settings, n_threads)
+        judged = stage("trust", judgment, is_chosen, *walked)
         errors = units.undo_length(bench.errors(X, weights))
-    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled)
+    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled, circuits.pairs)
     result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.first))
     warn_of(result)
     return result

@@ -13,15 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
-from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
-from hne._rescaled import rescaled_coordinates
 from hne._samples import Distances, width
-from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
@@ -219,11 +216,11 @@ class HierarchicNeighborsEmbedding(
 
     def __init__(
         self,
-        n_neighbors: int = 6,
+        n_neighbors: int | str | None = None,
         *,
-        n_components: int = 2,
-        variant: str = "bhne",
-        reg: float = 1e-4,
+        n_components: int | str = 2,
+        variant: str = "ihne",
+        reg: float | str | None = None,
         outer_reg: float | None = None,
         gamma: float = 1.0,
         n_rounds: int = 1,
@@ -231,9 +228,9 @@ class HierarchicNeighborsEmbedding(
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
-        short_circuits: str = "keep",
+        short_circuits: str = "cut",
         pieces: str = "separate",
-        coordinates: str = "eigenvectors",
+        coordinates: str = "chart",
         eigen_solver: str = "auto",
         n_landmarks: int | None = None,
         tol: float = 1e-7,
@@ -284,15 +281,16 @@ class HierarchicNeighborsEmbedding(
         self
             The fitted estimator.
         """
-        wished, automatic = check_wishes(self._saved_parameters())
+        wished, automatic, unset = check_wishes(self._saved_parameters())
         watch = Stopwatch()
         with on_bench(X, wished, automatic, self.engine, self.checkpoint) as (samples, bench):
             is_read = not isinstance(samples, LazySamples)
             with called_back(self, X, y, n_stages(automatic) + bench.stages_before + len(STAGES)):
                 with listening(watch):
-                    found = settled(samples, wished, automatic)
+                    found = settled(samples, wished, automatic, unset)
                     kind = output_kind(X if is_read else samples)
-                    result = walk(samples, found.settings, kind, is_chosen=found.is_chosen, bench=bench)
+                    chosen = found.is_chosen
+                    result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
                 # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
                 if is_read:
                     validate_data(self, X, skip_check_array=True)
@@ -343,9 +341,12 @@ class HierarchicNeighborsEmbedding(
         self.embedding_ = result.Y
         A = result.core.rescaled.matrices[0]
         self.rescaling_ = None if A is None else result.units.undo_length(A)
+        self.chart_ = result.chart
+        self.short_circuits_ = result.short_circuits
         pairs = result.eigenpairs
-        self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values
-        self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals
+        d = settings.n_components
+        self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values[:d]
+        self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals[:d]
         self.eigen_certificate_ = None if pairs is None else pairs.certificate
         self.eigen_solver_ = "none" if pairs is None else pairs.solver
         self.reconstruction_errors_ = result.reconstruction_errors
@@ -502,12 +503,7 @@ class HierarchicNeighborsEmbedding(
         return walk_parts(self._fitted), self._fitted.settings
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
-        result = walk_from(archive, settings)
-        if "rescaled.Y" not in archive.arrays:
-            core, n_threads = result.core, thread_count(settings.n_jobs)
-            rescaled = rescaled_coordinates(core.X, Parts(core.Y, core.parts), core.pieces, settings, n_threads)
-            result = replace(result, core=replace(core, rescaled=rescaled))
-        self._set_fitted(result)
+        self._set_fitted(walk_from(archive, settings))
         self.timings_, self.tuning_ = {}, None
 
     def _check_has_coordinates(self, method: str) -> None:

@@ -53,7 +53,7 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
     if result.core.pieces.count > 1:
         found.append((DisconnectedGraphWarning, _in_pieces(result)))
-    elif result.eigenpairs is not None and not result.eigenpairs.certificate.is_resolved:
+    elif result.eigenpairs is not None and result.chart is None and not result.eigenpairs.certificate.is_resolved:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))

@@ -91,7 +91,7 @@ def embedded_pieces(X: Samples, weights: Weights, pieces: Pieces, settings: Sett
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
         pairs = _eigenpairs(alignment(weights, settings.gamma), settings, settings.n_landmarks, X, n_threads)
-        return Parts(pairs.vectors, (pairs,))
+        return Parts(leading(pairs, settings.n_components), (pairs,))
     # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
     with library_threads(1):
         return _side_by_side(X, weights, pieces, settings, n_threads)
@@ -116,13 +116,20 @@ def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settin
             samples = X[rows] if isinstance(X, np.ndarray) else None
             parts.append(_eigenpairs(own, _with_room(settings, len(rows)), n_landmarks, samples, n_threads))
     coordinates = [
-        principal_coordinates(X, rows, settings.n_components) if pairs is None else pairs.vectors
+        principal_coordinates(X, rows, settings.n_components)
+        if pairs is None
+        else leading(pairs, settings.n_components)
         for rows, pairs in zip(wanted, parts, strict=True)
     ]
     Y = np.full((len(order), settings.n_components), np.nan)
     centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
     Y[np.concatenate(wanted)] = lay_out(coordinates, centers)
     return Parts(Y, tuple(parts))
+
+
+def leading(pairs: EigenPairs, count: int) -> FloatArray:
+    """The first eigenvectors, which are the published coordinates; all of them themselves where there are no more."""
+    return pairs.vectors if pairs.vectors.shape[1] == count else pairs.vectors[:, :count]
 
 
 def _eigenpairs(own: Alignment, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
@@ -142,7 +149,7 @@ def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | N
 def _with_room(settings: Settings, size: int) -> Settings:
     """The settings, or those with the dense solver for a piece that is too small for another."""
     solver = settings.eigen_solver
-    if solver == "auto" or has_room(size, settings.n_components, solver):
+    if solver == "auto" or has_room(size, settings.n_eigenvectors(size), solver):
         return settings
     logger.info("eigenpairs: a piece of %d samples is too small for the %s solver, dense takes over", size, solver)
     return replace(settings, eigen_solver="dense")

@@ -1,47 +1,91 @@
-"""Eigenvectors of the pieces -> Rescaled: each in the lengths of its samples, laid side by side."""
+"""Eigenvectors of the pieces -> Rescaled: each in the lengths of its samples, a chart or by one matrix, side by side."""
+
+import logging
 
 import numpy as np
 
+from hne._chart import Piece, chart_of, longest_way
+from hne._circuits import edges_of
 from hne._layout import lay_out_at_scale
-from hne._parts import Parts
+from hne._parts import Parts, leading
 from hne._principal import piece_centers, principal_coordinates
 from hne._samples import Distances, Samples
 from hne._threads import library_threads
-from hne._types import EigenPairs, FloatArray, IndexArray, Pieces, Rescaled, Settings
+from hne._types import Chart, EigenPairs, FloatArray, IndexArray, NeighborGraph, Pieces, Rescaled, Settings
 from hne._yardstick import frame_neighbors, frames_of
 from hne.exceptions import InputError
 
+logger = logging.getLogger("hne")
 
-def rescaled_coordinates(X: Samples, parts: Parts, pieces: Pieces, settings: Settings, n_threads: int) -> Rescaled:
-    """The embedding with the lengths of X: eigenvectors of each piece times one matrix A.
+# A rescaling may draw samples so many times as far from the center as the longest way along their graph.
+WIDER = 1.5
+# What became of a piece: its coordinates, their matrix, the chart, and whether a rescaling was refused.
+Drawn = tuple[FloatArray, FloatArray | None, Chart | None, bool]
+
+
+def rescaled_coordinates(
+    X: Samples,
+    graph: NeighborGraph,
+    cut: IndexArray,
+    parts: Parts,
+    pieces: Pieces,
+    flat_share: float,
+    settings: Settings,
+    n_threads: int,
+) -> Rescaled:
+    """The embedding with the lengths of X: a chart of each piece, or its eigenvectors times one matrix A.
 
     Lengths, angles and aspect ratios hold within a piece, as far as the surface can be flattened; how pieces lie to
-    each other is a layout.
+    each other is a layout. `cut` are the edges that the graph has lost.
     """
     with library_threads(1):
         if len(parts.parts) == 1 and not np.isnan(parts.Y).any():
-            Y, A = _of_piece(X, np.arange(len(parts.Y)), parts.parts[0], settings, n_threads)
-            return Rescaled(Y, (A,))
+            drawn = _of_piece(X, graph, cut, np.arange(len(parts.Y)), parts.parts[0], flat_share, settings, n_threads)
+            Y, A, chart, is_refused = drawn
+            return Rescaled(Y, (A,), (chart,), is_refused)
         order = np.argsort(pieces.labels, kind="stable")
         members = np.split(order, np.cumsum(pieces.sizes)[:-1])[: len(parts.parts)]
         found = [
-            _of_piece(X, rows, pairs, settings, n_threads) for rows, pairs in zip(members, parts.parts, strict=True)
+            _of_piece(X, graph, cut, rows, pairs, flat_share, settings, n_threads)
+            for rows, pairs in zip(members, parts.parts, strict=True)
         ]
         Y = np.full_like(parts.Y, np.nan)
         centers = piece_centers(X, pieces, settings.n_components)[: len(members)]
-        Y[np.concatenate(members)] = lay_out_at_scale([piece for piece, _ in found], centers)
-        return Rescaled(Y, tuple(A for _, A in found))
+        Y[np.concatenate(members)] = lay_out_at_scale([piece for piece, *_ in found], centers)
+        _, matrices, charts, refused = zip(*found, strict=True)
+        return Rescaled(Y, matrices, charts, refused[0])
 
 
 def _of_piece(
-    X: Samples, rows: IndexArray, pairs: EigenPairs | None, settings: Settings, n_threads: int
-) -> tuple[FloatArray, FloatArray | None]:
-    """Rescaled coordinates of a piece, and their A; one no larger than a tangent frame is its own tangent plane."""
+    X: Samples,
+    graph: NeighborGraph,
+    cut: IndexArray,
+    rows: IndexArray,
+    pairs: EigenPairs | None,
+    flat_share: float,
+    settings: Settings,
+    n_threads: int,
+) -> Drawn:
+    """A piece in the lengths of X; one no larger than a tangent frame is its own tangent plane."""
     d = settings.n_components
     if pairs is None or len(rows) <= frame_neighbors(d) + 1:
-        return principal_coordinates(X, rows, d), None
-    own = X if len(rows) == X.shape[0] else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
-    frames = frames_of(own, d, settings.metric, settings.metric_params, n_threads)
+        return principal_coordinates(X, rows, d), None, None, False
+    if len(rows) < X.shape[0]:
+        X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+        graph = graph.among(rows)
+        cut = cut[np.isin(cut, rows).all(axis=1)]
+        cut = np.searchsorted(rows, cut)
+    if settings.coordinates == "chart":
+        Y, chart = chart_of(Piece(X, edges_of(graph), cut, pairs.vectors), flat_share, settings, n_threads)
+        return Y, chart.B, chart, False
+    return _rescaled(X, graph, pairs, settings, n_threads)
+
+
+def _rescaled(X: Samples, graph: NeighborGraph, pairs: EigenPairs, settings: Settings, n_threads: int) -> Drawn:
+    """Eigenvectors times the matrix that gives them the lengths of X, no larger than the samples are."""
+    d = settings.n_components
+    vectors = leading(pairs, d)
+    frames = frames_of(X, d, settings.metric, settings.metric_params, n_threads)
     if not len(frames.rows):
         if settings.in_lengths:
             msg = (
@@ -50,6 +94,13 @@ def _of_piece(
                 "coordinates='eigenvectors'."
             )
             raise InputError(msg)
-        return pairs.vectors, None
-    A, _ = frames.correction(pairs.vectors)
-    return pairs.vectors @ A, A
+        return vectors, None, None, False
+    A, _ = frames.correction(vectors)
+    Y = vectors @ A
+    _, longest = longest_way(Piece(X, edges_of(graph), np.empty((0, 2), dtype=np.intp), vectors).graph())
+    radius = float(np.sqrt((Y**2).sum(axis=1).max()))
+    if radius <= WIDER * longest or not longest > 0:
+        return Y, A, None, False
+    logger.warning("lengths: a rescaling would draw samples %.0f times as large as they are", radius / longest)
+    A = A * (longest / radius)
+    return vectors @ A, A, None, True

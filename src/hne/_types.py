@@ -8,8 +8,9 @@ Records hold arrays and sparse matrices; nobody changes them after they are made
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import nan
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
@@ -49,6 +50,13 @@ NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 SHORT_CIRCUITS = ("cut", "keep")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 COORDINATES = ("chart", "rescaled", "eigenvectors")
+# How a chart was found: near lengths kept and unfolded, or lengths of ways along the graph.
+UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
+# Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
+# as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
+CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
+MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 20_000, 12
+CHART_TOL = 1e-4
 PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
@@ -62,7 +70,10 @@ def is_euclidean(metric: Any, params: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The parameters of one embedding, checked; `HierarchicNeighborsEmbedding` explains each."""
+    """The parameters of one embedding, checked; `HierarchicNeighborsEmbedding` explains each.
+
+    What is not said here is as in the published method.
+    """
 
     n_neighbors: int = 6
     n_components: int = 2
@@ -91,11 +102,27 @@ class Settings:
         return self.reg if self.outer_reg is None else self.outer_reg
 
     @property
+    def effective_tol(self) -> float:
+        """`tol`, or what is enough for a chart, in which the last eigenvectors are some of many."""
+        return max(self.tol, CHART_TOL) if self.coordinates == "chart" else self.tol
+
+    @property
     def in_lengths(self) -> bool:
         """Whether the coordinates that are handed out have the lengths of X."""
         return self.coordinates != "eigenvectors"
 
+    def n_eigenvectors(self, n_samples: int) -> int:
+        """Eigenvectors that coordinates of so many samples are made of: d, or more for a chart."""
+        if self.coordinates != "chart":
+            return self.n_components
+        most = CHART_EIGENVECTORS if n_samples <= MANY_SAMPLES else CHART_EIGENVECTORS_OF_MANY
+        return max(self.n_components, min(most, n_samples // SAMPLES_AN_EIGENVECTOR))
 
+
+# What `HNE()` and `embed()` take where nothing else is said; all else is as in Settings. None: left to the samples.
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {"n_neighbors": None, "variant": "ihne", "reg": None, "short_circuits": "cut", "coordinates": "chart"}
+)
 # The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
 PUBLISHED: Mapping[str, Any] = MappingProxyType(
     {"n_neighbors": 6, "variant": "bhne", "reg": 1e-4, "short_circuits": "keep", "coordinates": "eigenvectors"}
@@ -123,6 +150,12 @@ class NeighborGraph:
     def n_neighbors(self) -> int:
         """Number of neighbors a sample, k; the largest where rows are unequal."""
         return int(self.indices.shape[1])
+
+    def among(self, rows: IndexArray) -> "NeighborGraph":
+        """The graph of some samples that have no edges to others, numbered anew."""
+        numbers = np.full(self.n_samples + 1, -1)
+        numbers[rows] = np.arange(len(rows))
+        return NeighborGraph(numbers[self.indices[rows]], self.distances[rows], self.method, self.recall)
 
     def __str__(self) -> str:
         lengths = np.count_nonzero(self.indices >= 0, axis=1)
@@ -283,16 +316,23 @@ class Certificate:
 class EigenPairs:
     """The bottom eigenpairs of G after the constant one, ascending, with the proof that they are."""
 
-    values: FloatArray  # (d,), as gamma |A y|^2 + |B y|^2
-    vectors: FloatArray  # (n, d), orthonormal columns, orthogonal to the constant vector
-    next_value: float  # eigenvalue d + 2, what the last one stands out from; inf where there is none
+    values: FloatArray  # (m,), as gamma |A y|^2 + |B y|^2; m is d, or more for a chart
+    vectors: FloatArray  # (n, m), orthonormal columns, orthogonal to the constant vector
+    next_value: float  # eigenvalue m + 2, what the last one stands out from; inf where there is none
     solver: str  # the one that ran
     certificate: Certificate
 
     @property
     def residuals(self) -> FloatArray:
-        """Lengths of G y - lambda y, (d,)."""
+        """Lengths of G y - lambda y, (m,)."""
         return self.certificate.residuals
+
+    def gap(self, count: int) -> float:
+        """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
+        following = self.values[count] if len(self.values) > count else self.next_value
+        return (
+            float(following / self.values[count - 1]) if np.isfinite(following) and self.values[count - 1] > 0 else nan
+        )
 
     def __str__(self) -> str:
         n, d = self.vectors.shape
@@ -337,14 +377,34 @@ class Distinct:
         return wide
 
 
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """How the coordinates of a piece were found in the span of its eigenvectors, which are unit vectors."""
+
+    route: str  # UNFOLDED near a surface, ALONG_GRAPH elsewhere
+    B: FloatArray  # (m, d), the map of the eigenvectors; along the graph, coordinates have moved a little from it
+    stress: float  # mean of (|y_i - y_j| / |x_i - x_j| - 1)^2 over pairs within two hops
+    spectrum: FloatArray  # (m,), descending: eigenvalues of P; where they fall off tells the dimension
+    way_stress: float = nan  # share of the lengths of ways that is not kept; NaN where none were measured
+    n_put_back: int = 0  # edges that were cut and that the chart could close
+
+    def __str__(self) -> str:
+        return f"{self.route} from {len(self.B)} eigenvectors, stress {self.stress:.2g}"
+
+
 @dataclass(frozen=True)
 class Rescaled:
-    """The embedding in the lengths of the samples, in the units of the walk."""
+    """The embedding in the lengths of the samples, in the units of the walk: a chart, or eigenvectors rescaled."""
 
     Y: FloatArray  # (m, d)
     matrices: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
+    charts: tuple[Chart | None, ...] = ()  # of each piece; none where coordinates are no charts
+    is_refused: bool = False  # whether a rescaling would have drawn the largest piece larger than it is
 
     def __str__(self) -> str:
+        if self.charts and self.charts[0] is not None:
+            more = f", and {len(self.charts) - 1} more piece(s)" if len(self.charts) > 1 else ""
+            return f"{self.charts[0]}{more}"
         return f"{sum(A is not None for A in self.matrices)} of {len(self.matrices)} piece(s) rescaled"
 
 
@@ -360,6 +420,7 @@ class Core:
     Y: FloatArray  # (m, d), eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
     rescaled: Rescaled
+    short_circuits: IndexArray  # (p, 2), pairs of places whose edge was cut, or is suspected where it was kept
 
 
 @dataclass(frozen=True, repr=False)
@@ -383,6 +444,22 @@ class Embedding(PicklesFields):
         """The coordinates in the lengths of X, (n, d)."""
         lengths: FloatArray = self.units.undo_length(self.core.rescaled.Y)
         return lengths[self.distinct.place].astype(self.dtype, copy=False)
+
+    @property
+    def chart(self) -> Chart | None:
+        """How the coordinates of the largest piece were found, in the units of X; None where they are no chart."""
+        charts = self.core.rescaled.charts
+        if not charts or charts[0] is None:
+            return None
+        lengths = {"B": self.units.undo_length(charts[0].B)}
+        with np.errstate(over="ignore", under="ignore"):
+            lengths["spectrum"] = self.units.undo_length(np.sqrt(charts[0].spectrum)) ** 2
+        return replace(charts[0], **lengths)
+
+    @cached_property
+    def short_circuits(self) -> IndexArray:
+        """Pairs of samples whose edge was cut, or is suspected where it was kept, (p, 2), the worst first."""
+        return np.sort(self.distinct.first[self.core.short_circuits], axis=1)
 
     @property
     def core_Y(self) -> FloatArray:

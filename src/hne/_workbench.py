@@ -3,13 +3,14 @@
 Other benches (`hne.scale`) do the same steps with the same functions elsewhere, and keep their results on disk.
 """
 
+from hne._circuits import cut_short_circuits
 from hne._forecast import check_fits
 from hne._parts import Found, Parts, embedded_pieces, found_pieces
 from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
 from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
-from hne._types import Distinct, FloatArray, NeighborGraph, Pieces, Settings, Weights
+from hne._types import Distinct, FloatArray, NeighborGraph, Pieces, Settings, ShortCircuits, Weights
 from hne._units import Units
 from hne._weights import layer_weights
 
@@ -31,14 +32,20 @@ class Workbench:
 
     def at_places(self, X: Samples, settings: Settings) -> tuple[Distinct, Units, Samples, Settings]:
         """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
-        distinct, units, X, settings = at_places(X, settings)
+        return at_places(X, settings)
+
+    def check_fits(self, X: Samples, settings: Settings) -> None:
+        """Refuse what will not fit into memory."""
         if X.shape[0] >= FORECAST_MIN_SAMPLES:
             check_fits(X.shape[0], width(X), settings)
-        return distinct, units, X, settings
 
     def graph(self, X: Samples, settings: Settings, distinct: Distinct, n_threads: int) -> NeighborGraph:
         """The neighbors of each place."""
         return neighbor_graph(X, settings, distinct, n_threads)
+
+    def short_circuits(self, X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
+        """The short circuits of the graph, and the graph without them where the settings say so."""
+        return cut_short_circuits(X, graph, settings)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
         """The pieces of the graph, and the graph as the walk goes on with it."""

@@ -7,14 +7,16 @@ compiled = njit(nogil=True, cache=True)
 
 
 @compiled
-def bounded_ways(starts_of_rows, columns, lengths, starts, ends, limits):
-    """Length of the shortest way from each start to its end, inf where it is beyond the limit.
+def bounded_ways(starts_of_rows, columns, numbers, lengths, suspicion, starts, ends, limits):
+    """Length of the shortest way from each start to its end, inf where it is beyond the limit, and its worst edge.
 
-    Dijkstra's algorithm with a binary heap; a search touches no more than what its limit reaches.
+    Entries of the graph are `columns`, a row after the other, with the `numbers` of their edges, to which lengths and
+    suspicions belong. Dijkstra's algorithm with a binary heap; a search touches no more than what its limit reaches.
     """
     n = len(starts_of_rows) - 1
-    ways = np.full(len(starts), np.inf)
+    ways, worst = np.full(len(starts), np.inf), np.full(len(starts), -1)
     reached = np.full(n, np.inf)
+    before, by = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     touched = np.empty(n, dtype=np.intp)
     keys, samples = np.empty(1024), np.empty(1024, dtype=np.intp)
     for query in range(len(starts)):
@@ -28,22 +30,26 @@ def bounded_ways(starts_of_rows, columns, lengths, starts, ends, limits):
                 continue
             if sample == ends[query]:
                 ways[query] = key
+                while sample != starts[query]:
+                    if worst[query] < 0 or suspicion[by[sample]] > suspicion[worst[query]]:
+                        worst[query] = by[sample]
+                    sample = before[sample]
                 break
             for entry in range(starts_of_rows[sample], starts_of_rows[sample + 1]):
-                other, way = columns[entry], key + lengths[entry]
+                other, way = columns[entry], key + lengths[numbers[entry]]
                 if way > limits[query] or way >= reached[other]:
                     continue
                 if reached[other] == np.inf:
                     touched[n_touched] = other
                     n_touched += 1
-                reached[other] = way
+                reached[other], before[other], by[other] = way, sample, numbers[entry]
                 if size == len(keys):
                     keys, samples = np.concatenate((keys, keys)), np.concatenate((samples, samples))
                 _sift_up(keys, samples, size, way, other)
                 size += 1
         for place in range(n_touched):
             reached[touched[place]] = np.inf
-    return ways
+    return ways, worst
 
 
 @compiled

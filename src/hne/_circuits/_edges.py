@@ -30,12 +30,32 @@ class Edges:
         """Some of the edges."""
         return Edges(self.smaller[which], self.larger[which], self.is_listed[which], self.n_samples)
 
+    def with_pairs(self, pairs: IndexArray) -> "Edges":
+        """These edges and others, (p, 2), which nobody lists."""
+        ends = np.concatenate([self.pairs, np.sort(pairs, axis=1)])
+        order = np.lexsort(ends.T[::-1])
+        listed = np.concatenate([self.is_listed, np.zeros((len(pairs), 2), dtype=bool)])
+        return Edges(ends[order, 0], ends[order, 1], listed[order], self.n_samples)
+
+    def entries(self, which: BoolArray) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Some edges as rows of a symmetric matrix: where rows begin, columns, and the numbers of the edges."""
+        numbers = np.flatnonzero(which)
+        rows = np.concatenate([self.smaller[numbers], self.larger[numbers]])
+        columns = np.concatenate([self.larger[numbers], self.smaller[numbers]])
+        order = np.lexsort((columns, rows))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_samples))])
+        return starts, columns[order], np.tile(numbers, 2)[order]
+
     def matrix(self, lengths: FloatArray, which: BoolArray) -> SparseMatrix:
         """Symmetric matrix of the lengths of some edges."""
-        rows, columns = self.smaller[which], self.larger[which]
-        ends = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
+        starts, columns, numbers = self.entries(which)
+        return csr_array((lengths[numbers], columns, starts), shape=(self.n_samples, self.n_samples))
+
+    def between(self, one: IndexArray, other: IndexArray) -> IndexArray:
+        """Numbers of the edges between samples that are neighbors."""
         n = self.n_samples
-        return csr_array((np.tile(lengths[which], 2), ends), shape=(n, n))
+        codes = self.smaller * n + self.larger
+        return np.searchsorted(codes, np.minimum(one, other) * n + np.maximum(one, other))
 
 
 def edges_of(graph: NeighborGraph) -> Edges:

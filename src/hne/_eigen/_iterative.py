@@ -21,7 +21,7 @@ from hne._eigen._preconditioner import Precondition
 from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
 from hne._random import random_generator
-from hne._types import Alignment, FloatArray
+from hne._types import CHART_TOL, Alignment, FloatArray
 
 logger = logging.getLogger("hne")
 
@@ -30,6 +30,8 @@ MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 
 LARGEST_ANGLE = 1e-3
 # Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
 REDUCTION = 0.1
+# Where a chart is made of many vectors, the last of which are some of many: how far their span may still move.
+CHART_MOVED = 0.01
 
 
 def iterative_eigenvectors(
@@ -51,7 +53,7 @@ def iterative_eigenvectors(
         lengths = np.linalg.norm(residuals[:, :count], axis=0)
         angle = float(lengths.max() / max(values[count] - values[count - 1], digits))
         logger.debug("step %d: the plane moved by %.1e, residuals %.1e of the gap", step, moved, angle)
-        at_rest = moved <= tol and angle <= LARGEST_ANGLE
+        at_rest = (moved <= tol and angle <= LARGEST_ANGLE) or (tol >= CHART_TOL and moved <= CHART_MOVED)
         if at_rest or lengths.max() <= digits or space.dimension == n - 1:
             logger.info("eigenpairs: %d steps with blocks of %d, %s", step, width, precondition.name)
             return best

@@ -63,7 +63,9 @@ def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int)
     with _folder(alignment, settings) as folder:
         if not has_result(folder):
             seed = int(random_generator(settings.random_state).randint(2**31))
-            write_alignment(folder, local, count=settings.n_components, tol=settings.tol, seed=seed)
+            write_alignment(
+                folder, local, count=settings.n_eigenvectors(alignment.n_samples), tol=settings.effective_tol, seed=seed
+            )
         # The ranks need the memory.
         del local
         found = solve_folder(folder, ranks, launch).basis
@@ -166,7 +168,9 @@ def _folder(alignment: Alignment, settings: Settings) -> Iterator[Path]:
 def _name(alignment: Alignment, settings: Settings) -> str:
     """A name that the same problem gets again; whatever start it has."""
     digest = hashlib.blake2b(digest_size=8)
-    digest.update(repr((alignment.gamma, settings.n_components, settings.tol)).encode())
+    digest.update(
+        repr((alignment.gamma, settings.n_eigenvectors(alignment.n_samples), settings.effective_tol)).encode()
+    )
     for matrix in (alignment.A, alignment.B):
         for array in (matrix.indptr, matrix.indices, matrix.data):
             digest.update(np.ascontiguousarray(array).data)

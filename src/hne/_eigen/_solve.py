@@ -32,7 +32,7 @@ COUNTED_ROWS = 256
 def bottom_eigenpairs(
     alignment: Alignment, settings: Settings, n_threads: int = 1, samples: FloatArray | None = None
 ) -> EigenPairs:
-    """Eigenpairs 2 .. d+1 of G, ascending, with orthonormal vectors of fixed signs and their certificate.
+    """Eigenpairs 2 .. d+1 of G, or more for a chart, ascending, with orthonormal vectors of fixed signs and their certificate.
 
     `samples` are those that the alignment came from, where there are any: the iterative solver is faster with them.
     """
@@ -43,7 +43,7 @@ def bottom_eigenpairs(
 
 
 def _solved(alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None) -> EigenPairs:
-    sizes = sizes_of(alignment, settings.n_components)
+    sizes = sizes_of(alignment, settings.n_eigenvectors(alignment.n_samples))
     asked = settings.eigen_solver
     if asked == "slepc" and not is_worth_ranks(alignment.n_samples):
         asked = "auto"
@@ -79,8 +79,8 @@ def _solved_by(
 
 def certified(alignment: Operator, basis: FloatArray, settings: Settings, solver: str) -> EigenPairs:
     """The best eigenpairs in the span of what a solver found, or EigenSolverError where they are none."""
-    pairs = eigenpairs_in(basis, alignment, settings.n_components, solver)
-    check_certificate(pairs, alignment, settings.tol)
+    pairs = eigenpairs_in(basis, alignment, settings.n_eigenvectors(alignment.n_samples), solver)
+    check_certificate(pairs, alignment, settings.effective_tol)
     return pairs
 
 
@@ -99,7 +99,8 @@ def eigenpairs_in(
 def _basis(
     solver: str, sizes: Sizes, alignment: Alignment, settings: Settings, n_threads: int, samples: FloatArray | None
 ) -> FloatArray:
-    count, n, tol, seed = settings.n_components, alignment.n_samples, settings.tol, settings.random_state
+    n, tol, seed = alignment.n_samples, settings.effective_tol, settings.random_state
+    count = settings.n_eigenvectors(n)
     try:
         if solver == "dense":
             basis = dense_eigenvectors(alignment, count)

@@ -34,7 +34,7 @@ def landmark_eigenpairs(
         with library_threads(1):
             basis, moved = _basis(alignment, settings, n_landmarks, samples, n_threads)
             _check_finite(basis)
-            return eigenpairs_in(basis, alignment, settings.n_components, LANDMARKS, moved)
+            return eigenpairs_in(basis, alignment, settings.n_eigenvectors(alignment.n_samples), LANDMARKS, moved)
     except (RuntimeError, np.linalg.LinAlgError) as error:
         n, reason = alignment.n_samples, str(error) or type(error).__name__
         msg = (
@@ -55,11 +55,12 @@ def _basis(
     alignment: Alignment, settings: Settings, n_landmarks: int, samples: FloatArray, n_threads: int
 ) -> tuple[FloatArray, float]:
     d, seed = settings.n_components, settings.random_state
+    count = settings.n_eigenvectors(alignment.n_samples)
     landmarks = choose_landmarks(samples, n_landmarks, seed, n_threads)
     Z = interpolation(samples, landmarks, d, n_threads)
     problem = restricted(alignment, Z, n_threads)
     logger.info("landmarks: %d of %d samples, %d entries a row", *Z.shape[::-1], problem.K.nnz // n_landmarks)
     with shift_inverted(problem.upper(), n_threads) as solve:
-        coefficients = bottom_coefficients(problem, solve, d, seed)
-        start = Z @ coefficients[:, : d + SPARE_VECTORS[LANDMARKS]]
-        return refined(alignment, Z, solve, start, d, settings.tol)
+        coefficients = bottom_coefficients(problem, solve, count, seed)
+        start = Z @ coefficients[:, : count + SPARE_VECTORS[LANDMARKS]]
+        return refined(alignment, Z, solve, start, count, settings.effective_tol)

@@ -1,6 +1,7 @@
 """What a fit made -> scalars and arrays, and back, every number checked that later code relies on."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ from hne._persist._archive import Archive
 from hne._persist._values import Arrays, graph_from, number, packed
 from hne._samples import Distances, Samples
 from hne._types import (
+    ALONG_GRAPH,
     PRECOMPUTED,
+    UNFOLDED,
     Certificate,
+    Chart,
     Core,
     Distinct,
     EigenPairs,
@@ -30,6 +34,7 @@ Scalars = dict[str, Any]
 
 KERNELS = ("numpy", "numba")
 DTYPES = {"float32": np.float32, "float64": np.float64}
+ROUTES = (UNFOLDED, ALONG_GRAPH)
 # The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
 OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error", "last_move")
 # Those that files of earlier versions lack.
@@ -57,7 +62,8 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         **({} if units.origin is None else {"units.origin": units.origin}),
         **eigen_parts(core.parts, core.Y),
         "rescaled.Y": core.rescaled.Y,
-        "rescaled.A": np.array([np.full((d, d), np.nan) if A is None else A for A in core.rescaled.matrices]),
+        **_rescaled_parts(core.rescaled, d),
+        "short_circuits": _int64(core.short_circuits),
     }
     scalars = {
         "dtype": np.dtype(fitted.dtype).name,
@@ -69,8 +75,25 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         "neighbor_method": core.graph.method,
         "neighbor_recall": packed("recall", core.graph.recall, {}),
         "eigen_solvers": [None if pairs is None else pairs.solver for pairs in core.parts],
+        "charts": [
+            None if one is None else {"route": one.route, "n_put_back": one.n_put_back} for one in core.rescaled.charts
+        ],
+        "is_refused": core.rescaled.is_refused,
     }
     return scalars, arrays
+
+
+def _rescaled_parts(rescaled: Rescaled, d: int) -> Arrays:
+    """Coordinates in the lengths of X, matrices of the pieces one below the other, and numbers of their charts."""
+    matrices = [np.empty((0, d)) if A is None else A for A in rescaled.matrices]
+    charts = [one for one in rescaled.charts if one is not None]
+    return {
+        "rescaled.Y": rescaled.Y,
+        "rescaled.A": np.concatenate(matrices),
+        "rescaled.ends": np.cumsum([0, *map(len, matrices)], dtype=np.int64),
+        "chart.stress": np.array([[one.stress, one.way_stress] for one in charts]).reshape(-1, 2),
+        "chart.spectrum": np.concatenate([np.empty(0), *(one.spectrum for one in charts)]),
+    }
 
 
 def _int64(numbers: IndexArray) -> Any:
@@ -83,12 +106,11 @@ def _csr_parts(name: str, matrix: SparseMatrix) -> Arrays:
 
 def eigen_parts(parts: Sequence[EigenPairs | None], Y: FloatArray) -> Arrays:
     """Eigenpairs of all pieces, one below the other; a piece without any has NaN and no rows of vectors."""
-    d = Y.shape[1]
-    nothing = np.full(d, np.nan)
+    m = max([Y.shape[1], *(len(pairs.values) for pairs in parts if pairs is not None)])
     lengths = [0 if pairs is None else len(pairs.vectors) for pairs in parts]
     found: Arrays = {
-        "eigen.values": np.array([nothing if pairs is None else pairs.values for pairs in parts]),
-        "eigen.residuals": np.array([nothing if pairs is None else pairs.residuals for pairs in parts]),
+        "eigen.values": np.array([_widened(None if pairs is None else pairs.values, m) for pairs in parts]),
+        "eigen.residuals": np.array([_widened(None if pairs is None else pairs.residuals, m) for pairs in parts]),
         "eigen.ends": np.cumsum([0, *lengths], dtype=np.int64),
     }
     for name in OF_A_PIECE:
@@ -97,8 +119,15 @@ def eigen_parts(parts: Sequence[EigenPairs | None], Y: FloatArray) -> Arrays:
     vectors = [pairs.vectors for pairs in parts if pairs is not None]
     # With one piece they are the embedding.
     if not (len(vectors) == 1 and vectors[0] is Y):
-        found["eigen.vectors"] = np.concatenate([np.empty((0, d)), *vectors])
+        wide = [np.pad(one, ((0, 0), (0, m - one.shape[1]))) for one in vectors]
+        found["eigen.vectors"] = np.concatenate([np.empty((0, m)), *wide])
     return found
+
+
+def _widened(numbers: FloatArray | None, m: int) -> FloatArray:
+    """Numbers of a piece, with NaN behind the last."""
+    found = np.empty(0) if numbers is None else numbers
+    return np.pad(found, (0, m - len(found)), constant_values=np.nan)
 
 
 def walk_from(archive: Archive, settings: Settings) -> Embedding:
@@ -118,8 +147,9 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     X, units = _samples_from(archive, m, n, settings)
     errors = archive.array("reconstruction_errors", "f8", (m,))
     parts = eigen_from(archive, Y)
-    metric = _rescaled_from(archive, Y, len(parts))
-    core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, metric)
+    rescaled = _rescaled_from(archive, Y, parts)
+    circuits = archive.indices("short_circuits", (None, 2), 0, m)
+    core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, rescaled, circuits)
     return Embedding(settings, distinct, units, core, dtype)
 
 
@@ -179,11 +209,15 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
     count = len(solvers)
     if not count or any(solver is not None and not isinstance(solver, str) for solver in solvers):
         archive.refuse("'eigen_solvers' in its header must name a solver for each piece")
-    vectors = archive.array("eigen.vectors", "f8", (None, d)) if "eigen.vectors" in archive.arrays else Y
+    has_own = "eigen.vectors" in archive.arrays
+    vectors = archive.array("eigen.vectors", "f8", (None, None)) if has_own else Y
+    m = vectors.shape[1]
+    if m < d:
+        archive.refuse(f"array 'eigen.vectors' must have {d} columns at least")
     ends = archive.indices("eigen.ends", (count + 1,), 0, len(vectors) + 1)
     if ends[0] != 0 or ends[-1] != len(vectors) or (ends[1:] < ends[:-1]).any():
         archive.refuse(f"array 'eigen.ends' must ascend from 0 to {len(vectors)}")
-    values, residuals = (archive.array(f"eigen.{name}", "f8", (count, d)) for name in ("values", "residuals"))
+    values, residuals = (archive.array(f"eigen.{name}", "f8", (count, m)) for name in ("values", "residuals"))
     of_a_piece = {name: _of_pieces(archive, name, count) for name in OF_A_PIECE}
     parts: list[EigenPairs | None] = []
     for piece, solver in enumerate(solvers):
@@ -194,7 +228,10 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
         next_value = numbers.pop("next_value")
         # All rows where there is one piece: the embedding itself, not a view of it.
         own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
-        parts.append(EigenPairs(values[piece], own, next_value, solver, Certificate(residuals[piece], **numbers)))
+        width = max(d, int(np.isfinite(values[piece]).sum()))
+        own = own if width == m else own[:, :width]
+        proof = Certificate(residuals[piece, :width], **numbers)
+        parts.append(EigenPairs(values[piece, :width], own, next_value, solver, proof))
     return tuple(parts)
 
 
@@ -205,15 +242,38 @@ def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
     return archive.array(f"eigen.{name}", "f8", (count,))
 
 
-def _rescaled_from(archive: Archive, Y: FloatArray, count: int) -> Rescaled:
-    """Rescaled coordinates; of a file that has none, the others stand for them until they are made."""
-    if "rescaled.Y" not in archive.arrays:
-        return Rescaled(Y, (None,) * count)
-    d = Y.shape[1]
-    lengths, matrices = archive.array("rescaled.Y", "f8", Y.shape), archive.array("rescaled.A", "f8", (count, d, d))
+def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs | None]) -> Rescaled:
+    """The coordinates in the lengths of X, and how they were found."""
+    d, count = Y.shape[1], len(parts)
+    lengths = archive.array("rescaled.Y", "f8", Y.shape)
     if (np.isfinite(lengths) != np.isfinite(Y)).any():
         archive.refuse("array 'rescaled.Y' must have coordinates where 'Y' has")
-    return Rescaled(lengths, tuple(A if np.isfinite(A).all() else None for A in matrices))
+    rows = archive.finite("rescaled.A", (None, d))
+    ends = archive.indices("rescaled.ends", (count + 1,), 0, len(rows) + 1)
+    if ends[0] != 0 or ends[-1] != len(rows) or (ends[1:] < ends[:-1]).any():
+        archive.refuse(f"array 'rescaled.ends' must ascend from 0 to {len(rows)}")
+    matrices = [rows[start:stop] if stop > start else None for start, stop in pairwise(ends)]
+    charts = _charts_from(archive, matrices)
+    return Rescaled(lengths, tuple(matrices), charts, archive.entry("is_refused", bool))
+
+
+def _charts_from(archive: Archive, matrices: Sequence[FloatArray | None]) -> tuple[Chart | None, ...]:
+    facts = archive.entry("charts", list)
+    stresses = archive.array("chart.stress", "f8", (None, 2))
+    spectra = archive.array("chart.spectrum", "f8", (None,))
+    charts: list[Chart | None] = []
+    at, number = 0, 0
+    for fact, B in zip(facts, matrices, strict=False):
+        if fact is None:
+            charts.append(None)
+            continue
+        is_whole = isinstance(fact, dict) and fact.get("route") in ROUTES and isinstance(fact.get("n_put_back"), int)
+        if not is_whole or B is None or number >= len(stresses) or at + len(B) > len(spectra):
+            archive.refuse("'charts' in its header must say how each chart was found")
+        stress, way_stress = map(float, stresses[number])
+        charts.append(Chart(fact["route"], B, stress, spectra[at : at + len(B)], way_stress, fact["n_put_back"]))
+        at, number = at + len(B), number + 1
+    return tuple(charts)
 
 
 # Attributes of a fitted LinearHNE: arrays of float64 by their shape in letters, n samples, D features, d components.

@@ -41,20 +41,8 @@ SELF_WEIGHT, SELF_SHARE = 0.5, 0.5
 # The next eigenvalue over the last wanted one, below which the last coordinate is one of several as good.
 GAP_NOTED = 1.05
 
-# Neighbors of a tangent plane; share of a squared length off it from which a link is steep; and how many times as long
-# as itself, or as links usually are there, the way around is. Swiss rolls, S-curves, peaks, cubes and Gaussians without
-# noise: no link is steep and long at once. Rolls of 300 with k = 12, of 500 with noise .6: half and more of the links
-# across are found, and nine in ten of those found are across. With a noise of 1 and more, where turns touch, some are
-# found, and one in three to six of those is across.
-PLANE_NEIGHBORS, NEIGHBORS_A_DIMENSION = 12, 4
-STEEP, WAY_AROUND = 0.3, 4.5
-# Pairs that are listed, and from how many on they count.
-MOST_CIRCUITS, CIRCUITS_COUNT = 50, 3
-# Products of a search by brute force, and numbers in all planes, beyond which short circuits are not looked for:
-# seconds, and 80 MB.
-CIRCUITS_MAX_PRODUCTS, CIRCUITS_MAX_SIZE = 2e10, 1e7
-# Ways that are measured, those around the longest links, and the longest, in lengths of the link, that are told apart.
-MOST_WAYS, FARTHEST_WAY = 200, 20.0
+# Short circuits that were kept, from how many on they count.
+CIRCUITS_COUNT = 3
 # Eigenvalues below are rounding: those of a roll of a million samples are 1e-15, those of parts that hang together by
 # nothing 1e-20 and less.
 EIGENVALUE_ROUNDING = 1e-18

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hne._dimension import Dimension
-from hne._parts import Parts
+from hne._parts import Parts, leading
 from hne._pieces import thin_links
 from hne._samples import Distances, Samples
-from hne._trust._circuits import is_searchable, short_circuits
 from hne._trust._limits import FEW_SAMPLES, MANY_FEATURES, SELF_WEIGHT
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import (
     PRECOMPUTED,
+    Chart,
     EigenPairs,
     FloatArray,
     IndexArray,
@@ -33,7 +33,6 @@ logger = logging.getLogger("hne")
 Result = TypeVar("Result")
 
 NAN = float("nan")
-NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Measures:
 
     shape: Shape | None
     pairs: EigenPairs | None
+    chart: Chart | None
+    is_refused: bool  # whether a rescaling would have been larger than the samples
     eigenvalue_gap: float
     repeated_share: float
     self_share: float
@@ -77,37 +78,40 @@ def measures(
     weights: Weights,
     parts: Parts,
     rescaled: Rescaled,
+    circuits: IndexArray,
     settings: Settings,
     n_threads: int,
 ) -> Measures:
-    """Measure the embedding of places."""
+    """Measure the embedding of places; `circuits` are the short circuits, found or cut."""
     is_whole = pieces.count == 1 or settings.pieces == "join"
     rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
     own = X if is_whole else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
     pairs = parts.parts[0]
-    dimension, shape, circuits = None, None, None
+    dimension, shape = None, None
+    # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
+    chart = rescaled.charts[0] if rescaled.charts else None
+    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else leading(pairs, settings.n_components)
     if pairs is not None and is_measurable(len(rows), settings.n_components):
         near, by = _with_distances(own, settings)
         dimension = _attempted("dimension", dimension_of, near, by.metric, by.metric_params, n_threads)
-        shape = _attempted("shape", _shape, near, rescaled.Y[rows], pairs.vectors, by, n_threads)
-    if shape is not None and shape.is_flat(settings.n_components) and is_searchable(own, settings.n_components):
-        inside = graph if is_whole else _among(graph, rows)
-        circuits = _attempted("short circuits", short_circuits, own, inside, settings.n_components, n_threads)
+        shape = _attempted("shape", _shape, near, rescaled.Y[rows], drawn, by, n_threads)
     return Measures(
         shape=shape,
         pairs=pairs,
-        eigenvalue_gap=_gap(pairs),
-        repeated_share=NAN if pairs is None else repeated_share(pairs.vectors),
+        chart=chart,
+        is_refused=rescaled.is_refused,
+        eigenvalue_gap=NAN if pairs is None else pairs.gap(settings.n_components),
+        repeated_share=NAN if drawn is None else repeated_share(drawn),
         self_share=_self_share(weights),
         pieces=pieces,
         n_thin_links=len(thin_links(graph)),
-        short_circuits=NO_PAIRS if circuits is None else rows[circuits],
+        short_circuits=circuits,
         dimension=dimension,
         n_rows=len(rows),
     )
 
 
-def _shape(X: Samples, Y: FloatArray, vectors: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
+def _shape(X: Samples, Y: FloatArray, drawn: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
     """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
     if isinstance(X, Distances) and not X.is_complete:
         return None
@@ -117,8 +121,8 @@ def _shape(X: Samples, Y: FloatArray, vectors: FloatArray, settings: Settings, n
         return None
     return Shape(
         score=rule.measure(Y),
-        collapsed_share=collapsed_share(frames.members, vectors),
-        filled_share=filled_share(vectors),
+        collapsed_share=collapsed_share(frames.members, drawn),
+        filled_share=filled_share(drawn),
         frames=frames,
     )
 
@@ -145,22 +149,9 @@ def _with_distances(X: Samples, settings: Settings) -> tuple[Samples, Settings]:
     return Distances(away), replace(settings, metric=PRECOMPUTED, metric_params=None)
 
 
-def _gap(pairs: EigenPairs | None) -> float:
-    if pairs is None or not np.isfinite(pairs.next_value) or not pairs.values[-1] > 0:
-        return NAN
-    return float(pairs.next_value / pairs.values[-1])
-
-
 def _self_share(weights: Weights) -> float:
     """Share of samples whose own weight is more than half of all in their outer layer."""
     total = abs(weights.J).sum(axis=1)
     if not len(total):
         return NAN
     return float(np.mean(np.abs(weights.J.diagonal()) > SELF_WEIGHT * total))
-
-
-def _among(graph: NeighborGraph, rows: IndexArray) -> NeighborGraph:
-    """The graph of some samples that have no links to others, numbered anew."""
-    numbers = np.full(graph.n_samples + 1, -1)
-    numbers[rows] = np.arange(len(rows))
-    return NeighborGraph(numbers[graph.indices[rows]], graph.distances[rows], graph.method, graph.recall)

@@ -10,7 +10,7 @@ from hne._threads import library_threads, thread_count
 from hne._trust._measure import measures
 from hne._trust._record import Trust
 from hne._trust._verdict import judged
-from hne._types import Embedding, NeighborGraph, Pieces, Rescaled, Settings, Weights
+from hne._types import Embedding, IndexArray, NeighborGraph, Pieces, Rescaled, Settings, Weights
 
 
 def trust_of(
@@ -20,6 +20,7 @@ def trust_of(
     weights: Weights,
     parts: Parts,
     rescaled: Rescaled,
+    circuits: IndexArray,
     settings: Settings,
     n_threads: int,
     *,
@@ -30,7 +31,7 @@ def trust_of(
     `is_chosen` says that the settings were, which is then no advice any more.
     """
     with library_threads(1):
-        found = measures(X, graph, pieces, weights, parts, rescaled, settings, n_threads)
+        found = measures(X, graph, pieces, weights, parts, rescaled, circuits, settings, n_threads)
     level, verdict, findings = judged(found, settings, is_chosen=is_chosen)
     shape = found.shape
     return Trust(
@@ -70,5 +71,6 @@ def trust_in(result: Embedding) -> Trust:
     core, settings = result.core, result.settings
     parts = Parts(core.Y, core.parts)
     n_threads = thread_count(settings.n_jobs)
-    found = trust_of(core.X, core.graph, core.pieces, core.weights, parts, core.rescaled, settings, n_threads)
+    walked = (core.X, core.graph, core.pieces, core.weights, parts, core.rescaled, core.short_circuits)
+    found = trust_of(*walked, settings, n_threads)
     return found.of_samples(result.distinct.first)

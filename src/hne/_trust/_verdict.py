@@ -13,7 +13,6 @@ from hne._trust._limits import (
     DIMENSIONS_A_DECADE,
     EIGENVALUE_ROUNDING,
     GAP_NOTED,
-    MOST_CIRCUITS,
     MOST_NOISE,
     PIECES_SHARE,
     REPEATED,
@@ -106,7 +105,10 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     if found.shape is not None:
         yield from _of_shape(found, found.shape, settings)
     yield from _of_graph(found, settings)
-    if found.pairs is not None and not found.pairs.certificate.is_resolved:
+    if found.chart is not None:
+        # A chart is made of eigenvectors of which the last are some of many.
+        pass
+    elif found.pairs is not None and not found.pairs.certificate.is_resolved:
         text = f"eigenvalues {d} and {d + 1} cannot be told apart, so that it is one of many that are equally good"
         yield Finding("gap", "doubtful", text, f"Choose n_components={d + 1}, another n_neighbors, or a larger reg")
     elif found.eigenvalue_gap < GAP_NOTED:
@@ -153,12 +155,11 @@ def _of_shape(found: Measures, shape: Shape, settings: Settings) -> Iterator[Fin
         text = f"neighborhoods lose their shape (score {score:.4f}, good below {limit:.4f})"
         yield Finding("score", level, text, CHOOSE if settings.n_landmarks is None else _more_landmarks(settings))
     n_circuits = len(found.short_circuits)
-    if n_circuits:
+    if n_circuits and settings.short_circuits == "keep":
         level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"
-        many = f"{n_circuits} or more" if n_circuits == MOST_CIRCUITS else f"{n_circuits}"
-        links = "link seems" if n_circuits == 1 else "links seem"
-        text = f"{many} {links} to lead across gaps, between samples that are far along the surface"
-        yield Finding("short circuits", level, text, "Lower n_neighbors, or look at the pairs")
+        edges = "edge seems" if n_circuits == 1 else "edges seem"
+        text = f"{n_circuits} {edges} to lead across gaps, between samples that are far along the surface"
+        yield Finding("short circuits", level, text, "Pass short_circuits='cut', or look at the pairs")
 
 
 def _counted(count: int, word: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from hne._random import random_generator
 from hne._types import (
     COORDINATES,
+    DEFAULTS,
     EIGEN_SOLVERS,
     NEIGHBOR_SEARCHES,
     PIECE_POLICIES,
@@ -31,6 +32,8 @@ SMALLEST_TOL = 1e-12
 # Parameters that may be "auto", and what stands for them until they are chosen: what fits the fewest samples.
 AUTO = "auto"
 STAND_INS: dict[str, Any] = {"n_neighbors": 4, "n_components": 1, "variant": "bhne", "reg": 1e-4}
+# Parameters that may be None, left to what the samples are near to, and what stands for them until that is known.
+UNSET: dict[str, Any] = {"n_neighbors": 1, "reg": 1e-4}
 
 
 def check_settings(parameters: dict[str, Any]) -> Settings:
@@ -68,10 +71,13 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
     )
 
 
-def check_wishes(parameters: dict[str, Any]) -> tuple[Settings, frozenset[str]]:
-    """Return the parameters as checked Settings, and which of them are to be chosen: those have stand-ins."""
-    automatic = frozenset(name for name in STAND_INS if is_auto(parameters.get(name)))
-    return check_settings(parameters | {name: STAND_INS[name] for name in automatic}), automatic
+def check_wishes(parameters: dict[str, Any]) -> tuple[Settings, frozenset[str], frozenset[str]]:
+    """Return parameters, or defaults, as checked Settings, which are "auto", and which None: they have stand-ins."""
+    wished = {**DEFAULTS, **parameters}
+    automatic = frozenset(name for name in STAND_INS if is_auto(wished.get(name)))
+    unset = frozenset(name for name in UNSET if wished[name] is None)
+    stand_ins = {name: STAND_INS[name] for name in automatic} | {name: UNSET[name] for name in unset}
+    return check_settings(wished | stand_ins), automatic, unset
 
 
 def is_auto(value: object) -> bool:

@@ -128,10 +128,10 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     targets = X if len(rows) == n else X[rows]
     near, _, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
     members = np.column_stack([rows, near])
-    members = members[_are_known(X, members)]
+    members = members[are_known(X, members)]
     # Bytes of the differences of a neighborhood, or of what stands for them.
     step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
-    blocks = [_principal(X, members[start : start + step]) for start in range(0, len(members), step)]
+    blocks = [principal(X, members[start : start + step]) for start in range(0, len(members), step)]
     values = np.concatenate([np.empty((0, k + 1)), *(block[0] for block in blocks)])
     vectors = np.concatenate([np.empty((0, k + 1, k + 1)), *(block[1] for block in blocks)])
     spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
@@ -141,7 +141,7 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     return Frames(members, U, S, values / np.where(total > 0, total, 1.0))
 
 
-def _are_known(X: Samples, members: IndexArray) -> BoolArray:
+def are_known(X: Samples, members: IndexArray) -> BoolArray:
     """Which neighborhoods have all their distances; a sparse graph of distances may lack some."""
     known = np.asarray((members >= 0).all(axis=1))
     if isinstance(X, Distances) and not X.is_complete:
@@ -149,7 +149,7 @@ def _are_known(X: Samples, members: IndexArray) -> BoolArray:
     return known
 
 
-def _principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
+def principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
     if isinstance(X, np.ndarray):
         local = X[members] - X[members[:, :1]]

@@ -190,11 +190,15 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     whole.add_argument("--published", action="store_true", help="all as in the published method, but for what is given")
     add_one = partial(method.add_argument, action=Given)
     add_one(
-        "-k", "--n-neighbors", type=whole_or_auto, default=6, metavar="K", help="neighbors of a sample, or auto [6]"
+        "-k",
+        "--n-neighbors",
+        type=whole_or_auto,
+        metavar="K",
+        help="neighbors of a sample, or auto [12 near a surface, 8 of many samples, 5 elsewhere]",
     )
     _add_dimension(method)
-    add_one("--variant", choices=(*VARIANTS, AUTO), default="bhne", help="how the outer layer is weighed [bhne]")
-    add_one("--reg", type=number_or_auto, default=1e-4, help="ridge of the small problems, or auto [1e-4]")
+    add_one("--variant", choices=(*VARIANTS, AUTO), default="ihne", help="how the outer layer is weighed [ihne]")
+    add_one("--reg", type=number_or_auto, help="ridge of the small problems, or auto [what suits K and the samples]")
     _add_fixed(method)
     parser.set_defaults(given=frozenset())
 
@@ -252,16 +256,16 @@ def _add_fixed(method: Any) -> None:
         "--short-circuits",
         action=Given,
         choices=SHORT_CIRCUITS,
-        default="keep",
-        help="links across a gap to another sheet; keep, as published [keep]",
+        default="cut",
+        help="edges across a gap to another sheet; keep, as published [cut]",
     )
     method.add_argument("--pieces", choices=PIECES, default="separate", help="a graph that falls apart [separate]")
     method.add_argument(
         "--coordinates",
         action=Given,
         choices=COORDINATES,
-        default="eigenvectors",
-        help="in lengths of INPUT, or eigenvectors as published [eigenvectors]",
+        default="chart",
+        help="in lengths of INPUT, as a chart or by one matrix, or eigenvectors as published [chart]",
     )
     method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
     method.add_argument(

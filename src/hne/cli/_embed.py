@@ -144,16 +144,17 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
     from hne.tuning._auto import settled
 
     ready = _ready(options)
-    wished, automatic = check_wishes(parameters_of(options))
+    wished, automatic, unset = check_wishes(parameters_of(options))
     engine, posing = engine_of(options), options.until_eigenproblem
     with (
         nullcontext() if engine is None else closing(engine),
         on_bench(ready.X, wished, automatic, engine, options.checkpoint, only_poses=posing) as (samples, bench),
     ):
-        found = settled(samples, wished, automatic)
+        found = settled(samples, wished, automatic, unset)
         for sentence in [] if found.tuning is None else sentences(found.tuning):
             say(sentence, options)
-        result = walk(samples, found.settings, output_kind(ready.X), is_chosen=found.is_chosen, bench=bench)
+        kind, chosen = output_kind(ready.X), found.is_chosen
+        result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
     return ready, found.tuning, result
 
 

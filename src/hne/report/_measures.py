@@ -211,9 +211,10 @@ def _of_gap(result: Embedding) -> Measure:
     pairs = result.eigenpairs
     if pairs is None:
         return missing("eigenvalue gap", how, "the largest piece is too small for eigenvectors")
-    if not math.isfinite(pairs.next_value) or pairs.values[-1] <= 0:
+    gap = pairs.gap(result.settings.n_components)
+    if math.isnan(gap):
         return missing("eigenvalue gap", how, "there is no next eigenvalue, or the last one is zero")
-    return measured("eigenvalue gap", float(pairs.next_value / pairs.values[-1]), how, _largest_piece(result))
+    return measured("eigenvalue gap", gap, how, _largest_piece(result))
 
 
 def _of_residuals(result: Embedding) -> Measure:

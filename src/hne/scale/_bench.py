@@ -21,7 +21,7 @@ from hne._distinct import fingerprints
 from hne._eigen import is_worth_ranks
 from hne._exchange import has_result
 from hne._neighbors import BlockedSearch, blocked_search, estimated_params
-from hne._parts import Found, Parts
+from hne._parts import Found, Parts, leading
 from hne._persist import Archive, eigen_from, eigen_parts
 from hne._progress import counted, remark, stage
 from hne._samples import Distances, Samples
@@ -47,7 +47,7 @@ FOUND = "from the checkpoint"
 # Parameters that each stage depends on, beside the stage before it.
 SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
 WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self", "pieces")
-SOLVED_BY = ("gamma", "n_components", "eigen_solver", "n_landmarks", "tol", "random_state")
+SOLVED_BY = ("gamma", "n_components", "coordinates", "eigen_solver", "n_landmarks", "tol", "random_state")
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,14 @@ class StoredBench(Workbench):
         placed: Placed = stage("samples", make, X, settings)
         return placed.distinct, placed.units, placed.X, placed.settings
 
+    def check_fits(self, X: Samples, settings: Settings) -> None:
+        """Refuse what will not fit into the memory of this process, where the work is done here."""
+        if not self._engine.is_remote:
+            super().check_fits(X, settings)
+
     def _laid_out(self, X: Samples, settings: Settings) -> "Placed":
         """Samples of this process, at their places, and where workers see them if they are to work on them."""
-        if self._engine.is_remote:
-            distinct, units, X, settings = at_places(X, settings)
-        else:
-            distinct, units, X, settings = super().at_places(X, settings)
+        distinct, units, X, settings = at_places(X, settings)
         self._key = key_of("samples", *_contents(X))
         if self._engine.is_remote:
             X = self._kept("samples", self._key, "blocks", SomeRows(X), X.shape, LocalEngine(1))["X"]
@@ -213,7 +215,7 @@ class StoredBench(Workbench):
         if self._only_poses:
             raise ProblemPosed(folder, is_solved=has_result(folder))
         pairs = solved(problem, settings, folder, n_threads)
-        return Parts(pairs.vectors, (pairs,))
+        return Parts(leading(pairs, settings.n_components), (pairs,))
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:
         """How far off each sample is when it is rebuilt, in the units of the walk."""

@@ -137,9 +137,9 @@ def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Pa
             folder,
             written,
             weights.n_samples,
-            count=settings.n_components,
+            count=settings.n_eigenvectors(weights.n_samples),
             gamma=settings.gamma,
-            tol=settings.tol,
+            tol=settings.effective_tol,
             seed=seed,
         )
 

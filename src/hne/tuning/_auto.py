@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from hne._samples import Samples
@@ -26,12 +27,12 @@ def n_stages(automatic: frozenset[str]) -> int:
     return ("n_components" in automatic) + bool(automatic & GRID.keys())
 
 
-def settled(X: Samples, settings: Settings, automatic: frozenset[str]) -> Settled:
-    """Choose what is to be chosen for checked samples: first the dimension, then the rest for it."""
+def settled(X: Samples, settings: Settings, automatic: frozenset[str], unset: Collection[str] = ()) -> Settled:
+    """Choose what is "auto" for checked samples: first the dimension, then the rest for it; `unset` is left open."""
     if "n_components" in automatic:
         settings = replace(settings, n_components=found_dimension(X, settings))
     names = automatic & GRID.keys()
     if not names:
         return Settled(settings)
-    found = tuned(X, settings, check_grid(None, settings, names))
+    found = tuned(X, settings, check_grid(None, settings, names), unset=unset)
     return Settled(replace(settings, **found.best.parameters), found, is_chosen=names == GRID.keys())

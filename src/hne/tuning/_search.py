@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hne._parts import embedded_pieces, found_pieces
+from hne._circuits import cut_short_circuits
+from hne._parts import Found, embedded_pieces, found_pieces
 from hne._progress import step, unheard
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
 from hne._threads import library_threads, map_blocks
-from hne._types import FloatArray, NeighborGraph, Pieces, Settings, Weights
+from hne._types import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
 from hne._weights import layer_weights_of_all
 from hne._yardstick import Yardstick
 from hne.exceptions import HNEError
@@ -44,6 +45,7 @@ class Problem:
     X: Samples
     graph: NeighborGraph  # of the largest k
     yardstick: Yardstick
+    flat_share: float  # of the local variance of the samples, in tangent planes
     settings: Settings
     n_threads: int
     deadline: float  # of time.perf_counter(); inf where there is none
@@ -117,7 +119,9 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
     graph = NeighborGraph(given.indices[:, :k], given.distances[:, :k], given.method, given.recall)
     wanted = [replace(problem.settings, variant=v, n_neighbors=k, reg=reg) for v, _, reg in own]
     try:
-        found = found_pieces(problem.X, graph, wanted[0], problem.n_threads)
+        with unheard():
+            circuits = cut_short_circuits(problem.X, graph, wanted[0])
+        found = found_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
         if is_torn(problem, found.pieces):
             why = f"its graph falls into {found.pieces.count} pieces"
             yield from (Trial(*setting, STOPPED, n_pieces=found.pieces.count, reason=why) for setting in own)
@@ -131,7 +135,8 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
     def attempt(number: int) -> Trial:
         if time.perf_counter() > problem.deadline:
             return Trial(*own[number], NOT_REACHED, n_pieces=found.pieces.count, reason=NO_TIME)
-        return _tried(problem, wanted[number], found.pieces, weights[number], best)
+        cut = circuits.pairs if circuits.is_cut else circuits.pairs[:0]
+        return _tried(problem, wanted[number], found, cut, weights[number], best)
 
     with library_threads(1), closing(map_blocks(attempt, range(len(own)), problem.n_threads)) as results:
         yield from results
@@ -146,8 +151,8 @@ def is_torn(problem: Problem, pieces: Pieces) -> bool:
     return problem.settings.pieces == "raise" or cut > MAX_CUT
 
 
-def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weights, best: float) -> Trial:
-    start = time.perf_counter()
+def _tried(problem: Problem, settings: Settings, found: Found, cut: IndexArray, weights: Weights, best: float) -> Trial:
+    start, pieces = time.perf_counter(), found.pieces
     setting = (settings.variant, settings.n_neighbors, settings.reg)
 
     def trial(outcome: str, **more: object) -> Trial:
@@ -157,8 +162,9 @@ def _tried(problem: Problem, settings: Settings, pieces: Pieces, weights: Weight
         with unheard():
             parts = embedded_pieces(problem.X, weights, pieces, settings, 1)
             Y = parts.Y
-            if np.isnan(Y).any() or len(parts.parts) > 1:
-                Y = rescaled_coordinates(problem.X, parts, pieces, settings, 1).Y
+            if settings.coordinates == "chart" or np.isnan(Y).any() or len(parts.parts) > 1:
+                drawing = (problem.X, found.graph, cut, parts, pieces, problem.flat_share)
+                Y = rescaled_coordinates(*drawing, settings, 1).Y
     except HNEError as error:
         return trial(FAILED, reason=_first_sentence(error))
     return _measured(problem.yardstick, Y, best, trial)

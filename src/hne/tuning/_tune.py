@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,12 @@ from hne._dimension import Dimension
 from hne._progress import shown, stage
 from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
+from hne._suited import suited
 from hne._threads import library_threads, thread_count
 from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Settings
 from hne._units import Units
 from hne._validation import check_number, check_samples, check_wishes
-from hne._yardstick import dimension_of, frame_neighbors, is_measurable, yardstick
+from hne._yardstick import dimension_of, flat_share, frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
 from hne.tuning._choice import chosen, ordered
 from hne.tuning._dimension import found_dimension
@@ -72,7 +73,7 @@ def tune(
     (4, 'ihne')
     >>> model = HNE(**found.parameters).fit(roll.X)
     """
-    wished, automatic = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
+    wished, automatic, unset = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
     for name in GRID:
         if grid and name in grid and name not in automatic:
             msg = f"{name} must be given once, got {parameters[name]!r} beside a list in grid. Drop one of them."
@@ -81,16 +82,24 @@ def tune(
     seconds, samples = _check_budget(budget), check_samples(X, wished)
     if "n_components" in automatic:
         wished = replace(wished, n_components=found_dimension(samples, wished))
-    return tuned(samples, wished, values, seconds)
+    return tuned(samples, wished, values, seconds, unset)
 
 
-def tuned(X: Samples, settings: Settings, values: Sequence[Any], budget: float = math.inf) -> Tuning:
-    """Search the settings among these values for checked samples."""
+def tuned(
+    X: Samples, settings: Settings, values: Sequence[Any], budget: float = math.inf, unset: Collection[str] = ()
+) -> Tuning:
+    """Search the settings among these values for checked samples; `unset` ones are left to what they are near to."""
     start = time.perf_counter()
     n_threads = thread_count(settings.n_jobs)
     distinct, units, places, settings = at_places(X, settings)
+    flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
+    if unset:
+        settings = suited(settings, unset, flatness, places.shape[0])
+        values = [
+            (getattr(settings, name),) if name in unset else tried for name, tried in zip(GRID, values, strict=True)
+        ]
     with library_threads(n_threads), shown(settings.verbose):
-        trials = stage("tuning", _trials, places, distinct, settings, values, n_threads, start + budget)
+        trials = stage("tuning", _trials, places, distinct, settings, values, flatness, n_threads, start + budget)
     rows = trials.rows
     if all(trial.outcome == NOT_REACHED for trial in trials):
         msg = f"budget must be enough for one setting at least, got {budget:g} seconds. Raise it."
@@ -132,7 +141,13 @@ class _Trials(list[Trial]):
 
 
 def _trials(
-    X: Samples, distinct: Distinct, settings: Settings, values: Sequence[Any], n_threads: int, until: float
+    X: Samples,
+    distinct: Distinct,
+    settings: Settings,
+    values: Sequence[Any],
+    flatness: float,
+    n_threads: int,
+    until: float,
 ) -> _Trials:
     """Try the settings on places, or on some of them, which are few enough to need no landmarks."""
     settings = replace(settings, n_landmarks=None)
@@ -151,7 +166,7 @@ def _trials(
             "a sample to choose settings by, got none that does. Store more, or give n_neighbors, reg and variant."
         )
         raise InputError(msg)
-    trials = _Trials(searched(Problem(X, graph, rule, settings, n_threads, until), wanted) + beyond)
+    trials = _Trials(searched(Problem(X, graph, rule, flatness, settings, n_threads, until), wanted) + beyond)
     trials.rows = rows
     trials.dimension = dimension_of(X, settings.metric, settings.metric_params, n_threads)
     return trials

@@ -1,0 +1,125 @@
+"""Eigenvectors of a piece, its graph -> Chart: the map of more eigenvectors than coordinates that keeps lengths.
+
+The second coordinate of a long band is not among the first two eigenvectors, and those of clustered samples mostly tell
+clusters apart, which become points. All of it is in the span of the bottom twenty. Near a surface, the map keeps the
+lengths of near pairs and unfolds; elsewhere, where local lengths fit into no plane, those of ways along the graph.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hne._chart._pairs import Pairs, near_pairs
+from hne._chart._stress import farthest_first, landmark_scaling, longest_way, relaxed, stressed
+from hne._chart._unfolding import polished, stress_of, unfolded
+from hne._circuits import Edges, lengths_of_pairs
+from hne._samples import Samples
+from hne._types import ALONG_GRAPH, UNFOLDED, Chart, FloatArray, IndexArray, Settings, SparseMatrix
+from hne._yardstick import NEAR_SURFACE, ranks_of
+
+logger = logging.getLogger("hne")
+
+# Share of the local variance in tangent planes below which nobody tries to unfold; from there to `NEAR_SURFACE`, and
+# where lengths are kept worse than this, both ways are gone and ranks of neighbors decide.
+FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.05
+# Edges that were cut are put back where the chart draws them shorter than this, in their lengths, and with them it
+# keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 5 times as long
+# and more; with them, the stress is 5 times as large and more.
+CLOSABLE, AS_WELL = 4.0, 1.05
+# A picture may be so many times as wide as the longest way along the graph.
+WIDER = 1.5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a chart is made of: the samples of one piece, numbered anew."""
+
+    X: Samples
+    edges: Edges
+    cut: IndexArray  # (c, 2), edges that were cut within it
+    vectors: FloatArray  # (n, m)
+
+    def graph(self) -> SparseMatrix:
+        """Lengths of all edges; of those whose length nobody knows, that of the longest."""
+        lengths = lengths_of_pairs(self.X, self.edges.smaller, self.edges.larger)
+        lengths = np.where(np.isnan(lengths), np.nanmax(lengths), lengths)
+        return self.edges.matrix(lengths, np.ones(len(self.edges), dtype=bool))
+
+
+def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int) -> tuple[FloatArray, Chart]:
+    """Coordinates (n, d) of a piece in the lengths of X, along their principal axes, and how they were found.
+
+    `flat_share` is the share of the local variance of the samples that lies in tangent planes.
+    """
+    d = settings.n_components
+    pairs, graph = near_pairs(piece.X, piece.edges), piece.graph()
+    _, longest = longest_way(graph)
+    found = [] if flat_share < FAR_FROM_SURFACE else [_unfolding(piece, pairs, d)]
+    is_plain = len(found) == 1 and flat_share >= NEAR_SURFACE and found[0][1].stress <= POORLY_KEPT
+    if not is_plain or _radius(found[0][0]) > WIDER * longest:
+        found.append(_along_graph(piece, graph, pairs, d))
+    if len(found) > 1:
+        ranks = ranks_of(piece.X, settings.metric, settings.metric_params, n_threads)
+        kept = [-1.0 if _radius(Y) > WIDER * longest else sum(ranks.kept(Y)) for Y, _ in found]
+        logger.info("chart: %.4f of ranks kept unfolded, %.4f along the graph", *kept)
+        found = [found[int(np.argmax(kept))]]
+    Y, chart = found[0]
+    return _along_axes(Y, chart)
+
+
+def _unfolding(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
+    """The chart that keeps the lengths of near pairs, with those edges put back that it can close."""
+    chart = _unfolded(piece.vectors, pairs, d)
+    if not len(piece.cut):
+        return piece.vectors @ chart.B, chart
+    one, other = piece.cut.T
+    drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
+    closable = piece.cut[drawn < CLOSABLE * lengths_of_pairs(piece.X, one, other)]
+    if len(closable):
+        mended = _unfolded(piece.vectors, near_pairs(piece.X, piece.edges.with_pairs(closable)), d)
+        if mended.stress <= AS_WELL * chart.stress:
+            logger.info("chart: %d of %d edges that were cut are put back", len(closable), len(piece.cut))
+            chart = replace(mended, n_put_back=len(closable))
+    return piece.vectors @ chart.B, chart
+
+
+def _unfolded(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
+    """Unfold all eigenvectors, and the first d alone, which is the embedding rescaled; keep what keeps lengths best."""
+    ratios = pairs.ratios(vectors)
+    maps, spectrum = [], np.empty(0)
+    for columns in dict.fromkeys((vectors.shape[1], d)):
+        B, values = unfolded(ratios[:, :columns], d)
+        spectrum = values if columns == vectors.shape[1] else spectrum
+        maps.append(polished(ratios, np.pad(B, ((0, vectors.shape[1] - columns), (0, 0)))))
+    stresses = [stress_of(ratios @ B) for B in maps]
+    best = int(np.argmin(stresses))
+    return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
+
+
+def _along_graph(piece: Piece, graph: SparseMatrix, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
+    """The chart that keeps the lengths of ways along the graph, or the embedding rescaled where that keeps them better."""
+    vectors, ways = piece.vectors, farthest_first(graph)
+    ratios = pairs.ratios(vectors)
+    first, _ = unfolded(ratios[:, :d], d)
+    starts = vectors.T @ landmark_scaling(ways, d), np.pad(first, ((0, vectors.shape[1] - d), (0, 0)))
+    maps = [stressed(vectors, ways, B) for B in starts]
+    B = min(maps, key=lambda B: ways.stress(vectors @ B))
+    Y = relaxed(vectors @ B, ways)
+    _, spectrum = unfolded(ratios, d)
+    return Y, Chart(ALONG_GRAPH, B, stress_of(pairs.ratios(Y)), spectrum, way_stress=ways.stress(Y))
+
+
+def _radius(Y: FloatArray) -> float:
+    """The largest distance from the center."""
+    return float(np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum(axis=1).max()))
+
+
+def _along_axes(Y: FloatArray, chart: Chart) -> tuple[FloatArray, Chart]:
+    """The same along its principal axes and around zero, the largest entry of each column positive."""
+    Y = Y - Y.mean(axis=0)
+    _, _, axes = np.linalg.svd(np.linalg.qr(Y, mode="r"))
+    turned = Y @ axes.T
+    farthest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
+    signs = np.where(farthest < 0, -1.0, 1.0)
+    return turned * signs, replace(chart, B=chart.B @ axes.T * signs)

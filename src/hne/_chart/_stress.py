@@ -1,0 +1,111 @@
+"""Eigenvectors, NeighborGraph -> Y: lengths of ways along the graph kept, where local lengths fit into no plane.
+
+Some landmarks, each as far as can be from those before; D_li, the shortest way from landmark l to sample i; and
+
+    minimize  sum_li (|y_l - y_i| - D_li)^2 / D_li
+
+over B with Y = V B, by majorization from where landmark MDS is nearest in the span; or, from there, over Y itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial.distance import cdist
+
+from hne._types import FloatArray, IndexArray, SparseMatrix
+
+# Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
+LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12
+STEPS = 60
+# Steps over Y itself, each half of the way: more of them leave the span, which smooths, far behind.
+FREE_STEPS, FREE_SHARE = 10, 0.5
+RIDGE = 1e-12
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Shortest ways along the graph from some landmarks to all samples."""
+
+    landmarks: IndexArray  # (l,)
+    lengths: FloatArray  # (l, n)
+
+    @property
+    def weights(self) -> FloatArray:
+        """What each way counts: 1 / D_li, nothing for those of length zero."""
+        weights: FloatArray = np.where(self.lengths > 0, 1 / np.where(self.lengths > 0, self.lengths, 1.0), 0.0)
+        return weights
+
+    def stress(self, Y: FloatArray) -> float:
+        """Share of the ways that an embedding does not keep, 0 to 1 for one of the right size."""
+        weights = self.weights
+        misses = cdist(Y[self.landmarks], Y) - self.lengths
+        return float((weights * misses**2).sum() / (weights * self.lengths**2).sum())
+
+
+def longest_way(graph: SparseMatrix) -> tuple[int, float]:
+    """A sample at one end of a connected graph, and how far it is from one in the middle of nowhere.
+
+    Which sample the search for an end begins at hardly matters, and all are numbered by what they are.
+    """
+    ways = dijkstra(graph, indices=0)
+    return int(np.argmax(ways)), float(ways.max())
+
+
+def farthest_first(graph: SparseMatrix) -> Ways:
+    """Ways from landmarks of a connected graph: the first lies at one end of it, each next farthest from all before."""
+    n = graph.shape[0]
+    count = min(n, LANDMARKS, max(FEWEST_LANDMARKS, MOST_WAYS // n))
+    start, _ = longest_way(graph)
+    chosen, ways = [start], [dijkstra(graph, indices=start)]
+    nearest = ways[0].copy()
+    while len(chosen) < count and nearest.max() > 0:
+        chosen.append(int(np.argmax(nearest)))
+        ways.append(dijkstra(graph, indices=chosen[-1]))
+        np.minimum(nearest, ways[-1], out=nearest)
+    return Ways(np.array(chosen), np.array(ways))
+
+
+def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
+    """Coordinates of all samples whose distances to the landmarks are nearest to the ways (de Silva and Tenenbaum)."""
+    between = ways.lengths[:, ways.landmarks] ** 2
+    means = between.mean(axis=0)
+    centered = between - means - means[:, None] + means.mean()
+    values, vectors = np.linalg.eigh(-centered / 2)
+    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    # Landmarks on a line have no second axis.
+    axes = vectors * np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
+    Y = (means[:, None] - ways.lengths**2).T @ axes / 2
+    coordinates: FloatArray = np.pad(Y - Y.mean(axis=0), ((0, 0), (0, n_components - Y.shape[1])))
+    return coordinates
+
+
+def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
+    """B (m, d), improved until V B keeps the ways best."""
+    weights = ways.weights
+    ends = vectors[ways.landmarks]
+    across = vectors.T @ (weights.T @ ends)
+    normal = (vectors * weights.sum(axis=0)[:, None]).T @ vectors + (ends * weights.sum(axis=1)[:, None]).T @ ends
+    normal -= across + across.T
+    normal += RIDGE * np.trace(normal) * np.eye(len(normal))
+    for _ in range(STEPS):
+        Y = vectors @ B
+        pull = weights * ways.lengths / np.maximum(cdist(Y[ways.landmarks], Y), TINY)
+        ours = Y[ways.landmarks]
+        target = (vectors * pull.sum(axis=0)[:, None]).T @ Y + (ends * pull.sum(axis=1)[:, None]).T @ ours
+        target -= vectors.T @ (pull.T @ ours) + ends.T @ (pull @ Y)
+        B = np.linalg.solve(normal, target)
+    return B
+
+
+def relaxed(Y: FloatArray, ways: Ways) -> FloatArray:
+    """Y after some steps by which each sample goes halfway to where its ways to the landmarks want it."""
+    weights = ways.weights
+    total = np.maximum(weights.sum(axis=0), TINY)[:, None]
+    for _ in range(FREE_STEPS):
+        ours = Y[ways.landmarks]
+        pull = weights * ways.lengths / np.maximum(cdist(ours, Y), TINY)
+        wanted = (weights.T @ ours + pull.sum(axis=0)[:, None] * Y - pull.T @ ours) / total
+        Y = (1 - FREE_SHARE) * Y + FREE_SHARE * wanted
+    return Y

@@ -1,0 +1,26 @@
+"""How near samples are to a surface -> n_neighbors and reg, where they were left open."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from hne._types import Settings
+from hne._yardstick import NEAR_SURFACE
+
+# Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
+# with 12, 36 with 8; from some thousand samples on 8 do as well, at half the cost. Elsewhere few are better: of 17
+# tables and image sets, the truth is in 16 pictures with 5 neighbors, in 13 with 6, in 10 with 7.
+NEIGHBORS, MANY_SAMPLES, NEIGHBORS_OF_MANY, NEIGHBORS_ELSEWHERE = 12, 5_000, 8, 5
+# Near a surface reg = 1e-4 (k / 6)^3.3 suits; elsewhere more keeps together what differs in many directions.
+RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 1e-2
+
+
+def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samples: int) -> Settings:
+    """The settings, with those of n_neighbors and reg that were left open chosen for the samples."""
+    is_near = not flat_share < NEAR_SURFACE
+    if "n_neighbors" in unset:
+        k = NEIGHBORS_ELSEWHERE if not is_near else NEIGHBORS if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY
+        settings = replace(settings, n_neighbors=max(1, min(k, n_samples - 1)))
+    if "reg" in unset:
+        reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
+        settings = replace(settings, reg=reg)
+    return settings
