@@ -1,4 +1,4 @@
-"""Eigenvectors of the pieces -> Rescaled: each in the lengths of its samples, a chart or by one matrix, side by side."""
+"""Eigenvectors of the pieces -> Rescaled: each a chart or rescaled, in the lengths of its samples, side by side."""
 
 import logging
 

@@ -98,7 +98,7 @@ def _unfolded(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
 
 
 def _along_graph(piece: Piece, graph: SparseMatrix, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
-    """The chart that keeps the lengths of ways along the graph, or the embedding rescaled where that keeps them better."""
+    """The chart that keeps the lengths of ways along the graph, from there or from the embedding rescaled."""
     vectors, ways = piece.vectors, farthest_first(graph)
     ratios = pairs.ratios(vectors)
     first, _ = unfolded(ratios[:, :d], d)

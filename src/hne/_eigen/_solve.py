@@ -32,7 +32,7 @@ COUNTED_ROWS = 256
 def bottom_eigenpairs(
     alignment: Alignment, settings: Settings, n_threads: int = 1, samples: FloatArray | None = None
 ) -> EigenPairs:
-    """Eigenpairs 2 .. d+1 of G, or more for a chart, ascending, with orthonormal vectors of fixed signs and their certificate.
+    """Eigenpairs 2 .. d+1 of G, or more for a chart, ascending, vectors of fixed signs, with their certificate.
 
     `samples` are those that the alignment came from, where there are any: the iterative solver is faster with them.
     """

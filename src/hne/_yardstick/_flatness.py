@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hne._neighbors import nearest_by
+from hne._progress import unheard
 from hne._samples import Distances, Samples, width
 from hne._types import IndexArray
 from hne._yardstick._frames import BLOCK_BYTES, are_known, principal
@@ -26,7 +27,8 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
     n = X.shape[0]
     sizes = [min(NEIGHBORS, n - 1), *([MORE_NEIGHBORS] if n > 2 * MORE_NEIGHBORS else [])]
     rows = np.arange(n) if n <= ROWS else np.sort(np.random.RandomState(0).choice(n, ROWS, replace=False))
-    near, _, _ = nearest_by(metric, params, X, X if len(rows) == n else X[rows], sizes[-1], rows, n_threads)
+    with unheard():
+        near, _, _ = nearest_by(metric, params, X, X if len(rows) == n else X[rows], sizes[-1], rows, n_threads)
     members = np.column_stack([rows, near])
     shares = [_share(X, members[:, : size + 1], n_components) for size in sizes]
     return float(np.nanmax(shares)) if not np.isnan(shares).all() else float("nan")
