@@ -85,7 +85,7 @@ def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
     if result.trust.level == "bad":
         found.append((UntrustworthyWarning, f"{result.trust.verdict} See trust_."))
     told, d = result.trust.dimension, result.settings.n_components
-    if any(finding.kind == "dimension" for finding in result.trust.findings):
+    if any(finding.kind == "dimension" and finding.level != "good" for finding in result.trust.findings):
         message = (
             f"n_components should be the samples' own dimension, {told}, got {d}. Try n_components={told.dimension}."
         )

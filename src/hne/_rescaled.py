@@ -4,8 +4,7 @@ import logging
 
 import numpy as np
 
-from hne._chart import Piece, chart_of, longest_way
-from hne._circuits import edges_of
+from hne._chart import Piece, chart_of
 from hne._layout import lay_out_at_scale
 from hne._parts import Parts, leading
 from hne._principal import piece_centers, principal_coordinates
@@ -76,7 +75,7 @@ def _of_piece(
         cut = cut[np.isin(cut, rows).all(axis=1)]
         cut = np.searchsorted(rows, cut)
     if settings.coordinates == "chart":
-        Y, chart = chart_of(Piece(X, edges_of(graph), cut, pairs.vectors), flat_share, settings, n_threads)
+        Y, chart = chart_of(Piece(X, graph, cut, pairs.vectors), flat_share, settings, n_threads)
         return Y, chart.B, chart, False
     return _rescaled(X, graph, pairs, settings, n_threads)
 
@@ -97,7 +96,7 @@ def _rescaled(X: Samples, graph: NeighborGraph, pairs: EigenPairs, settings: Set
         return vectors, None, None, False
     A, _ = frames.correction(vectors)
     Y = vectors @ A
-    _, longest = longest_way(Piece(X, edges_of(graph), np.empty((0, 2), dtype=np.intp), vectors).graph())
+    longest = Piece(X, graph, np.empty((0, 2), dtype=np.intp), vectors).longest_way()
     radius = float(np.sqrt((Y**2).sum(axis=1).max()))
     if radius <= WIDER * longest or not longest > 0:
         return Y, A, None, False

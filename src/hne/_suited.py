@@ -11,7 +11,7 @@ from hne._yardstick import NEAR_SURFACE
 # tables and image sets, the truth is in 16 pictures with 5 neighbors, in 13 with 6, in 10 with 7.
 NEIGHBORS, MANY_SAMPLES, NEIGHBORS_OF_MANY, NEIGHBORS_ELSEWHERE = 12, 5_000, 8, 5
 # Near a surface reg = 1e-4 (k / 6)^3.3 suits; elsewhere more keeps together what differs in many directions.
-RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 1e-2
+RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 0.1
 
 
 def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samples: int) -> Settings:

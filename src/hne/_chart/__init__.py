@@ -1,6 +1,5 @@
 """Eigenvectors, NeighborGraph -> Chart: coordinates in the lengths of X, from more eigenvectors than coordinates."""
 
 from hne._chart._chart import Piece, chart_of
-from hne._chart._stress import longest_way
 
-__all__ = ["Piece", "chart_of", "longest_way"]
+__all__ = ["Piece", "chart_of"]

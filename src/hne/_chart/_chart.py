@@ -7,15 +7,16 @@ lengths of near pairs and unfolds; elsewhere, where local lengths fit into no pl
 
 import logging
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from hne._chart._pairs import Pairs, near_pairs
+from hne._chart._pairs import Pairs, listed_pairs, near_pairs
 from hne._chart._stress import farthest_first, landmark_scaling, longest_way, relaxed, stressed
 from hne._chart._unfolding import polished, stress_of, unfolded
-from hne._circuits import Edges, lengths_of_pairs
+from hne._circuits import Edges, edges_of, lengths_of_pairs
 from hne._samples import Samples
-from hne._types import ALONG_GRAPH, UNFOLDED, Chart, FloatArray, IndexArray, Settings, SparseMatrix
+from hne._types import ALONG_GRAPH, UNFOLDED, Chart, FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix
 from hne._yardstick import NEAR_SURFACE, ranks_of
 
 logger = logging.getLogger("hne")
@@ -27,6 +28,11 @@ FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.05
 # keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 5 times as long
 # and more; with them, the stress is 5 times as large and more.
 CLOSABLE, AS_WELL = 4.0, 1.05
+# Samples above which a chart is fitted to lists of neighbors as they are, without a look at the whole graph.
+MANY_SAMPLES = 1_000_000
+# Samples whose distances from the landmarks give a picture its size.
+SCALED = 1000
+TINY = 1e-300
 # A picture may be so many times as wide as the longest way along the graph.
 WIDER = 1.5
 
@@ -36,15 +42,36 @@ class Piece:
     """What a chart is made of: the samples of one piece, numbered anew."""
 
     X: Samples
-    edges: Edges
+    graph: NeighborGraph
     cut: IndexArray  # (c, 2), edges that were cut within it
     vectors: FloatArray  # (n, m)
 
-    def graph(self) -> SparseMatrix:
+    @property
+    def is_huge(self) -> bool:
+        """Whether all its edges are more than anybody wants to hold."""
+        return self.graph.n_samples > MANY_SAMPLES
+
+    @cached_property
+    def edges(self) -> Edges:
+        """All pairs of neighbors."""
+        return edges_of(self.graph)
+
+    @cached_property
+    def lengths(self) -> SparseMatrix:
         """Lengths of all edges; of those whose length nobody knows, that of the longest."""
         lengths = lengths_of_pairs(self.X, self.edges.smaller, self.edges.larger)
         lengths = np.where(np.isnan(lengths), np.nanmax(lengths), lengths)
         return self.edges.matrix(lengths, np.ones(len(self.edges), dtype=bool))
+
+    def longest_way(self) -> float:
+        """How far it is along the graph to one of its ends; infinitely far where nobody looks."""
+        return np.inf if self.is_huge else longest_way(self.lengths)[1]
+
+    def near_pairs(self, closed: IndexArray) -> Pairs:
+        """Pairs within two hops, with these edges put back."""
+        if self.is_huge:
+            return listed_pairs(self.X, self.graph.indices)
+        return near_pairs(self.X, self.edges.with_pairs(closed) if len(closed) else self.edges)
 
 
 def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int) -> tuple[FloatArray, Chart]:
@@ -53,12 +80,11 @@ def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int
     `flat_share` is the share of the local variance of the samples that lies in tangent planes.
     """
     d = settings.n_components
-    pairs, graph = near_pairs(piece.X, piece.edges), piece.graph()
-    _, longest = longest_way(graph)
+    pairs, longest = piece.near_pairs(piece.cut[:0]), piece.longest_way()
     found = [] if flat_share < FAR_FROM_SURFACE else [_unfolding(piece, pairs, d)]
     is_plain = len(found) == 1 and flat_share >= NEAR_SURFACE and found[0][1].stress <= POORLY_KEPT
     if not is_plain or _radius(found[0][0]) > WIDER * longest:
-        found.append(_along_graph(piece, graph, pairs, d))
+        found.append(_along_graph(piece, pairs, d))
     if len(found) > 1:
         ranks = ranks_of(piece.X, settings.metric, settings.metric_params, n_threads)
         kept = [-1.0 if _radius(Y) > WIDER * longest else sum(ranks.kept(Y)) for Y, _ in found]
@@ -71,13 +97,13 @@ def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int
 def _unfolding(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
     """The chart that keeps the lengths of near pairs, with those edges put back that it can close."""
     chart = _unfolded(piece.vectors, pairs, d)
-    if not len(piece.cut):
+    if not len(piece.cut) or piece.is_huge:
         return piece.vectors @ chart.B, chart
     one, other = piece.cut.T
     drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
     closable = piece.cut[drawn < CLOSABLE * lengths_of_pairs(piece.X, one, other)]
     if len(closable):
-        mended = _unfolded(piece.vectors, near_pairs(piece.X, piece.edges.with_pairs(closable)), d)
+        mended = _unfolded(piece.vectors, piece.near_pairs(closable), d)
         if mended.stress <= AS_WELL * chart.stress:
             logger.info("chart: %d of %d edges that were cut are put back", len(closable), len(piece.cut))
             chart = replace(mended, n_put_back=len(closable))
@@ -97,17 +123,34 @@ def _unfolded(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
 
 
-def _along_graph(piece: Piece, graph: SparseMatrix, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
+def _along_graph(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
     """The chart that keeps the lengths of ways along the graph, from there or from the embedding rescaled."""
-    vectors, ways = piece.vectors, farthest_first(graph)
+    vectors, ways = piece.vectors, farthest_first(piece.lengths)
     ratios = pairs.ratios(vectors)
     first, _ = unfolded(ratios[:, :d], d)
     starts = vectors.T @ landmark_scaling(ways, d), np.pad(first, ((0, vectors.shape[1] - d), (0, 0)))
     maps = [stressed(vectors, ways, B) for B in starts]
     B = min(maps, key=lambda B: ways.stress(vectors @ B))
     Y = relaxed(vectors @ B, ways)
+    way_stress = ways.stress(Y)
     _, spectrum = unfolded(ratios, d)
-    return Y, Chart(ALONG_GRAPH, B, stress_of(pairs.ratios(Y)), spectrum, way_stress=ways.stress(Y))
+    # Ways lead around corners: the picture gets the size that the samples have.
+    scale = _scale(piece.X, Y, ways.landmarks)
+    images = pairs.ratios(Y)
+    lengths = np.sqrt(np.einsum("ij,ij->i", images, images))
+    images *= lengths.sum() / max(float((lengths**2).sum()), TINY)
+    return Y * scale, Chart(ALONG_GRAPH, B * scale, stress_of(images), spectrum, way_stress)
+
+
+def _scale(X: Samples, Y: FloatArray, landmarks: IndexArray) -> float:
+    """The factor with which distances in Y from the landmarks are nearest to those in X."""
+    n = len(Y)
+    some = np.arange(n) if n <= SCALED else np.sort(np.random.RandomState(0).choice(n, SCALED, replace=False))
+    one, other = (ends.ravel() for ends in np.meshgrid(landmarks, some, indexing="ij"))
+    given = lengths_of_pairs(X, one, other)
+    drawn = np.linalg.norm(Y[one] - Y[other], axis=1)
+    known = np.isfinite(given)
+    return float((given * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))
 
 
 def _radius(Y: FloatArray) -> float:

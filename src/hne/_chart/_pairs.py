@@ -1,4 +1,4 @@
-"""X, Edges -> Pairs: samples within two hops of each other, and how far apart they are."""
+"""X, Edges or lists -> Pairs: samples within two hops of each other, and how far apart they are."""
 
 from dataclasses import dataclass
 
@@ -53,6 +53,26 @@ def near_pairs(X: Samples, edges: Edges) -> Pairs:
     if len(order) > MAX_PAIRS:
         order = order[np.sort(draw.choice(len(order), MAX_PAIRS, replace=False))]
     first, second = first[order], second[order]
+    return _apart(X, first, second)
+
+
+def listed_pairs(X: Samples, lists: IndexArray) -> Pairs:
+    """The same for more samples than edges are made of: some of those that a sample or its neighbors list."""
+    n, k = lists.shape
+    draw = np.random.RandomState(0)
+    rows = np.sort(draw.choice(n, min(n, 2 * MAX_PAIRS // PAIRS_A_SAMPLE), replace=False))
+    near = lists[rows]
+    far = np.where((near >= 0)[:, :, None], lists[near], -1).reshape(len(rows), k * k)
+    first, second = np.repeat(rows, k + k * k), np.column_stack([near, far]).ravel()
+    known = (second >= 0) & (second != first)
+    codes = np.unique(first[known] * n + second[known])
+    if len(codes) > MAX_PAIRS:
+        codes = np.sort(draw.choice(codes, MAX_PAIRS, replace=False))
+    return _apart(X, *np.divmod(codes, n))
+
+
+def _apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
+    """Those pairs whose distance is known and not zero."""
     lengths = lengths_of_pairs(X, first, second)
-    apart = lengths > 0  # NaN, where nobody knows them, is not
+    apart = lengths > 0
     return Pairs(first[apart], second[apart], lengths[apart])

@@ -18,8 +18,9 @@ from hne._types import FloatArray, IndexArray, SparseMatrix
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
 LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12
 STEPS = 60
-# Steps over Y itself, each half of the way: more of them leave the span, which smooths, far behind.
-FREE_STEPS, FREE_SHARE = 10, 0.5
+# Steps over Y itself, each half of the way, in which ways count by this power: more steps leave the span, which
+# smooths, far behind, and a power of 1 lets a few far samples crowd all others.
+FREE_STEPS, FREE_SHARE, FREE_POWER = 10, 0.5, 1.5
 RIDGE = 1e-12
 TINY = 1e-12
 
@@ -31,15 +32,15 @@ class Ways:
     landmarks: IndexArray  # (l,)
     lengths: FloatArray  # (l, n)
 
-    @property
-    def weights(self) -> FloatArray:
-        """What each way counts: 1 / D_li, nothing for those of length zero."""
-        weights: FloatArray = np.where(self.lengths > 0, 1 / np.where(self.lengths > 0, self.lengths, 1.0), 0.0)
+    def weights(self, power: float = 1.0) -> FloatArray:
+        """What each way counts: 1 / D_li, or another power of it, nothing for those of length zero."""
+        is_way = self.lengths > 0
+        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, self.lengths, 1.0) ** power, 0.0)
         return weights
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep, 0 to 1 for one of the right size."""
-        weights = self.weights
+        weights = self.weights()
         misses = cdist(Y[self.landmarks], Y) - self.lengths
         return float((weights * misses**2).sum() / (weights * self.lengths**2).sum())
 
@@ -83,7 +84,7 @@ def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
 
 def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     """B (m, d), improved until V B keeps the ways best."""
-    weights = ways.weights
+    weights = ways.weights()
     ends = vectors[ways.landmarks]
     across = vectors.T @ (weights.T @ ends)
     normal = (vectors * weights.sum(axis=0)[:, None]).T @ vectors + (ends * weights.sum(axis=1)[:, None]).T @ ends
@@ -101,7 +102,7 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
 
 def relaxed(Y: FloatArray, ways: Ways) -> FloatArray:
     """Y after some steps by which each sample goes halfway to where its ways to the landmarks want it."""
-    weights = ways.weights
+    weights = ways.weights(FREE_POWER)
     total = np.maximum(weights.sum(axis=0), TINY)[:, None]
     for _ in range(FREE_STEPS):
         ours = Y[ways.landmarks]

@@ -31,6 +31,8 @@ GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
+# Dimensions of a picture.
+SCREEN = 2
 # Instead of the same advice to who took it.
 CHOSEN = "No setting that was tried is better: scale or leave out features, take more samples, or another n_components"
 
@@ -186,8 +188,10 @@ def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
         yield Finding("repeated", "doubtful", text, f"Try n_components={told}")
     # Closed curves and surfaces fill one coordinate more than they have dimensions: a ring is drawn in two.
     if own > d or own < d - 1 or (own < d and repeats):
+        # Two are what screens have: who asks for them knows.
+        level = "good" if own > d == SCREEN else "doubtful"
         text = f"the samples have {_counted(own, 'dimension')}, and the embedding {d}"
-        yield Finding("dimension", "doubtful", text, f"Try n_components={own}")
+        yield Finding("dimension", level, text, f"Try n_components={own}")
 
 
 def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:

@@ -46,7 +46,8 @@ BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
 FOUND = "from the checkpoint"
 # Parameters that each stage depends on, beside the stage before it.
 SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
-WEIGHED_BY = ("variant", "reg", "effective_outer_reg", "n_rounds", "include_self", "pieces")
+LINKED_BY = ("short_circuits", "n_components", "pieces")
+WEIGHED_BY = (*LINKED_BY, "variant", "reg", "effective_outer_reg", "n_rounds", "include_self")
 SOLVED_BY = ("gamma", "n_components", "coordinates", "eigen_solver", "n_landmarks", "tol", "random_state")
 
 
@@ -76,6 +77,7 @@ class StoredBench(Workbench):
         self._key = ""  # of the last stage
         self._parameters: dict[str, Any] = {}  # that it depends on, besides the one before
         self._made: Arrays = {}  # weights as they were kept
+        self._graph: NeighborGraph | None = None  # as it was searched
         self._lists: IndexArray = np.empty((0, 0), dtype=np.intp)  # neighbors that they belong to
         self._errors: FloatArray | None = None
         self._fell_back = False  # whether another solver did the work of ranks: nothing to be kept as theirs
@@ -131,7 +133,8 @@ class StoredBench(Workbench):
             place.put({"indices": found.indices, "distances": found.distances}, self._noted(_facts(found)))
         # Files of an approximate search, of use until all blocks are done.
         rmtree(self._folder.path / f"lists-{self._key}", ignore_errors=True)
-        return _graph_on(place)
+        self._graph = _graph_on(place)
+        return self._graph
 
     def _searched(self, X: FloatArray, settings: Settings) -> None:
         """Let the blocks find their neighbors."""
@@ -155,9 +158,9 @@ class StoredBench(Workbench):
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
         """The pieces of the graph, and the graph as the walk goes on with it, where workers see it."""
         found = super().pieces(X, graph, settings, n_threads)
-        if found.graph is graph or not self._engine.is_remote:
+        if found.graph is self._graph or not self._engine.is_remote:
             return found
-        place = self._folder.stage("links", self._next_key("links", settings, ("pieces",)))
+        place = self._folder.stage("links", self._next_key("links", settings, LINKED_BY))
         if place.arrays() is None:
             facts = self._noted(_facts(found.graph))
             place.put({"indices": found.graph.indices, "distances": found.graph.distances}, facts)
