@@ -24,10 +24,10 @@ logger = logging.getLogger("hne")
 # Share of the local variance in tangent planes below which nobody tries to unfold; from there to `NEAR_SURFACE`, and
 # where lengths are kept worse than this, both ways are gone and ranks of neighbors decide.
 FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.05
-# Edges that were cut are put back where the chart draws them shorter than this, in their lengths, and with them it
-# keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 5 times as long
-# and more; with them, the stress is 5 times as large and more.
-CLOSABLE, AS_WELL = 4.0, 1.05
+# Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and with them
+# it keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 3 to 10 times
+# as long; with them, the stress is 5 times as large and more.
+CLOSABLE, AS_WELL = (4.0, 2.5, 1.8), 1.05
 # Samples above which a chart is fitted to lists of neighbors as they are, without a look at the whole graph.
 MANY_SAMPLES = 1_000_000
 # Samples whose distances from the landmarks give a picture its size.
@@ -101,12 +101,16 @@ def _unfolding(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
         return piece.vectors @ chart.B, chart
     one, other = piece.cut.T
     drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
-    closable = piece.cut[drawn < CLOSABLE * lengths_of_pairs(piece.X, one, other)]
-    if len(closable):
-        mended = _unfolded(piece.vectors, piece.near_pairs(closable), d)
+    times = drawn / lengths_of_pairs(piece.X, one, other)
+    for count in dict.fromkeys(np.count_nonzero(times < closable) for closable in CLOSABLE):
+        if not count:
+            break
+        closed = piece.cut[np.argsort(times, kind="stable")[:count]]
+        mended = _unfolded(piece.vectors, piece.near_pairs(closed), d)
         if mended.stress <= AS_WELL * chart.stress:
-            logger.info("chart: %d of %d edges that were cut are put back", len(closable), len(piece.cut))
-            chart = replace(mended, n_put_back=len(closable))
+            logger.info("chart: %d of %d edges that were cut are put back", count, len(piece.cut))
+            chart = replace(mended, n_put_back=int(count))
+            break
     return piece.vectors @ chart.B, chart
 
 
