@@ -45,7 +45,7 @@ def main() -> None:
         for row, draw in enumerate((partial(_best_rival, "MLLE"), _published, _alone), start=1):
             label, Y = draw(X, chart)
             axes = figure.add_subplot(4, len(SHOWN), row * len(SHOWN) + column + 1)
-            axes.scatter(*Y.T, c=chart[:, 0], s=5)
+            axes.scatter(Y[:, 0], Y[:, 1], c=chart[:, 0], s=5)
             axes.set_title(f"{label}, error {affine_errors(Y, chart).mean():.2g}", fontsize=10)
             axes.set_aspect("equal", adjustable="datalim")
             axes.set_xticks([])
