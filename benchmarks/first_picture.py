@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -38,11 +39,11 @@ def main() -> None:
     figure = plt.figure(figsize=(13, 11.5))
     for column, (name, title) in enumerate(SHOWN.items()):
         X, ((_, chart),) = next(one for one in SPARSE if one.name == name).make(seed)
-        axes = figure.add_subplot(4, len(SHOWN), column + 1, projection="3d")
+        axes: Any = figure.add_subplot(4, len(SHOWN), column + 1, projection="3d")
         axes.scatter(X[:, 0], X[:, 2], X[:, 1], c=chart[:, 0], s=5)
         axes.set_title(title, fontsize=12)
         axes.set_axis_off()
-        for row, draw in enumerate((partial(_best_rival, "MLLE"), _published, _alone), start=1):
+        for row, draw in enumerate(DRAWN, start=1):
             label, Y = draw(X, chart)
             axes = figure.add_subplot(4, len(SHOWN), row * len(SHOWN) + column + 1)
             axes.scatter(Y[:, 0], Y[:, 1], c=chart[:, 0], s=5)
@@ -76,6 +77,8 @@ def _published(X: FloatArray, _: FloatArray) -> Drawing:
 def _alone(X: FloatArray, _: FloatArray) -> Drawing:
     return "HNE()", HNE().fit_transform(X)
 
+
+DRAWN: tuple[Callable[[FloatArray, FloatArray], Drawing], ...] = (partial(_best_rival, "MLLE"), _published, _alone)
 
 if __name__ == "__main__":
     main()
