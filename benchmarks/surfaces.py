@@ -47,14 +47,14 @@ def _whole(make: Callable[..., datasets.Dataset], *given: int, **more: object) -
     return made
 
 
-def _band(seed: int) -> Made:
+def band(n: int, seed: int) -> Made:
     """A band of 37.7 x 1.5 that winds around a cylinder three times."""
-    u, v = np.random.default_rng(seed).random((2, 900))
+    u, v = np.random.default_rng(seed).random((2, n))
     t = 6 * np.pi * u
     return np.column_stack([2 * np.cos(t), 2 * np.sin(t), 1.5 * v + t / 2]), np.column_stack([2 * t, 1.5 * v])
 
 
-def _noisy_roll(n: int, noise: float, columns: int, seed: int) -> Made:
+def noisy_roll(n: int, noise: float, columns: int, seed: int) -> Made:
     """scikit-learn's roll, with columns of noise .1 beside it."""
     X, t = sklearn_roll(n, noise=noise, random_state=seed)
     clean, _ = sklearn_roll(n, random_state=seed)
@@ -86,16 +86,16 @@ SPARSE = (
     _alone("hole of 400, at random", _whole(datasets.make_swiss_hole, 400)),
     _alone("S-curve of 200", _whole(datasets.make_s_curve, 200)),
     _alone("S-curve of 100", _whole(datasets.make_s_curve, 100)),
-    _alone("band of 37.7 x 1.5, 900", _band),
+    _alone("band of 37.7 x 1.5, 900", partial(band, 900)),
     Surface("two rolls of 300, both", _two_rolls),
 )
 NOISY = (
     *(
-        _alone(f"scikit-learn's roll, n = {n}, noise {noise}", partial(_noisy_roll, n, noise, 0))
+        _alone(f"scikit-learn's roll, n = {n}, noise {noise}", partial(noisy_roll, n, noise, 0))
         for n in (1000, 2000, 5000)
         for noise in (0.1, 0.2, 0.3)
     ),
-    _alone("scikit-learn's roll, n = 1500, 47 columns of noise .1", partial(_noisy_roll, 1500, 0.0, 47)),
+    _alone("scikit-learn's roll, n = 1500, 47 columns of noise .1", partial(noisy_roll, 1500, 0.0, 47)),
 )
 DENSE = tuple(
     _alone(name, _whole(make, 2000))
