@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from hne._types import Settings
+from hne._types import NeighborGraph, Settings
 from hne._yardstick import NEAR_SURFACE
 
 # Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
@@ -19,6 +19,8 @@ def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samp
     is_near = not flat_share < NEAR_SURFACE
     if "n_neighbors" in unset:
         k = NEIGHBORS_ELSEWHERE if not is_near else NEIGHBORS if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY
+        if isinstance(settings.neighbors, NeighborGraph):
+            k = min(k, settings.neighbors.n_neighbors)
         settings = replace(settings, n_neighbors=max(1, min(k, n_samples - 1)))
     if "reg" in unset:
         reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
