@@ -371,7 +371,7 @@ class HierarchicNeighborsEmbedding(
         self.neighbor_recall_ = result.core.graph.recall
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
-        self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
+        self.is_embedded_ = ~np.isnan(result.Y).any(axis=1)
         self.n_distinct_ = result.distinct.n_places
         self.same_as_ = result.distinct.same_as
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from hne._types import Settings
+from hne._types import NeighborGraph, Settings
 from hne._yardstick import NEAR_SURFACE
 
 # Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
@@ -24,6 +24,8 @@ def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samp
     is_near = not flat_share < NEAR_SURFACE
     if "n_neighbors" in unset:
         k = neighbors_near_surface(n_samples) if is_near else min(NEIGHBORS_ELSEWHERE, n_samples - 1)
+        if isinstance(settings.neighbors, NeighborGraph):
+            k = min(k, settings.neighbors.n_neighbors)
         settings = replace(settings, n_neighbors=max(1, k))
     if "reg" in unset:
         reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
