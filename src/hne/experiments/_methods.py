@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from hne import embed
+from hne import PUBLISHED, embed
 from hne._types import FloatArray
 from hne.exceptions import HNEError
 from hne.rivals import RIVALS, rival_embedding
@@ -36,7 +36,8 @@ def attempt(method: str, X: FloatArray, n_neighbors: int, n_components: int = 2,
         try:
             if method in VARIANTS:
                 outer_reg = AUTHORS_OUTER_REG.get(method) if reg == AUTHORS else None
-                return Attempt(embed(X, variant=method.lower(), outer_reg=outer_reg, **settings).Y)
+                settings |= {"variant": method.lower(), "outer_reg": outer_reg}
+                return Attempt(embed(X, **{**PUBLISHED, **settings}).Y)
             return Attempt(rival_embedding(method.lower(), X, **settings))
         except HNEError as error:
             return Attempt(None, str(error))
