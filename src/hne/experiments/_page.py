@@ -26,7 +26,8 @@ figure { margin: 1.4rem 0; }
 figure img { width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { white-space: normal; }
 th:first-child, td:first-child { text-align: left; }
 .claims th, .claims td { text-align: left; white-space: normal; vertical-align: top; }
 .claims td:nth-child(3) { white-space: nowrap; }

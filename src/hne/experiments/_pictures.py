@@ -27,8 +27,6 @@ LOWEST_ERROR = 1e-3
 
 # Of the small print in empty panels.
 LETTERS_PER_INCH = 13
-# Inches of a panel below which its title is set in smaller letters.
-NARROW = 3.0
 
 Found = Mapping[str, FloatArray | str]
 
@@ -74,8 +72,6 @@ def methods_picture(
             plots.empty_panel(axes, Y, title=f"{method}: failed", line=int(LETTERS_PER_INCH * panel[0]))
         else:
             _draw_embedding(axes, Y, data, colors, title_of(method, Y), in_lengths=method == CHART)
-        if panel[0] < NARROW:
-            axes.set_title(axes.get_title(loc="left"), loc="left", fontsize=9)
     return figure
 
 

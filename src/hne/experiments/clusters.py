@@ -65,7 +65,7 @@ def _picture(store: Store, reg: str, seed: int) -> Any:
     data = PROBLEMS["clusters"].make(seed)
     found = run_embeddings(store, "clusters", reg=reg, seed=seed)
     colors = label_colors(data.labels)
-    return methods_picture(data, found, colors, _title(data), columns=3, panel=(2.6, 2.1), view=(18, -60))
+    return methods_picture(data, found, colors, _title(data), panel=(3.6, 1.9), view=(18, -60))
 
 
 def _title(data: Dataset) -> Any:

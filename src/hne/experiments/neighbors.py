@@ -56,7 +56,7 @@ def run(options: Options, store: Store) -> Section:
         (
             ("mean of the seeds", *(f"{100 * share:.2f} %" for share in jumps.mean(axis=0))),
             ("seeds without any", *(f"{int((column == 0).sum())} of {len(jumps)}" for column in jumps.T)),
-            (f"mean, cut by {CHART}", *(f"{100 * share:.2f} %" for share in left.mean(axis=0))),
+            (f"mean that {CHART} leaves", *(f"{100 * share:.2f} %" for share in left.mean(axis=0))),
         ),
         f"A line jumps if its ends are more than {JUMP:g} apart along the roll; neighbors on the strip are within 8. "
         f"{CHART} takes lines away that seem to leave the surface, and goes on with the others; k = {OWN_NEIGHBORS} is "
@@ -128,7 +128,9 @@ def _picture(data: Dataset, found: dict[str, FloatArray | str]) -> Any:
     for row, (method, k) in enumerate(DRAWN.items()):
         links, Y = knn_graph(data.X, k).indices, found[method]
         space = figure.add_subplot(grid[row, 0], projection="3d")
-        plots.space_panel(space, data.X, colors, title=f"k = {k}", links=links, size=12)
+        plots.space_panel(
+            space, data.X, colors, title=f"k = {k}{', before cutting' if method == CHART else ''}", links=links, size=12
+        )
         _draw_shortcuts(space, data.X, _shortcuts(data, links))
         plane = figure.add_subplot(grid[row, 1])
         if isinstance(Y, str):

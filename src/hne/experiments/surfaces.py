@@ -58,7 +58,7 @@ def _picture(store: Store, seed: int) -> Any:
     found = run_embeddings(store, "surfaces", seed=seed)
     view = (14, -72)
     return methods_picture(
-        _without_chart(data), found, label_colors(data.labels), _title(data), columns=3, panel=(2.6, 2.1), view=view
+        _without_chart(data), found, label_colors(data.labels), _title(data), panel=(3.6, 1.9), view=view
     )
 
 
