@@ -1,5 +1,6 @@
 """What a user is told of an embedding: the error for a graph in pieces, and the warnings."""
 
+import math
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from hne.exceptions import (
     DisconnectedGraphError,
     DisconnectedGraphWarning,
     HNEWarning,
+    InputError,
     LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
@@ -20,6 +22,9 @@ from hne.exceptions import (
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
+
+# Decimal exponents of sizes that leave room for what is computed from them.
+FAR_BELOW = {"float64": 300, "float32": 30}
 
 # What became of the pieces.
 TREATMENT = {
@@ -40,6 +45,21 @@ def check_connected(pieces: Pieces, distinct: Distinct, settings: Settings) -> N
         raise DisconnectedGraphError(msg)
 
 
+def check_lengths(result: Embedding) -> None:
+    """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
+    kind, units = np.dtype(result.dtype), result.units
+    drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
+    if not result.settings.in_lengths or units.undo_length(np.array(drawn)) <= np.finfo(kind).max:
+        return
+    size = math.log10(drawn) - math.log10(units.scale)
+    msg = (
+        f"coordinates='{result.settings.coordinates}' needs an X whose lengths {kind} holds, got coordinates of "
+        f"about 1e+{size:.0f}. Divide X by {10.0 ** (math.ceil(size) - FAR_BELOW[kind.name]):.0e}, or choose "
+        "coordinates='eigenvectors'."
+    )
+    raise InputError(msg)
+
+
 def warn_of(result: Embedding) -> None:
     """Warn of what makes the embedding less than it seems."""
     for category, message in notices(result):
@@ -53,7 +73,12 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
     if result.core.pieces.count > 1:
         found.append((DisconnectedGraphWarning, _in_pieces(result)))
-    elif result.eigenpairs is not None and result.chart is None and not result.eigenpairs.certificate.is_resolved:
+    # A chart is made of eigenvectors of which the last are some of many.
+    elif (
+        result.settings.coordinates != "chart"
+        and result.eigenpairs is not None
+        and not result.eigenpairs.certificate.is_resolved
+    ):
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
