@@ -90,7 +90,9 @@ def _as_published(seed: int) -> Iterator[Case]:
     ]
     for data in surfaces:
         yield Case("published", data.X, data.chart, dict(PUBLISHED))
-        yield Case("published, rescaled", data.X, data.chart, PUBLISHED | {"n_neighbors": 8, "coordinates": "rescaled"})
+        yield Case(
+            "published, rescaled", data.X, data.chart, {**PUBLISHED, "n_neighbors": 8, "coordinates": "rescaled"}
+        )
     for n, noise, columns in ((1000, 0.1, 0), (2000, 0.3, 0), (3000, 0.6, 0), (1000, 0.0, 47)):
         X, chart = noisy_roll(n, noise, columns, seed)
         yield Case("published", X, chart, dict(PUBLISHED))
@@ -141,7 +143,7 @@ def _share(levels: list[str], wanted: tuple[str, ...]) -> str:
 
 def _preface(count: int) -> str:
     return (
-        f"{count} embeddings of surfaces, 60 to 3000 samples, on seeds that no limit was calibrated on. Right: mean affine "
-        f"error under {GOOD}; wrong: over {BAD}, or by construction; very wrong: over {VERY_BAD}. Flagged: `trust_.level` is "
-        '"bad" or "doubtful".'
+        f"{count} embeddings of surfaces, 60 to 3000 samples, on seeds that no limit was calibrated on. Right: mean "
+        f"affine error under {GOOD}; wrong: over {BAD}, or by construction; very wrong: over {VERY_BAD}. Flagged: "
+        '`trust_.level` is "bad" or "doubtful".'
     )

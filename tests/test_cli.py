@@ -34,13 +34,14 @@ def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
     assert main(["demo", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     rows = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in printed.out.splitlines()[2:]}
-    assert list(rows) == ["LLE", "IHNE", "RHNE", "BHNE"]
+    assert list(rows) == ["LLE", "IHNE", "RHNE", "BHNE", "HNE"]
     assert rows["LLE"][-1] > 0.25
     assert max(rows[method][-1] for method in ("IHNE", "RHNE", "BHNE")) < 0.08
+    assert rows["HNE"][-1] < 0.002
     table = np.genfromtxt(tmp_path / "demo.csv", delimiter=",", names=True)
     assert table.shape == (300,)
     assert table.dtype.names[:5] == ("x", "y", "z", "arc_length", "height")
-    assert table.dtype.names[-2:] == ("bhne_1", "bhne_2")
+    assert table.dtype.names[-2:] == ("hne_1", "hne_2")
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html", "demo.png"}
     assert "wrote" in printed.err

@@ -10,8 +10,9 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import iqr
 
-from hne import HNE, _types
+from hne import HNE, PUBLISHED, _types
 from hne._preparation import SCALINGS
 from hne._tables._prepared import MISSING
 from hne._validation import _parameters
@@ -77,8 +78,18 @@ def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(
     rows = rows_of(printed.out)
     assert [row["name"] for row in rows] == [f"p{row}" for row in range(150)]
     assert {row["kind"] for row in rows} == {"inner", "outer"}
-    assert (coordinates(rows) == HNE().fit_transform(ROLL.X)).all()
-    assert "150 samples of 3 features in 2 dimensions by bhne with 6 neighbors" in printed.err
+    model = HNE().fit(ROLL.X)
+    assert (coordinates(rows) == model.embedding_).all()
+    cut = f"{len(model.short_circuits_)} short circuits cut, mean reconstruction error"
+    assert f"150 samples of 3 features in 2 dimensions by ihne with 12 neighbors, {cut}" in printed.err
+
+
+def test_the_published_method_cuts_nothing_and_says_nothing_of_it(points, capsys):
+    assert main(["embed", str(points), "--published"]) == 0
+    printed = capsys.readouterr()
+    assert (coordinates(rows_of(printed.out)) == HNE(**PUBLISHED).fit_transform(ROLL.X)).all()
+    sentence = "150 samples of 3 features in 2 dimensions by bhne with 6 neighbors, mean reconstruction error"
+    assert sentence in printed.err
 
 
 def test_quiet_says_nothing(points, tmp_path, capsys):
@@ -138,11 +149,23 @@ def test_json_says_what_was_done(points, tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert (told["n_samples"], told["n_features"], told["features"]) == (150, 3, ["x", "y", "z"])
     assert told["labels"] == ["kind"]
-    assert told["parameters"]["n_neighbors"] == 6
+    assert (told["parameters"]["n_neighbors"], told["parameters"]["reg"]) == (12, 1e-4 * 2**3.3)
     assert told["outputs"] == {"output": str(out)}
     assert told["piece_sizes"] == [150]
+    model = HNE().fit((ROLL.X - np.median(ROLL.X, axis=0)) / iqr(ROLL.X, axis=0))
+    assert told["short_circuits"] == len(model.short_circuits_) > 0
+    assert told["chart"] == {"route": model.chart_.route, "stress": pytest.approx(model.chart_.stress)}
+    assert told["eigenvalues"] == pytest.approx(model.eigenvalues_)
     assert {"reading", "neighbors", "eigenpairs", "writing"} <= told["timings"].keys()
     assert all(warning.startswith("Do not believe it") for warning in told["warnings"])
+
+
+def test_json_of_the_published_method_has_no_chart(points, tmp_path, capsys):
+    assert main(["embed", str(points), "-o", str(tmp_path / "out.csv"), "--json", "-q", "--published"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["chart"] is None
+    assert told["short_circuits"] == len(HNE(**PUBLISHED).fit(ROLL.X).short_circuits_)
+    assert len(told["eigenvalues"]) == 2
 
 
 def test_json_without_an_output_has_the_coordinates(points, capsys):
@@ -191,14 +214,34 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(points, tmp_path, capsys):
     words = ["embed", str(points), "-o", str(tmp_path / "out.csv"), "--dry-run"]
     assert main(words) == 0
     told = capsys.readouterr().out
-    for word in ("150 samples of 3 features", "bhne, 6 neighbors", "GB at the peak", "it fits", "roughly", "out.csv"):
+    method = "ihne, 12 neighbors, 2 dimensions, reg 0.000985, dense solver\n"
+    for word in ("150 samples of 3 features", method, "GB at the peak", "it fits", "roughly", "out.csv"):
         assert word in told
     assert main([*words, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["n_samples"] == 150
+    assert (plan["n_neighbors"], plan["parameters"]["n_neighbors"], plan["parameters"]["variant"]) == (12, 12, "ihne")
     assert plan["fits"] is True
     assert plan["seconds"].keys() == {"neighbors", "weights", "eigenpairs"}
     assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
+
+
+def test_a_dry_run_takes_the_most_neighbors_where_what_suits_is_not_known(points, capsys, monkeypatch):
+    assert main(["embed", str(points), "--dry-run", "-d", "auto"]) == 0
+    told = "ihne, neighbors that suit the samples, auto dimensions, reg that suits them, dense solver; forecast for"
+    assert f"{told} 12 neighbors, the most and 2 dimensions\n" in capsys.readouterr().out
+    monkeypatch.setattr("hne.cli._dry_run.MAX_READ", 10)
+    assert main(["embed", str(points), "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["n_neighbors"], plan["parameters"]["n_neighbors"]) == (12, None)
+    assert main(["embed", str(points), "--dry-run", "--published"]) == 0
+    assert "bhne, 6 neighbors, 2 dimensions, reg 0.0001, dense solver\n" in capsys.readouterr().out
+
+
+def test_a_dry_run_finds_what_suits_samples_near_no_surface(tmp_path, capsys):
+    np.save(tmp_path / "cloud.npy", np.random.default_rng(0).normal(size=(200, 8)))
+    assert main(["embed", str(tmp_path / "cloud.npy"), "--dry-run"]) == 0
+    assert "ihne, 5 neighbors, 2 dimensions, reg 0.1, dense solver\n" in capsys.readouterr().out
 
 
 def test_a_dry_run_names_the_columns_as_a_run_would(tmp_path, capsys):

@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphError, DisconnectedGraphWarning, InputError
-from hne.metrics import affine_errors
+from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen
 
 pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
@@ -35,30 +35,39 @@ def assert_orthonormal(Y):
     np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-9)
 
 
-def test_two_rolls_are_recovered_each_on_its_own():
+@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+def test_two_rolls_are_recovered_each_on_its_own(settings):
     X, charts = two_rolls()
     with pytest.warns(DisconnectedGraphWarning, match=r"2 pieces \(of 700, 300 samples\): each is embedded on its own"):
-        model = HNE().fit(X)
+        model = HNE(**settings).fit(X)
     Y = model.embedding_
     assert model.n_pieces_ == 2
     np.testing.assert_array_equal(model.piece_labels_, np.repeat([0, 1], [700, 300]))
     assert affine_errors(Y[:700], charts[0]).max() < 0.05
     assert affine_errors(Y[700:], charts[1]).max() < 0.05
-    assert_orthonormal(Y)
     assert not boxes_overlap(Y, model.piece_labels_)
     # What is said of eigenvectors is said of the larger one.
-    alone = HNE().fit(X[:700])
+    alone = HNE(**settings).fit(X[:700])
     np.testing.assert_allclose(model.eigenvalues_, alone.eigenvalues_, rtol=1e-6)
+    if settings:
+        assert_orthonormal(Y)
+    else:
+        assert procrustes_error(Y[:700], charts[0]) < 0.01
+        assert procrustes_error(Y[700:], charts[1]) < 0.01
+        np.testing.assert_allclose(np.ptp(Y[:700], axis=0).max(), np.ptp(charts[0], axis=0).max(), rtol=0.05)
+        np.testing.assert_allclose(model.chart_.stress, alone.chart_.stress, rtol=1e-6)
 
 
-def test_five_blobs_and_the_largest_takes_the_most_room():
+@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+def test_five_blobs_and_the_largest_takes_the_most_room(settings):
     rng = np.random.default_rng(0)
     sizes = [200, 120, 80, 60, 40]
     X = frozen(np.vstack([rng.normal(size=(size, 3)) + 100 * rng.normal(size=3) for size in sizes]))
-    model = HNE().fit(X)
+    model = HNE(**settings).fit(X)
     Y, labels = model.embedding_, model.piece_labels_
     np.testing.assert_array_equal(np.bincount(labels), sizes)
-    assert_orthonormal(Y)
+    if settings:
+        assert_orthonormal(Y)
     assert not boxes_overlap(Y, labels)
     rooms = [np.ptp(Y[labels == label], axis=0).prod() for label in range(5)]
     assert rooms[0] == max(rooms)
@@ -80,14 +89,18 @@ def test_isolated_points_neither_spoil_the_roll_nor_vanish():
     np.testing.assert_array_equal(model.transform(far), model.embedding_[-3:])
 
 
+@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
 @pytest.mark.parametrize("n_components", [1, 2, 3])
-def test_as_many_pieces_as_samples_are_points_none_on_another(n_components):
+def test_as_many_pieces_as_samples_are_points_none_on_another(n_components, settings):
     X = frozen(np.random.default_rng(0).random((500, 3)) * 1000)
     nobody = np.full((500, 6), -1)
-    model = HNE(n_components=n_components, neighbors=(nobody, None)).fit(X)
+    model = HNE(**settings, n_components=n_components, neighbors=(nobody, None)).fit(X)
     assert model.n_pieces_ == 500
     Y = model.embedding_
-    assert_orthonormal(Y)
+    if settings:
+        assert_orthonormal(Y)
+    else:
+        Y = Y / np.linalg.norm(Y, axis=0).max()
     apart = cdist(Y, Y) + np.eye(500)
     assert apart.min() > 0.1 / 500
     assert model.eigen_solver_ == "none"
@@ -106,7 +119,7 @@ def test_near_pieces_are_laid_out_near():
 def test_joined_pieces_are_one_problem_with_links_between():
     X, _ = two_rolls()
     with pytest.warns(DisconnectedGraphWarning, match="they are joined by the shortest links between them"):
-        model = HNE(pieces="join").fit(X)
+        model = HNE(**PUBLISHED, pieces="join").fit(X)
     assert model.n_pieces_ == 2
     graph = model._fitted.graph
     rows, slots = np.nonzero((graph.indices >= 0) & ((graph.indices >= 700) != (np.arange(1000) >= 700)[:, None]))
@@ -115,6 +128,10 @@ def test_joined_pieces_are_one_problem_with_links_between():
     assert graph.distances[rows, slots].min() == pytest.approx(cdist(X[:700], X[700:]).min())
     assert_orthonormal(model.embedding_)
     assert np.isfinite(model.transform(X[:5] + 0.1)).all()
+    # By default, as many links as neighbors that were chosen.
+    graph = HNE(pieces="join").fit(X)._fitted.graph
+    across = (graph.indices >= 0) & ((graph.indices >= 700) != (np.arange(1000) >= 700)[:, None])
+    assert np.count_nonzero(across) == 24
 
 
 @pytest.mark.parametrize("kind", ["sparse", "distances"])
@@ -123,21 +140,26 @@ def test_pieces_are_joined_and_laid_out_whatever_samples_are_known_by(kind):
     X = np.vstack([rng.normal(size=(40, 4)), rng.normal(size=(30, 4)) + 50, rng.normal(size=(2, 4)) - 90])
     given, metric = (csr_array(X), "euclidean") if kind == "sparse" else (cdist(X, X), "precomputed")
     for pieces in ("separate", "join", "largest"):
-        expected, found = HNE(pieces=pieces).fit(X), HNE(pieces=pieces, metric=metric).fit(given)
-        np.testing.assert_array_equal(found.piece_labels_, expected.piece_labels_)
-        assert found.n_pieces_ == 3
-        mask = found.is_embedded_
-        assert_orthonormal(found.embedding_[mask])
-        assert affine_errors(found.embedding_[:40], expected.embedding_[:40]).max() < 1e-6
+        for settings in ({}, PUBLISHED):
+            expected = HNE(**settings, pieces=pieces).fit(X)
+            found = HNE(**settings, pieces=pieces, metric=metric).fit(given)
+            np.testing.assert_array_equal(found.piece_labels_, expected.piece_labels_)
+            assert found.n_pieces_ == 3
+            mask = found.is_embedded_
+            if settings:
+                assert_orthonormal(found.embedding_[mask])
+            assert affine_errors(found.embedding_[:40], expected.embedding_[:40]).max() < 1e-6
 
 
-def test_the_largest_piece_alone_leaves_nan_and_a_mask():
+@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+def test_the_largest_piece_alone_leaves_nan_and_a_mask(settings):
     X, charts = two_rolls()
     with pytest.warns(DisconnectedGraphWarning, match=r"only the largest is embedded, and the others get NaN"):
-        model = HNE(pieces="largest").fit(X)
+        model = HNE(**settings, pieces="largest").fit(X)
     np.testing.assert_array_equal(model.is_embedded_, np.arange(1000) < 700)
     assert np.isnan(model.embedding_[700:]).all()
-    assert_orthonormal(model.embedding_[:700])
+    if settings:
+        assert_orthonormal(model.embedding_[:700])
     assert affine_errors(model.embedding_[:700], charts[0]).max() < 0.05
     placed = model.transform(X[695:705])
     np.testing.assert_array_equal(np.isnan(placed).any(axis=1), np.arange(10) >= 5)
@@ -188,6 +210,7 @@ def test_a_piece_too_small_for_eigenvectors_is_laid_out_by_its_principal_compone
     pair = np.array([[500.0, 0.0, 0.0], [500.0, 3.0, 0.0]])
     triple = np.array([[0.0, 500.0, 0.0], [2.0, 500.0, 0.0], [0.0, 500.0, 1.0]])
     model = HNE().fit(np.vstack([rng.normal(size=(50, 3)), pair, triple]))
+    # Edges of the triple, one of which is half as long as the others, are no short circuits.
     np.testing.assert_array_equal(np.bincount(model.piece_labels_), [50, 3, 2])
     Y = model.embedding_
     assert np.linalg.norm(Y[50] - Y[51]) > 0
@@ -200,7 +223,7 @@ def test_a_piece_too_small_for_eigenvectors_is_laid_out_by_its_principal_compone
 def test_a_piece_too_small_for_a_solver_is_solved_densely(solver):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(30, 3)), rng.normal(size=(5, 3)) + 1e4])
-    model = HNE(3, n_components=3, eigen_solver=solver).fit(X)
+    model = HNE(**PUBLISHED | {"n_neighbors": 3}, n_components=3, eigen_solver=solver).fit(X)
     assert model.n_pieces_ == 2
     assert model.eigen_solver_ == solver
     assert [pairs.solver for pairs in model._fitted.core.parts] == [solver, "dense"]

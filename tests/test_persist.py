@@ -244,10 +244,13 @@ def test_numpy_alone_reads_embedding_weights_neighbors_and_samples(path):
     with np.load(path, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
         place, first = file["place"], file["first"]
-        np.testing.assert_array_equal(file["Y"][place], model.embedding_)
+        np.testing.assert_array_equal((file["rescaled.Y"] / header["scale"])[place], model.embedding_)
+        np.testing.assert_array_equal(file["Y"], model._fitted.eigenpairs.vectors[:, :2])
+        np.testing.assert_array_equal(np.sort(first[file["short_circuits"]], axis=1), model.short_circuits_)
         samples = (file["X"] / 2 + file["units.origin"] * (header["scale"] / 2)) / (header["scale"] / 2)
         np.testing.assert_allclose(samples[place], X)
-        neighbors = first[file["neighbors.indices"]][place]
+        listed = file["neighbors.indices"]
+        neighbors = np.where(listed >= 0, first[listed], -1)[place]
         J = csr_array((file["J.data"], file["J.indices"], file["J.indptr"]), shape=(len(first), len(first)))
     np.testing.assert_array_equal(neighbors, model._fitted.graph.indices)
     np.testing.assert_array_equal(J[place].toarray(), model.joint_weights_[:, first].toarray())
@@ -266,6 +269,8 @@ def test_files_of_the_first_version_are_read_for_ever():
     Y = model.embedding_[:5, 0] * np.sign(model.embedding_[4, 0])
     assert (np.diff(Y) > 0).all()
     np.testing.assert_allclose([Y.sum(), Y @ Y], [0.0, 1.0], atol=1e-14)
+    # As it was made, whatever has become the default since.
+    assert (model.coordinates, model.short_circuits, len(model.short_circuits_)) == ("eigenvectors", "keep", 0)
     np.testing.assert_array_equal(model.transform(line[[0, 4, 1]]), model.embedding_[[0, 4, 5]])
     np.testing.assert_allclose(model.inverse_transform(model.embedding_[:5]), line)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hne import HNE, LinearHNE, embed, plots
+from hne import HNE, PUBLISHED, LinearHNE, embed, plots
 from hne._neighbors import knn_graph
+from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError, RivalError
 from tests.conftest import frozen
 from tests.test_architecture import modules_after
@@ -147,7 +148,10 @@ def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(mod
     for given in (model, embed(roll.X)):
         axes = plots.scatter(given)
         np.testing.assert_array_equal(dots(axes)[0], model.rescaled_embedding_)
-    assert axes.get_xlabel() == "rescaled coordinate 1 (units of X)"
+    assert axes.get_xlabel() == "chart coordinate 1 (units of X)"
+    for coordinates in ("rescaled", "eigenvectors"):
+        axes = plots.scatter(embed(roll.X, coordinates=coordinates))
+        assert axes.get_ylabel() == "rescaled coordinate 2 (units of X)"
     assert len(axes.get_xticks()) > 2
 
 
@@ -310,22 +314,41 @@ def test_thin_links_are_red_and_counted():
         fitted.fit(line)
     axes = plots.neighbor_links(fitted)
     assert len(fitted.thin_links_) > 0
-    assert len(axes.collections[1].get_segments()) == len(fitted.thin_links_)
+    assert len(axes.collections[1].get_segments()) == 0
+    assert len(axes.collections[2].get_segments()) == len(fitted.thin_links_)
     assert axes.texts[0].get_text() == f"{len(fitted.thin_links_)} thin links in red"
+
+
+@pytest.mark.parametrize(("policy", "fate"), [("cut", "cut"), ("keep", "suspected")])
+def test_short_circuits_are_red_dashed_and_counted(policy, fate):
+    fitted = HNE(12, short_circuits=policy).fit(make_swiss_roll(200, random_state=0).X)
+    pairs = fitted.short_circuits_
+    assert len(pairs) > 20
+    axes = plots.neighbor_links(fitted)
+    drawn, thin = axes.collections[1], axes.collections[2]
+    np.testing.assert_array_equal(drawn.get_segments(), fitted.embedding_[pairs])
+    np.testing.assert_array_equal(drawn.get_edgecolors()[:, :3], thin.get_edgecolors()[:, :3])
+    assert drawn.get_linestyles()[0][1] is not None
+    n_thin = len(fitted.thin_links_)
+    thin_ones = f"{n_thin} thin link{'' if n_thin == 1 else 's'}{' in red' if n_thin else ''}"
+    assert axes.texts[0].get_text() == f"{thin_ones}, {len(pairs)} short circuits {fate}, dashed"
+    # Those that were cut are no links any more.
+    links = {tuple(sorted(pair)) for pair in np.argwhere(fitted.inner_weights_.toarray() != 0)}
+    assert {tuple(pair) for pair in pairs}.isdisjoint(links) == (policy == "cut")
 
 
 def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
     axes = plots.neighbor_links(model, sample=7)
-    graph = embed(roll.X).graph.indices
-    inner = set(graph[7])
-    outer = {far for near in inner for far in graph[near]} - inner - {7}
+    lists = [row[row >= 0] for row in embed(roll.X).graph.indices]
+    inner = set(lists[7])
+    outer = {far for near in inner for far in lists[near]} - inner - {7}
     words = legend_words(axes)
-    assert words == ["sample 7", "6 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
+    assert words == ["sample 7", "12 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
     *_, shown_outer, shown_inner, itself = axes.collections
     for drawn, rows in ((shown_outer, outer), (shown_inner, inner), (itself, {7})):
         expected = {tuple(place) for place in model.rescaled_embedding_[list(rows)]}
         assert {tuple(place) for place in drawn.get_offsets().data} == expected
-    assert len(axes.collections[1].get_segments()) == 36
+    assert len(axes.collections[1].get_segments()) == sum(len(lists[near]) for near in inner)
 
 
 def test_the_layers_of_a_sample_fill_the_picture_and_what_is_written_stays_inside(model, caplog):
@@ -345,8 +368,19 @@ def test_links_of_a_linear_model_are_drawn(roll):
     assert plots.neighbor_links(fitted).texts[0].get_text() == "0 thin links"
 
 
-def test_a_scree_marks_what_is_used_and_tells_the_gap(model):
+def test_a_scree_of_a_chart_marks_as_many_as_it_has_coordinates_and_says_what_it_is_made_of(model):
     axes = plots.scree(model, 7)
+    assert legend_words(axes) == ["first 2", "others"]
+    assert [len(dots.get_offsets()) for dots in axes.collections[:2]] == [2, 5]
+    assert any(text.get_text() == "a chart of the first 20" for text in axes.texts)
+
+
+@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+def test_a_scree_marks_what_is_used_and_tells_the_gap(roll, settings):
+    model = HNE(**settings).fit(roll.X)
+    axes = plots.scree(model, 7)
+    if settings:
+        assert legend_words(axes) == ["coordinates", "others"]
     used, others = axes.collections[:2]
     np.testing.assert_array_equal(used.get_offsets()[:, 1], model.eigenvalues_)
     assert len(others.get_offsets()) == 5
@@ -357,8 +391,8 @@ def test_a_scree_marks_what_is_used_and_tells_the_gap(model):
 
 def test_a_scree_says_of_which_piece_it_is_and_whether_it_is_short(torn, monkeypatch):
     monkeypatch.setattr("hne._scree.MAX_OPERATIONS", 1.0)
-    texts = [text.get_text() for text in plots.scree(torn, title="above").texts]
-    assert "of the largest piece, more would take long to solve for" in texts
+    texts = [text.get_text() for text in plots.scree(torn, 22, title="above").texts]
+    assert "of the largest piece, a chart of the first 20, more would take long to solve for" in texts
 
 
 def test_a_piece_without_eigenvalues_has_an_empty_scree():
@@ -390,7 +424,7 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
     assert axes[1].texts[0].get_text() == "k is too small"
     np.testing.assert_array_equal(dots(axes[0])[0], model.rescaled_embedding_)
     np.testing.assert_array_equal(dots(axes[3])[0], roll.chart)
-    assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["rescaled coordinates", ""]
+    assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["chart coordinates", ""]
     assert len(axes[0].figure.axes) == 5  # a color bar for all
     assert axes[0].figure.get_suptitle() == "four"
 
@@ -403,7 +437,7 @@ def test_a_comparison_turns_to_a_chart_and_leaves_out_what_has_no_place(torn, ro
         drawn @ drawn.T, (rescaled - rescaled.mean(axis=0)) @ (rescaled - rescaled.mean(axis=0)).T
     )
     assert np.trace(drawn.T @ (chart[:120] - chart[:120].mean(axis=0))) > 0
-    assert panel.texts[0].get_text() == "rescaled coordinates, 60 of 180 without any"
+    assert panel.texts[0].get_text() == "chart coordinates, 60 of 180 without any"
     panel = plots.compare({"torn": torn.embedding_}, chart=chart)[0]
     np.testing.assert_allclose(dots(panel)[0], plots.oriented(torn.embedding_[:120], chart[:120]))
     assert panel.texts[0].get_text() == "60 of 180 without coordinates"

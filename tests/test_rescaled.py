@@ -5,13 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne._persist import walk_parts
 from hne.datasets import make_s_curve, make_swiss_roll, make_two_surfaces
 from hne.exceptions import DisconnectedGraphWarning, InputError
 from hne.metrics import procrustes_error
 
-SETTINGS = {"n_neighbors": 8, "variant": "ihne", "reg": 1e-4}
+SETTINGS = {"n_neighbors": 8, "variant": "ihne", "reg": 1e-4, "short_circuits": "keep"}
+EIGENVECTORS = PUBLISHED | SETTINGS
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def test_lengths_and_aspect_are_those_of_the_chart(roll, model):
 
 
 def test_they_are_the_eigenvectors_times_one_matrix(roll, model):
-    white = HNE(**SETTINGS).fit(roll.X)
+    white = HNE(**EIGENVECTORS).fit(roll.X)
     assert np.allclose(white.embedding_ @ white.rescaling_, model.embedding_, rtol=1e-12)
     assert (white.rescaled_embedding_ == model.embedding_).all()
     assert np.allclose(white.embedding_.T @ white.embedding_, np.eye(2), atol=1e-9)
@@ -42,8 +43,18 @@ def test_they_are_the_eigenvectors_times_one_matrix(roll, model):
 
 def test_a_chart_is_in_the_same_lengths(roll, model):
     chart = HNE(coordinates="chart", **SETTINGS).fit(roll.X)
-    assert (chart.embedding_ == model.embedding_).all()
-    assert (chart.transform(roll.X[:9] + 0.01) == model.transform(roll.X[:9] + 0.01)).all()
+    assert (chart.rescaled_embedding_ == chart.embedding_).all()
+    assert procrustes_error(chart.embedding_, model.embedding_) < 1e-3
+    assert np.ptp(chart.embedding_, axis=0) == pytest.approx(np.ptp(model.embedding_, axis=0), rel=0.02)
+    # Of as many eigenvectors as a chart takes, and placed alike.
+    vectors = chart._fitted.eigenpairs.vectors[chart._fitted.distinct.place]
+    assert chart.rescaling_.shape == (20, 2)
+    assert np.allclose(vectors @ chart.rescaling_, chart.embedding_, atol=1e-9)
+    assert chart.chart_.route == "unfolded"
+    assert chart.chart_.stress < 0.01
+    assert (chart.transform(roll.X[:9]) == chart.embedding_[:9]).all()
+    near = np.linalg.norm(chart.transform(roll.X[:9] + 0.01) - chart.embedding_[:9], axis=1)
+    assert near.max() < 0.1
 
 
 def test_the_longest_axis_comes_first(model):
@@ -63,7 +74,7 @@ def test_they_grow_with_the_unit_of_X(roll, model, factor):
 
 def test_new_samples_are_placed_in_the_same_lengths(roll, model):
     between = (roll.X[0] + roll.X[model._fitted.graph.indices[0, 0]]) / 2
-    white = HNE(**SETTINGS).fit(roll.X)
+    white = HNE(**EIGENVECTORS).fit(roll.X)
     placed = white.transform(between[None]) @ white.rescaling_
     assert np.allclose(model.transform(between[None]), placed, rtol=1e-9)
 
@@ -126,8 +137,12 @@ def test_distances_known_too_sparsely_are_told():
     near = squareform(pdist(t[:, None]))
     graph = csr_array(np.where(near <= 4, near, 0.0))
     graph.setdiag(0.0)
-    white = HNE(n_neighbors=2, n_components=1, metric="precomputed").fit(graph)
+    parameters = {"n_neighbors": 2, "n_components": 1, "metric": "precomputed"}
+    white = HNE(**PUBLISHED | parameters).fit(graph)
     assert white.rescaling_ is None
+    # A chart asks for less: the lengths of edges, and of pairs two hops from each other where they are known.
+    line = HNE(**parameters, coordinates="chart").fit(graph).embedding_[:, 0]
+    assert np.allclose(line * np.sign(line[-1]), t - t.mean(), atol=1e-3)
     with pytest.raises(InputError, match="coordinates='rescaled' needs the distances among the 8 nearest"):
         HNE(n_neighbors=2, n_components=1, metric="precomputed", coordinates="rescaled").fit(graph)
 
@@ -152,11 +167,12 @@ def test_copies_share_their_place():
 
 def test_files_of_before_get_them_when_they_are_read(roll, tmp_path, monkeypatch):
     real = walk_parts
-    white = HNE(**SETTINGS).fit(roll.X[:200])
+    white = HNE(**EIGENVECTORS).fit(roll.X[:200])
 
     def without_rescaled(fitted):
         scalars, arrays = real(fitted)
-        return scalars, {name: array for name, array in arrays.items() if not name.startswith("rescaled.")}
+        later = ("rescaled.", "chart.", "short_circuits")
+        return scalars, {name: array for name, array in arrays.items() if not name.startswith(later)}
 
     monkeypatch.setattr("hne._estimator.walk_parts", without_rescaled)
     white.save(tmp_path / "old.hne")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hne import _scree as module
-from hne import embed
+from hne import PUBLISHED, embed
 from hne._alignment import alignment
 from hne._scree import scree
 from hne.exceptions import DisconnectedGraphWarning, EigenSolverError, InputError, InputTypeError
@@ -37,7 +37,7 @@ def test_values_are_those_of_the_alignment_matrix(cloud, gamma):
 
 
 def test_the_first_are_those_of_the_fit_to_the_bit(roll):
-    result = embed(roll.X)
+    result = embed(roll.X, **PUBLISHED)
     found = scree(result)
     np.testing.assert_array_equal(found.values[:2], result.eigenpairs.values)
     np.testing.assert_allclose(found.values[2], result.eigenpairs.next_value, rtol=1e-6)
@@ -46,11 +46,26 @@ def test_the_first_are_those_of_the_fit_to_the_bit(roll):
 
 
 def test_no_fewer_than_the_next_are_given_and_none_solved_for(roll, monkeypatch):
-    result = embed(roll.X)
+    result = embed(roll.X, **PUBLISHED)
     monkeypatch.setattr(module, "bottom_eigenpairs", None)
     found = scree(result, 1)
     np.testing.assert_array_equal(found.values, [*result.eigenpairs.values, result.eigenpairs.next_value])
     assert not found.is_short
+
+
+def test_a_chart_knows_more_eigenvalues_and_none_is_solved_for_up_to_these(roll, monkeypatch):
+    result = embed(roll.X)
+    more = scree(result, 30)
+    monkeypatch.setattr(module, "bottom_eigenpairs", None)
+    known = [*result.eigenpairs.values, result.eigenpairs.next_value]
+    for count, length in ((1, 3), (10, 10), (21, 21)):
+        found = scree(result, count)
+        np.testing.assert_array_equal(found.values, known[:length])
+        assert (found.n_used, found.n_charted, found.is_short) == (2, 20, False)
+        assert found.gap == known[2] / known[1]
+    np.testing.assert_array_equal(more.values[:20], known[:20])
+    expected = all_eigenvalues(result.core.weights, 1.0, np.arange(400))[:30]
+    np.testing.assert_allclose(more.values, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["dense", "direct", "iterative"])
@@ -98,7 +113,7 @@ def test_a_piece_too_small_for_eigenpairs_has_an_empty_scree():
 
 
 def test_what_takes_long_is_left_short_and_said_so(roll, monkeypatch, caplog):
-    result = embed(roll.X)
+    result = embed(roll.X, **PUBLISHED)
     monkeypatch.setattr(module, "MAX_OPERATIONS", 1.0)
     with caplog.at_level(logging.INFO, logger="hne"):
         found = scree(result)
@@ -111,14 +126,15 @@ def test_a_solve_that_fails_is_left_short_and_said_so(roll, monkeypatch, caplog)
     def fails(*_):
         raise EigenSolverError("no convergence")
 
-    result = embed(roll.X)
+    result = embed(roll.X, **PUBLISHED)
     monkeypatch.setattr(module, "bottom_eigenpairs", fails)
     assert scree(result).is_short
     assert "no convergence" in caplog.text
 
 
 def test_a_scree_says_in_a_line_what_it_is(cloud):
-    assert str(scree(embed(cloud), 5)).startswith("5 eigenvalues, 2 used, the next ")
+    assert str(scree(embed(cloud, **PUBLISHED), 5)).startswith("5 eigenvalues, 2 used, the next ")
+    assert str(scree(embed(cloud), 5)).startswith("5 eigenvalues, 10 in the chart, number 3 is ")
 
 
 @pytest.mark.parametrize(("count", "error"), [(0, InputError), (2.5, InputTypeError)])

@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne._embed import STAGES, walk
 from hne._extension import lift, place
+from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
 from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
+from hne._rescaled import rescaled_coordinates
 from hne._samples import Distances, width
+from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne._units import check_within_reach
@@ -33,6 +36,8 @@ __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 # Parameters that say where a fit is computed and kept, not what it is.
 PLACES = ("engine", "checkpoint")
+# How near samples are to a surface, where nobody has looked: only charts ask for it.
+NOT_KNOWN = float("nan")
 
 
 class HierarchicNeighborsEmbedding(
@@ -371,7 +376,7 @@ class HierarchicNeighborsEmbedding(
         self.neighbor_recall_ = result.core.graph.recall
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
-        self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
+        self.is_embedded_ = ~np.isnan(result.Y).any(axis=1)
         self.n_distinct_ = result.distinct.n_places
         self.same_as_ = result.distinct.same_as
 
@@ -518,7 +523,13 @@ class HierarchicNeighborsEmbedding(
         return walk_parts(self._fitted), self._fitted.settings
 
     def _restore(self, archive: Archive, settings: Settings) -> None:
-        self._set_fitted(walk_from(archive, settings))
+        result = walk_from(archive, settings)
+        if "rescaled.Y" not in archive.arrays:
+            core, n_threads = result.core, thread_count(settings.n_jobs)
+            drawing = (core.X, core.graph, core.short_circuits, Parts(core.Y, core.parts), core.pieces)
+            rescaled = rescaled_coordinates(*drawing, NOT_KNOWN, settings, n_threads)
+            result = replace(result, core=replace(core, rescaled=rescaled))
+        self._set_fitted(result)
         self.timings_, self.tuning_ = {}, None
 
     def _check_has_coordinates(self, method: str) -> None:

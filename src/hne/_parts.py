@@ -59,13 +59,14 @@ class Found:
         return str(self.pieces)
 
 
-def found_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
-    """Find the pieces of the graph, isolated samples among them, and join them where that is wanted.
+def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
+    """The graph without the far links of isolated samples; a given graph is taken as it is."""
+    return graph if graph.method == "given" else without_islands(graph, squared=is_squared(settings.metric))
 
-    A given graph is taken as it is.
-    """
-    if graph.method != "given":
-        graph = without_islands(graph, squared=is_squared(settings.metric))
+
+def found_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+    """Find the pieces of the graph, isolated samples among them, and join them where that is wanted."""
+    graph = without_isolated(graph, settings)
     pieces = connected_pieces(graph)
     if pieces.count > 1 and settings.pieces == "join":
         graph = joined(graph, pieces, X, settings, n_threads)

@@ -34,10 +34,10 @@ class ReportedMixin:
     ) -> None:
         """Write a page to look at the embedding and to judge it by: one HTML file, which needs no network.
 
-        It opens with a verdict on how far the embedding can be believed, and shows the rescaled coordinates (zoom, pan,
-        select, hover), the numbers behind the verdict, neighbors of both layers, the samples that are rebuilt worst,
-        eigenvalues, measures of quality with how to read them and PCA beside them, pieces, parameters, timings,
-        warnings and versions.
+        It opens with a verdict on how far the embedding can be believed, and shows chart or rescaled coordinates (zoom,
+        pan, select, hover), the numbers behind the verdict, neighbors of both layers, short circuits, the samples that
+        are rebuilt worst, how the coordinates were found, eigenvalues, measures of quality with how to read them and
+        PCA beside them, pieces, parameters, timings, warnings and versions.
 
         Parameters
         ----------

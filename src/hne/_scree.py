@@ -14,7 +14,7 @@ from hne._costs import dissection
 from hne._eigen import bottom_eigenpairs
 from hne._eigen._solve import sizes_of
 from hne._threads import library_threads, thread_count
-from hne._types import Alignment, BoolArray, Embedding, FloatArray, IndexArray, Weights
+from hne._types import Alignment, BoolArray, Embedding, FloatArray, IndexArray, Settings, Weights
 from hne._validation import check_integer
 from hne.exceptions import EigenSolverError, TooLargeError
 
@@ -31,12 +31,13 @@ class Scree:
     """Eigenvalues of the largest piece after the constant one, ascending; empty where it is too small for any."""
 
     values: FloatArray
-    n_used: int  # the first so many are those of the coordinates
+    n_used: int  # the first so many are those of the coordinates, or as many as a chart has coordinates
     is_short: bool  # whether only those that the fit knew are here, and the piece has more
+    n_charted: int = 0  # eigenvectors that a chart is made of, the first of all; 0 where coordinates are no chart
 
     @property
     def is_used(self) -> BoolArray:
-        """Which of the values belong to coordinates."""
+        """Which of the values belong to coordinates, or would without a chart."""
         return np.arange(len(self.values)) < self.n_used
 
     @property
@@ -50,6 +51,9 @@ class Scree:
             return float(self.values[self.n_used] / self.values[self.n_used - 1])
 
     def __str__(self) -> str:
+        if self.n_charted:
+            ratio = f"number {self.n_used + 1} is {self.gap:.3g} times the one before"
+            return f"{len(self.values)} eigenvalues, {self.n_charted} in the chart, {ratio}"
         return f"{len(self.values)} eigenvalues, {self.n_used} used, the next {self.gap:.3g} times the last of them"
 
 
@@ -61,8 +65,8 @@ def scree(result: Embedding, count: int = 10) -> Scree:
     result : Embedding
         What `embed` gave.
     count : int, default=10
-        How many, at most as the piece has, at least those of the coordinates and the next. More than these are solved
-        for anew, by the solver that "auto" takes, in a second or so.
+        How many, at most as the piece has, at least as many as there are coordinates and the next. More than the fit
+        knows are solved for anew, by the solver that "auto" takes, in a second or so.
 
     Returns
     -------
@@ -84,11 +88,12 @@ def scree(result: Embedding, count: int = 10) -> Scree:
     if pairs is None:
         return Scree(np.empty(0), 0, is_short=False)
     known = np.append(pairs.values, [pairs.next_value] if np.isfinite(pairs.next_value) else [])
-    d, size = pairs.vectors.shape[1], len(pairs.vectors)
-    wanted = min(count, size - 1)
+    d, (size, n_solved) = result.settings.n_components, pairs.vectors.shape
+    wanted = min(max(count, d + 1), size - 1)
     more = known if wanted <= len(known) else _more(result, wanted, known)
     # The fit's own stay; its next one was still on its way, and comes from the longer solve where there is one.
-    return Scree(np.append(pairs.values, more[d:]), d, is_short=len(more) < wanted)
+    values = np.append(pairs.values, more[n_solved:])[:wanted]
+    return Scree(values, d, len(values) < wanted, n_solved if result.chart is not None else 0)
 
 
 def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
@@ -96,7 +101,7 @@ def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     if result.settings.n_landmarks is not None:
         # Others would be exact, and not of the same kind as those of the fit.
         return known
-    members, settings = _members(result), replace(result.settings, n_components=count, eigen_solver="auto")
+    members, settings = _members(result), _solving_for(result.settings, count)
     piece = _alignment_of(result, members)
     _, operations = dissection(sizes_of(piece, count))
     if operations > MAX_OPERATIONS:
@@ -111,6 +116,11 @@ def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     except (EigenSolverError, TooLargeError) as error:
         logger.warning("scree: only the eigenvalues of the fit are shown. %s", error)
         return known
+
+
+def _solving_for(settings: Settings, count: int) -> Settings:
+    """The settings of a solve for so many eigenvectors and no more."""
+    return replace(settings, n_components=count, coordinates="eigenvectors", eigen_solver="auto")
 
 
 def _members(result: Embedding) -> IndexArray:

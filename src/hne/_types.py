@@ -55,7 +55,7 @@ UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
 # Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
 # as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
 CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
-MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 20_000, 12
+MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
 CHART_TOL = 1e-4
 PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
@@ -327,9 +327,13 @@ class EigenPairs:
         """Lengths of G y - lambda y, (m,)."""
         return self.certificate.residuals
 
+    def after(self, count: int) -> float:
+        """The eigenvalue after the first `count`; inf where there is none."""
+        return float(self.values[count]) if len(self.values) > count else self.next_value
+
     def gap(self, count: int) -> float:
         """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
-        following = self.values[count] if len(self.values) > count else self.next_value
+        following = self.after(count)
         return (
             float(following / self.values[count - 1]) if np.isfinite(following) and self.values[count - 1] > 0 else nan
         )
@@ -444,6 +448,16 @@ class Embedding(PicklesFields):
         """The coordinates in the lengths of X, (n, d)."""
         lengths: FloatArray = self.units.undo_length(self.core.rescaled.Y)
         return lengths[self.distinct.place].astype(self.dtype, copy=False)
+
+    @property
+    def kind(self) -> str:
+        """What its coordinates in the lengths of X are called: "chart" or "rescaled" ones."""
+        return "chart" if self.settings.coordinates == "chart" else "rescaled"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether edges that are short circuits were cut; else they are only suspected."""
+        return self.settings.short_circuits == "cut"
 
     @property
     def chart(self) -> Chart | None:

@@ -5,7 +5,7 @@ Other benches (`hne.scale`) do the same steps with the same functions elsewhere,
 
 from hne._circuits import cut_short_circuits
 from hne._forecast import check_fits
-from hne._parts import Found, Parts, embedded_pieces, found_pieces
+from hne._parts import Found, Parts, embedded_pieces, found_pieces, without_isolated
 from hne._reconstruction import reconstruction_errors
 from hne._samples import Samples, width
 from hne._start import at_places, neighbor_graph
@@ -45,7 +45,8 @@ class Workbench:
 
     def short_circuits(self, X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
         """The short circuits of the graph, and the graph without them where the settings say so."""
-        return cut_short_circuits(X, graph, settings)
+        # Far links of isolated samples first: beside these, what ties the isolated to each other seems not to matter.
+        return cut_short_circuits(X, without_isolated(graph, settings), settings)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
         """The pieces of the graph, and the graph as the walk goes on with it."""

@@ -61,7 +61,6 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
         **({"X": X} if isinstance(X, np.ndarray) else _csr_parts("X", X)),
         **({} if units.origin is None else {"units.origin": units.origin}),
         **eigen_parts(core.parts, core.Y),
-        "rescaled.Y": core.rescaled.Y,
         **_rescaled_parts(core.rescaled, d),
         "short_circuits": _int64(core.short_circuits),
     }
@@ -148,7 +147,9 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     errors = archive.array("reconstruction_errors", "f8", (m,))
     parts = eigen_from(archive, Y)
     rescaled = _rescaled_from(archive, Y, parts)
-    circuits = archive.indices("short_circuits", (None, 2), 0, m)
+    circuits = np.empty((0, 2), dtype=np.intp)
+    if "short_circuits" in archive.arrays:
+        circuits = archive.indices("short_circuits", (None, 2), 0, m)
     core = Core(X, _graph(archive, m), _pieces(archive, m), weights, parts, Y, errors, rescaled, circuits)
     return Embedding(settings, distinct, units, core, dtype)
 
@@ -243,8 +244,10 @@ def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
 
 
 def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs | None]) -> Rescaled:
-    """The coordinates in the lengths of X, and how they were found."""
+    """The coordinates in the lengths of X, and how they were found; of a file that has none, others stand for them at first."""
     d, count = Y.shape[1], len(parts)
+    if "rescaled.Y" not in archive.arrays:
+        return Rescaled(Y, (None,) * count)
     lengths = archive.array("rescaled.Y", "f8", Y.shape)
     if (np.isfinite(lengths) != np.isfinite(Y)).any():
         archive.refuse("array 'rescaled.Y' must have coordinates where 'Y' has")

@@ -20,6 +20,8 @@ from hne.exceptions import InputError, InputTypeError, ModelFileError
 Model = TypeVar("Model")
 Check = Callable[[dict[str, Any]], Settings]
 
+# What files were made with that lack a parameter whose default has become another.
+ONCE = {"short_circuits": "keep", "coordinates": "eigenvectors"}
 OUTPUTS = (None, "default", "pandas", "polars")
 
 
@@ -65,9 +67,10 @@ def read_model(path: str | os.PathLike[str], cls: type[Model], check: Check) -> 
     if found != cls.__name__:
         archive.refuse(f"it holds a {found:.60}, not a {cls.__name__}", f"Use {found:.60}.load")
     try:
-        # Parameters that the file lacks are younger than it is: their defaults are what it was made with.
+        # Parameters that the file lacks are younger than it is: what it was made with are their defaults, or were.
         defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
-        parameters = defaults | _parameters(archive, "parameters", cls)
+        once = {name: value for name, value in ONCE.items() if name in defaults}
+        parameters = defaults | once | _parameters(archive, "parameters", cls)
         _checked(check, parameters)
         settings = _checked(check, parameters | _parameters(archive, "parameters_of_fit", cls))
     except ModelFileError:

@@ -61,6 +61,10 @@ def _check_sizes(n: int, m: int, settings: Settings) -> None:
         msg = "X must have samples, got n_samples=0. Check how X was read."
         raise InputError(msg)
     k, d = settings.n_neighbors, settings.n_components
+    # Of n_neighbors nobody has to have said anything.
+    if n == k == 1:
+        msg = "X must have at least 2 samples, got n_samples=1. Pass more samples."
+        raise InputError(msg)
     different, got = ("different ", f"n_samples={n}, {m} of them different") if m < n else ("", f"n_samples={n}")
     # Given neighborhoods may be as small as they like.
     if m <= k and not isinstance(settings.neighbors, NeighborGraph):

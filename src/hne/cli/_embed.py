@@ -273,7 +273,7 @@ def _summary(
 ) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
     n_samples, n_features = ready.X.shape
-    pairs, trust = result.eigenpairs, result.trust
+    pairs, trust, chart = result.eigenpairs, result.trust, result.chart
     return {
         "hne": __version__,
         "input": options.input,
@@ -292,7 +292,9 @@ def _summary(
         "neighbor_method": result.graph.method,
         "neighbor_recall": result.graph.recall,
         "eigen_solver": None if pairs is None else pairs.solver,
-        "eigenvalues": [] if pairs is None else pairs.values,
+        "eigenvalues": [] if pairs is None else pairs.values[: result.settings.n_components],
+        "short_circuits": len(result.short_circuits),
+        "chart": None if chart is None else {"route": chart.route, "stress": chart.stress},
         "reconstruction_error": result.reconstruction_error,
         "trust": trust.level,
         "verdict": in_flags(trust.verdict),
@@ -306,9 +308,11 @@ def _sentence(summary: dict[str, Any]) -> str:
     """What came of it, for people."""
     sizes = summary["piece_sizes"]
     pieces = f", {len(sizes)} pieces" if len(sizes) > 1 else ""
-    parameters = summary["parameters"]
+    parameters, n_cut = summary["parameters"], summary["short_circuits"]
+    is_cut = n_cut and parameters["short_circuits"] == "cut"
+    cut = f", {n_cut} short circuit{'' if n_cut == 1 else 's'} cut" if is_cut else ""
     return (
         f"{summary['n_samples']} samples of {summary['n_features']} features in {parameters['n_components']} "
-        f"dimensions by {parameters['variant']} with {parameters['n_neighbors']} neighbors{pieces}, mean "
+        f"dimensions by {parameters['variant']} with {parameters['n_neighbors']} neighbors{cut}{pieces}, mean "
         f"reconstruction error {summary['reconstruction_error']:.3g}"
     )

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             | {"command": command, "warnings": heard, "timings": timings, "outputs": written}
         )
         return
-    say("this embeds it with the choice; add -o, --report, --plot, --save or --coordinates rescaled:", options)
+    say("this embeds it with the choice; add -o, --report, --plot or --save:", options)
     print(command)
 
 

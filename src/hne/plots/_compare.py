@@ -1,6 +1,6 @@
 """compare(): what several methods make of the same samples, a panel each."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from hne._types import FloatArray
 from hne._validation import check_integer, check_matrix
 from hne.exceptions import InputError, InputTypeError
 from hne.plots._drawing import DENSITY, Bar, dot_size, draw_key, draw_points, note
-from hne.plots._models import check_components, coordinates, has_place, is_rescaled
+from hne.plots._models import check_components, coordinates, has_place, is_rescaled, kind_of
 from hne.plots._paint import Paint, paint
 from hne.plots._panels import bare, empty_panel, oriented, turned
 from hne.plots._pyplot import pyplot
@@ -31,7 +31,7 @@ def compare(
 ) -> NDArray[Any]:
     """Draw several embeddings of the same samples side by side, a panel each.
 
-    Rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
+    Charts and rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
     methods scale coordinates as they like. None is turned or mirrored without a chart.
 
     Parameters
@@ -42,8 +42,8 @@ def compare(
     color : array-like of shape (n_samples,), or a color, default=None
         As of `scatter`, one for all panels.
     chart : array-like of shape (n_samples, n_components), default=None
-        True coordinates, to which all embeddings are turned, where they are known; others than rescaled ones also get
-        its spread along each axis.
+        True coordinates, to which all embeddings are turned, where they are known; those without lengths of X also
+        get its spread along each axis.
     components : pair of int, default=(0, 1)
         Which coordinates to draw.
     columns : int, default=None
@@ -72,7 +72,11 @@ def compare(
     n = next((len(Y) for Y in found.values() if not isinstance(Y, str)), 0)
     painted = paint(color, n if n or color is None or isinstance(color, str) else len(color))
     # One coordinate is drawn against the number of the row: there is no scale to share.
-    rescaled = {str(name) for name, one in embeddings.items() if is_rescaled(one) and coordinates(one).shape[1] > 1}
+    rescaled = {
+        str(name): f"{kind_of(one)} coordinates"
+        for name, one in embeddings.items()
+        if is_rescaled(one) and coordinates(one).shape[1] > 1
+    }
     shown = {
         name: Y if isinstance(Y, str) else _drawn(Y, chart, components, turned if name in rescaled else oriented)
         for name, Y in found.items()
@@ -136,7 +140,7 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
 
 
 def _panel(
-    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], rescaled: Collection[str]
+    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], rescaled: Mapping[str, str]
 ) -> Bar | None:
     name, points = named
     if isinstance(points, str):
@@ -146,7 +150,7 @@ def _panel(
     kept = has_place(points)
     bar = draw_points(axes, points[kept], painted.of(kept), size=0.55 * dot_size(len(points)))
     axes.set_title(titles.get(name, name), fontsize=10, loc="left")
-    remarks = ["rescaled coordinates"] if name in rescaled else []
+    remarks = [rescaled[name]] if name in rescaled else []
     if not kept.all():
         remarks.append(f"{(~kept).sum()} of {len(kept)} without {'any' if remarks else 'coordinates'}")
     note(axes, ", ".join(remarks), below=True)

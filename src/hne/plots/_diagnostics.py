@@ -19,17 +19,19 @@ USED_COLOR, NEXT_COLOR, WORST_COLOR = PALETTE[0], "#9aa0a6", PALETTE[2]
 
 
 def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = None) -> Any:
-    """Draw the bottom eigenvalues, those of the coordinates marked, and how far the next one is.
+    """Draw the bottom eigenvalues, as many as coordinates marked, and how far the next one is.
 
-    A next eigenvalue several times the last used one says that the coordinates stand out from all others. Next to 1,
-    another number of coordinates is as good, and small changes of the samples may exchange them.
+    A next eigenvalue several times the last marked one says that these eigenvectors stand out from all others. Next to
+    1, another number of them is as good, and small changes of the samples may exchange them; a chart, which is made of
+    more than it has coordinates, does not mind.
 
     Parameters
     ----------
     model : HNE or Embedding
         A fitted model, or what `embed` gave. Of several pieces, the largest is shown.
     count : int, default=10
-        How many eigenvalues. Of large data, where more would take long, those of the fit and the next.
+        How many eigenvalues, one more than coordinates at least. Of large data, where more would take long, those of
+        the fit and the next.
     axes : matplotlib Axes, default=None
         Where to draw; None makes a figure.
     title : str, default=None
@@ -56,6 +58,8 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
         return empty_panel(axes, "the largest piece is too small to have eigenvalues", title or "")
     _draw_scree(axes, found)
     remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
+    if found.n_charted:
+        remarks.append(f"a chart of the first {found.n_charted}")
     if found.is_short:
         remarks.append("more would take long to solve for")
     note(axes, ", ".join(remarks))
@@ -117,7 +121,8 @@ def _draw_scree(axes: Any, found: Scree) -> None:
     values, used = found.values, found.n_used
     numbers = np.arange(1, len(values) + 1)
     axes.plot(numbers, values, color="#c4c7cc", linewidth=1, zorder=1)
-    axes.scatter(numbers[:used], values[:used], color=USED_COLOR, s=46, zorder=3, label="coordinates")
+    marked = f"first {used}" if found.n_charted else "coordinates"
+    axes.scatter(numbers[:used], values[:used], color=USED_COLOR, s=46, zorder=3, label=marked)
     style = {"facecolors": "white", "edgecolors": NEXT_COLOR, "linewidths": 1.4}
     axes.scatter(numbers[used:], values[used:], s=40, zorder=3, label="others", **style)
     axes.set_yscale("log" if (values > 0).all() else "linear")

@@ -15,7 +15,7 @@ from hne.exceptions import InputError, InputTypeError
 def coordinates(model: Any, name: str = "model") -> FloatArray:
     """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay.
 
-    Of an HNE and of an Embedding, the rescaled ones.
+    Of an HNE and of an Embedding, those in the lengths of X: a chart, or rescaled ones.
     """
     Y = _embedding(model, name)
     given = np.asarray(Y)
@@ -48,9 +48,14 @@ def is_rescaled(model: Any) -> bool:
     return isinstance(model, Embedding) or hasattr(model, "rescaled_embedding_")
 
 
+def kind_of(model: Any) -> str:
+    """What the coordinates of a model that have the lengths of X are called: "chart" or "rescaled" ones."""
+    return walk_of(model, "coordinates").kind
+
+
 def axis_name(model: Any, column: int) -> str:
     """What an axis shows."""
-    return f"rescaled coordinate {column + 1} (units of X)" if is_rescaled(model) else f"coordinate {column + 1}"
+    return f"{kind_of(model)} coordinate {column + 1} (units of X)" if is_rescaled(model) else f"coordinate {column + 1}"
 
 
 def has_place(points: FloatArray) -> BoolArray:
@@ -99,6 +104,14 @@ def thin_links_of(model: Any) -> IndexArray:
     if isinstance(model, Embedding):
         return model.distinct.first[thin_links(model.core.graph)]
     return getattr(model, "thin_links_", np.empty((0, 2), dtype=np.intp))
+
+
+def short_circuits_of(model: Any) -> tuple[IndexArray, str]:
+    """Pairs of samples whose edge leads across a gap, and what became of them in a word; none where nobody looked."""
+    if not is_rescaled(model):
+        return np.empty((0, 2), dtype=np.intp), ""
+    result = walk_of(model, "links")
+    return result.short_circuits, "cut" if result.is_cut else "suspected"
 
 
 def check_components(components: Sequence[int], d: int) -> tuple[int, int]:

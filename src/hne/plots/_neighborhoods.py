@@ -17,6 +17,7 @@ from hne.plots._models import (
     inner_links,
     is_rescaled,
     layers,
+    short_circuits_of,
     thin_links_of,
 )
 from hne.plots._paint import PALETTE, paint
@@ -38,16 +39,17 @@ def neighbor_links(
     components: Sequence[int] = (0, 1),
     title: str | None = None,
 ) -> Any:
-    """Draw an embedding with its links between neighbors, the thin ones in red; or both layers of one sample.
+    """Draw an embedding with its links between neighbors, thin ones and short circuits in red; or layers of one sample.
 
-    A thin link is all that holds two parts of a piece together: what it joins can turn about it. Long links across the
-    embedding join what the samples had near each other and the coordinates have not.
+    A thin link is all that holds two parts of a piece together: what it joins can turn about it. Dashed lines are short
+    circuits, edges that lead across a gap: those that were cut, or with short_circuits="keep" those that are suspected.
+    Other long links across the embedding join what the samples had near each other and the coordinates have not.
 
     Parameters
     ----------
     model : HNE, LinearHNE or Embedding
         A fitted model, or what `embed` gave, in the coordinates of `scatter`; two of them or more, 200 000 samples or
-        fewer. LinearHNE knows no thin links.
+        fewer. LinearHNE knows no thin links and no short circuits.
     color : array-like of shape (n_samples,), or a color, default=None
         As of `scatter`; not used with `sample`.
     sample : int, default=None
@@ -97,12 +99,17 @@ def neighbor_links(
 
 def _draw_all(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, color: Any) -> None:
     painted, thin = paint_of(model, color, len(points)), thin_links_of(model)
+    circuits, fate = short_circuits_of(model)
     draw_links(axes, points, inner_links(W))
+    draw_links(axes, points, circuits, colors=THIN_COLOR, linewidths=1.1, linestyles=(0, (5, 3)), alpha=0.9, zorder=3)
     draw_links(axes, points, thin, colors=THIN_COLOR, linewidths=2.0, alpha=1.0, zorder=3)
     kept = has_place(points)
     bar = draw_points(axes, points[kept], painted.of(kept), size=0.6 * dot_size(len(points)))
     draw_key(axes, painted.of(kept), bar)
-    note(axes, f"{len(thin)} thin link{'' if len(thin) == 1 else 's'}{' in red' if len(thin) else ''}")
+    remarks = [f"{len(thin)} thin link{'' if len(thin) == 1 else 's'}{' in red' if len(thin) else ''}"]
+    if len(circuits):
+        remarks.append(f"{len(circuits)} short circuit{'' if len(circuits) == 1 else 's'} {fate}, dashed")
+    note(axes, ", ".join(remarks))
 
 
 def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) -> None:

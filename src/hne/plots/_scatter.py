@@ -48,8 +48,8 @@ def scatter(
     Parameters
     ----------
     model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        A fitted HNE or what `embed` gave, of which the rescaled coordinates are drawn, in units of X; anything else
-        with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
+        A fitted HNE or what `embed` gave, of which the chart or rescaled coordinates are drawn, in units of X; anything
+        else with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
     color : array-like of shape (n_samples,), or a color, default=None
         Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own.
         Samples without a value are gray. RGB colors, (n_samples, 3), are taken as they are. None colors by pieces of
@@ -78,7 +78,7 @@ def scatter(
     >>> roll = make_swiss_roll(300, random_state=0)
     >>> axes = scatter(HNE().fit(roll.X), roll.chart[:, 0], title="300 samples of a Swiss roll")
     >>> axes.get_xlabel(), axes.get_ylabel()
-    ('rescaled coordinate 1 (units of X)', 'rescaled coordinate 2 (units of X)')
+    ('chart coordinate 1 (units of X)', 'chart coordinate 2 (units of X)')
     """
     Y = coordinates(model)
     painted = paint_of(model, color, len(Y))

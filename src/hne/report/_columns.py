@@ -64,10 +64,10 @@ def _first_color(columns: Sequence[Column]) -> int | None:
 
 
 def _own_columns(result: Embedding, rows: IndexArray) -> Iterator[Column]:
-    """Rescaled coordinates, piece where there are several, and reconstruction error."""
+    """Chart or rescaled coordinates, piece where there are several, and reconstruction error."""
     Y = result.rescaled_Y
     for axis in range(min(Y.shape[1], MAX_COORDINATES)):
-        yield Column(f"rescaled coordinate {axis + 1}", numbers(Y[rows, axis]), "coordinates")
+        yield Column(f"{result.kind} coordinate {axis + 1}", numbers(Y[rows, axis]), "coordinates")
     if result.pieces.count > 1:
         names = [f"piece {number + 1} (of {size} samples)" for number, size in enumerate(result.pieces.sizes)]
         labels, missing = result.pieces.labels[rows], len(names)

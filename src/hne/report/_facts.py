@@ -1,5 +1,6 @@
 """Embedding, Details -> what a report and a notebook say of it in words: no markup, nothing escaped."""
 
+import math
 import platform
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -12,14 +13,15 @@ from hne import __version__
 from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
-from hne._types import Embedding, IndexArray, NeighborGraph, Settings
+from hne._suited import suited
+from hne._types import ALONG_GRAPH, DEFAULTS, UNFOLDED, Embedding, IndexArray, NeighborGraph, Settings
 from hne.report._details import Details, trust_shown
 from hne.report._encoded import shortened
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 MAX_VALUE = 80
-# What the axes of every picture are.
-AXES = "rescaled coordinates, in units of X"
+# Shares of samples that lie in tangent planes: on a surface, and near none.
+NEAR, FAR = 1.0, 0.0
 # Sizes of pieces that are told one by one.
 SIZES_TOLD = 12
 
@@ -31,6 +33,11 @@ class Parameter:
     name: str
     value: str
     is_default: bool
+
+
+def axes_of(result: Embedding) -> str:
+    """What the axes of every picture are."""
+    return f"{result.kind} coordinates, in units of X"
 
 
 def what_was_embedded(result: Embedding) -> str:
@@ -79,6 +86,7 @@ def piece_facts(result: Embedding) -> list[tuple[str, str]]:
     copies = n - result.distinct.n_places
     facts.append(("Copies", f"{copies} of {n} samples equal another, and share its place" if copies else "none"))
     n_thin = len(thin_links(result.core.graph))
+    facts.append(("Short circuits", short_circuits_told(result)))
     facts.append(("Thin links", f"{n_thin}: without any one of them, a piece would fall in two" if n_thin else "none"))
     search = result.core.graph
     recall = "" if search.recall == 1 else f", {search.recall:.1%} of the true neighbors found"
@@ -87,17 +95,64 @@ def piece_facts(result: Embedding) -> list[tuple[str, str]]:
     return facts
 
 
-def parameters(settings: Settings) -> list[Parameter]:
-    """All parameters, in their order."""
-    defaults = Settings()
-    return [_parameter(field.name, getattr(settings, field.name), getattr(defaults, field.name))
-            for field in fields(settings)]  # fmt: skip
+def short_circuits_told(result: Embedding) -> str:
+    """How many edges that lead across gaps were cut, or are suspected."""
+    count = len(result.short_circuits)
+    if not count:
+        return "none"
+    edges = f"{counted(count, 'edge')} across gaps"
+    if not result.is_cut:
+        return f"{edges} suspected, and kept"
+    n_back = sum(chart.n_put_back for chart in result.core.rescaled.charts if chart is not None)
+    return f"{edges} cut{f', of which the chart has closed {n_back}' if n_back else ''}"
 
 
-def _parameter(name: str, value: Any, default: Any) -> Parameter:
+# What keeps the lengths that each route keeps.
+ROUTES = {
+    UNFOLDED: "unfolded: lengths between near samples are kept",
+    ALONG_GRAPH: "along the graph: lengths of ways from neighbor to neighbor are kept, and near ones less",
+}
+
+
+def chart_facts(result: Embedding) -> list[tuple[str, str]]:
+    """How the coordinates that are drawn were found: a name and a value each."""
+    chart, pairs, d = result.chart, result.eigenpairs, result.settings.n_components
+    facts = [("Drawn", axes_of(result))]
+    if chart is None:
+        is_whole = pairs is not None and result.core.rescaled.matrices[0] is not None
+        how = f"the first {counted(d, 'eigenvector')}, by one matrix" if is_whole else "principal axes of few samples"
+        return [*facts, ("Found by", how)]
+    facts += [
+        ("Route", ROUTES[chart.route]),
+        ("Made of", f"the first {counted(len(chart.B), 'eigenvector')}"),
+        ("Stress", f"{chart.stress:.2g}: lengths within two links are {math.sqrt(chart.stress):.0%} off, root mean square"),
+    ]
+    if math.isfinite(chart.way_stress):
+        facts.append(("Stress of ways", f"{chart.way_stress:.2g} of the lengths of ways along the graph is not kept"))
+    return facts
+
+
+def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
+    """All parameters, in their order, of an embedding of so many different samples."""
+    return [
+        _parameter(field.name, getattr(settings, field.name), _usual(field.name, field.default, settings, n_samples))
+        for field in fields(settings)
+    ]
+
+
+def _usual(name: str, default: Any, settings: Settings, n_samples: int) -> tuple[Any, ...]:
+    """What a parameter is where nobody says anything: of one that is left to the samples, all that it can be."""
+    default = DEFAULTS.get(name, default)
+    if name not in DEFAULTS or default is not None:
+        return (default,)
+    return tuple(getattr(suited(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
+
+
+def _parameter(name: str, value: Any, defaults: tuple[Any, ...]) -> Parameter:
     if isinstance(value, NeighborGraph):
         return Parameter(name, f"given: {value}", is_default=False)
-    is_default = type(value) is type(default) and isinstance(value, str | int | float | None) and value == default
+    is_plain = isinstance(value, str | int | float | None)
+    is_default = is_plain and any(type(value) is type(default) and value == default for default in defaults)
     text = repr(value) if isinstance(value, str | int | float | None) else getattr(value, "__name__", repr(value))
     return Parameter(name, shortened(" ".join(str(text).split()), MAX_VALUE), is_default)
 

@@ -77,7 +77,7 @@ def better_by_pca(found: Sequence[Measure]) -> list[str]:
 
 
 def drawn_coordinates(result: Embedding) -> FloatArray:
-    """The rescaled coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
+    """Chart or rescaled coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
     return result.core.rescaled.Y[result.distinct.place]
 
 
@@ -204,14 +204,19 @@ def _link_lengths(X: Any, graph: NeighborGraph) -> FloatArray:
 
 
 def _of_gap(result: Embedding) -> Measure:
+    pairs, d = result.eigenpairs, result.settings.n_components
     how = (
         "How many times the first unused eigenvalue is as large as the last used one. Far above 1, the coordinates "
         "stand apart from the rest; near 1, the next coordinate is about as good as the last one shown."
     )
-    pairs = result.eigenpairs
+    if result.chart is not None:
+        how = (
+            f"How many times eigenvalue {d + 1} is as large as eigenvalue {d}. Far above 1, the first {d} stand apart "
+            "from the rest; near 1, they do not, and a chart finds its coordinates among more of them."
+        )
     if pairs is None:
         return missing("eigenvalue gap", how, "the largest piece is too small for eigenvectors")
-    gap = pairs.gap(result.settings.n_components)
+    gap = pairs.gap(d)
     if math.isnan(gap):
         return missing("eigenvalue gap", how, "there is no next eigenvalue, or the last one is zero")
     return measured("eigenvalue gap", gap, how, _largest_piece(result))
@@ -222,6 +227,12 @@ def _of_residuals(result: Embedding) -> Measure:
         "Whether the coordinates are what they should be, the bottom eigenvectors: the largest residual of one, "
         "measured on itself. 1e-8 and less is exact for all purposes; it says nothing about whether they suit the data."
     )
+    if result.chart is not None:
+        how = (
+            "Whether what the chart is made of is what it should be, the bottom eigenvectors: the largest residual of "
+            "one, measured on itself. The last of many need not be exact: 1e-5 and less is enough for a chart. It says "
+            "nothing about whether they suit the data."
+        )
     if result.eigenpairs is None:
         return missing("eigenvector residual", how, "the largest piece is too small for eigenvectors")
     note = f"{_largest_piece(result)}{result.eigenpairs.certificate}."

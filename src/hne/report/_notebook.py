@@ -14,10 +14,12 @@ from hne._types import Embedding, FloatArray, IndexArray
 from hne.report._columns import thinned
 from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column, color_rank, encoded, most_frequent, shortened
-from hne.report._facts import AXES, parameters, spaced, warnings_of, what_was_embedded
+from hne.report._facts import axes_of, parameters, short_circuits_told, spaced, warnings_of, what_was_embedded
 from hne.report._marks import WORDS, mark_svg
 
 SIDE, LEAST_SIDE, MARGIN, MOST_POINTS = 300, 100, 10, 2_000
+# Eigenvalues that are written out.
+MOST_VALUES = 6
 # Part of matplotlib's plasma in eight steps, and Petroff's ten accessible colors; both are seen on white and on black.
 RAMP = ("#6100a7", "#8a09a5", "#ad2793", "#ca457a", "#e06363", "#f2844b", "#fca934", "#febe2a")
 TEN = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
@@ -72,11 +74,12 @@ def _verdict(trust: Trust) -> str:
 
 def _facts(result: Embedding, details: Details) -> list[tuple[str, str]]:
     """Key facts that cost nothing to know; measures against the data are left to the report."""
-    changed = [f"{one.name}={one.value}" for one in parameters(result.settings) if not one.is_default]
+    known = parameters(result.settings, result.distinct.n_places)
+    changed = [f"{one.name}={one.value}" for one in known if not one.is_default]
     itself = "with themselves" if result.settings.include_self else "without themselves"
     facts = [
         ("samples", spaced(len(result.Y))),
-        ("drawn in", AXES),
+        ("drawn in", axes_of(result)),
         ("pieces", spaced(result.pieces.count)),
         ("neighbors", str(result.graph)),
         ("mean reconstruction error", f"{result.reconstruction_error:.3g} (rebuilt {itself})"),
@@ -87,9 +90,13 @@ def _facts(result: Embedding, details: Details) -> list[tuple[str, str]]:
     if len(result.Y) > result.distinct.n_places:
         facts.insert(1, ("different samples", spaced(result.distinct.n_places)))
     if result.eigenpairs is not None:
-        pairs = result.eigenpairs
-        values = ", ".join(f"{value:.2e}" for value in pairs.values[:6])
-        facts.insert(-1, ("eigenvalues", f"{values}; next {pairs.next_value:.2e} ({pairs.solver} solver)"))
+        pairs, d = result.eigenpairs, result.settings.n_components
+        values = ", ".join(f"{value:.2e}" for value in pairs.values[: min(d, MOST_VALUES)])
+        facts.insert(-1, ("eigenvalues", f"{values}; next {pairs.after(d):.2e} ({pairs.solver} solver)"))
+    if len(result.short_circuits):
+        facts.insert(-1, ("short circuits", short_circuits_told(result)))
+    if result.chart is not None:
+        facts.insert(-1, ("chart", str(result.chart)))
     return facts
 
 
@@ -107,7 +114,7 @@ def _picture(result: Embedding, details: Details) -> str:
     dots = _dots(fitted, colors)
     of = f", colored by {name}" if name else ""
     drawn = spaced(len(rows)) if len(rows) == len(result.Y) else f"{spaced(len(rows))} of {spaced(len(result.Y))}"
-    label = escape(f"{drawn} samples in rescaled coordinates{of}")
+    label = escape(f"{drawn} samples in {result.kind} coordinates{of}")
     size = f'width="{SIDE}" height="{height}" viewBox="0 0 {SIDE} {height}"'
     return f'<svg class="hne-picture" {size} role="img"><title>{label}</title>{dots}</svg>'
 

@@ -15,10 +15,11 @@ from hne._types import Embedding, IndexArray
 from hne.report._columns import Points, page_columns, point_ids, row_numbers, thinned
 from hne.report._details import Details, check_details, trust_shown
 from hne.report._encoded import Column
-from hne.report._facts import AXES, counted, warnings_of, what_was_embedded, worst_rebuilt
+from hne.report._facts import axes_of, counted, warnings_of, what_was_embedded, worst_rebuilt
 from hne.report._measures import Measure, better_by_pca, measures
 from hne.report._pack import array_block, bytes_block, json_block, script_hash, static_text
 from hne.report._sections import (
+    chart_section,
     graph_section,
     key_numbers,
     left_out_section,
@@ -92,11 +93,11 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 <section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
 {key_numbers(result, found)}</section>
 {warnings_section(result, details)}
-{trust_section(trust, result.Y.shape[1], _pair_names(details, shorts))}
-{measures_section(_others(found, trust))}
+{trust_section(trust, result, _pair_names(details, shorts))}
+{measures_section(_others(found, trust, result))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
-{scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
+{chart_section(result)}{scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
 {left_out_section(left_out)}</div>
 </main>
 <footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and
@@ -114,7 +115,7 @@ def _picture_in_words(result: Embedding) -> str:
     missing = f" {n - drawn} samples have no place." if drawn < n else ""
     axes = "one coordinate across, the row number up" if d == 1 else "the first coordinate across, the second up"
     return (
-        f"A scatter plot of {counted(drawn, 'sample')} in {AXES}: {axes}.{missing} With the keys n and p "
+        f"A scatter plot of {counted(drawn, 'sample')} in {axes_of(result)}: {axes}.{missing} With the keys n and p "
         "samples are read out from the center outward, Enter pins one; the search field after the picture finds "
         "samples by name."
     )
@@ -153,15 +154,17 @@ def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexAr
         "neighbors": k if has_links else 0,
         "sheet": _sheet_facts(sheet),
         "shorts": np.searchsorted(rows, shorts).tolist(),
+        "kind": result.kind,
+        "cut": result.is_cut,
         "coordinates": result.settings.coordinates,
         "inLengths": result.settings.in_lengths,
     }
     return "\n".join([json_block("meta", meta), *blocks]), left_out
 
 
-def _others(found: Sequence[Measure], trust: Trust) -> list[Measure]:
+def _others(found: Sequence[Measure], trust: Trust, result: Embedding) -> list[Measure]:
     """The measures that the section of trust does not tell."""
-    told = {measure.name for measure in trust_measures(trust, 0)}
+    told = {measure.name for measure in trust_measures(trust, result)}
     return [measure for measure in found if measure.name not in told]
 
 

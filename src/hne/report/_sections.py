@@ -6,7 +6,7 @@ from html import escape
 from hne._progress import duration
 from hne._types import Embedding
 from hne.report._details import Details
-from hne.report._facts import Parameter, parameters, piece_facts, spaced, versions, warnings_of
+from hne.report._facts import Parameter, chart_facts, parameters, piece_facts, spaced, versions, warnings_of
 from hne.report._measures import Measure, written
 from hne.report._scree import eigenvalues_of, gap_in_words, scree_svg
 
@@ -90,19 +90,27 @@ def measure_item(measure: Measure) -> str:
 def scree_section(result: Embedding, details: Details) -> str:
     """Eigenvalues and their gap."""
     values, used = eigenvalues_of(result, details.scree)
+    charted = 0 if result.chart is None else len(result.chart.B)
     largest = "<p>These are the eigenvalues of the largest piece.</p>" if len(result.core.parts) > 1 else ""
-    body = f"<figure>{scree_svg(values, used)}</figure><p>{escape(gap_in_words(values, used))}</p>{largest}"
+    picture, words = scree_svg(values, used, charted), gap_in_words(values, used, charted)
+    body = f"<figure>{picture}</figure><p>{escape(words)}</p>{largest}"
     return section("eigenvalues", "Eigenvalues", body)
 
 
+def chart_section(result: Embedding) -> str:
+    """How the coordinates that are drawn were found, and what they keep."""
+    largest = "<p>This is said of the largest piece.</p>" if len(result.core.parts) > 1 else ""
+    return section("chart", "How the coordinates were found", f"{_facts(chart_facts(result))}{largest}")
+
+
 def graph_section(result: Embedding) -> str:
-    """Pieces, copies and thin links."""
+    """Pieces, copies, short circuits and thin links."""
     return section("pieces", "How the samples hang together", _facts(piece_facts(result)))
 
 
 def parameters_section(result: Embedding) -> str:
     """Every parameter, those that differ from the default first."""
-    known = sorted(parameters(result.settings), key=lambda one: one.is_default)
+    known = sorted(parameters(result.settings, result.distinct.n_places), key=lambda one: one.is_default)
     rows = "".join(_parameter(one) for one in known)
     head = '<thead><tr><th scope="col">Parameter</th><th scope="col">Value</th><th scope="col"></th></tr></thead>'
     return section("parameters", "Parameters", f'<div class="scroll"><table>{head}<tbody>{rows}</tbody></table></div>')

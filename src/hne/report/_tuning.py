@@ -200,7 +200,7 @@ def _agreement(tuning: Tuning) -> str:
 
 def _making(tuning: Tuning) -> str:
     """Time, parameters that are not the usual ones, versions."""
-    changed = [(one.name, one.value) for one in parameters(tuning.settings) if not one.is_default]
+    changed = [(one.name, one.value) for one in parameters(tuning.settings, tuning.n_samples) if not one.is_default]
     facts = [("time", duration(tuning.seconds)), *changed, *versions()]
     rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
     return f'<dl class="facts">{rows}</dl>'

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from hne._trust import Finding, Trust
+from hne._types import Embedding
 from hne.report._facts import counted, sentence
 from hne.report._marks import WORDS, mark_svg
 from hne.report._measures import Measure, measured, missing
@@ -42,22 +43,24 @@ def _finding(finding: Finding) -> str:
     return f'<li class="level-{level}">{mark_svg(level)}<span>{word}{text}{advice}</span></li>'
 
 
-def trust_section(trust: Trust, n_components: int, shorts: Sequence[tuple[str, str]]) -> str:
+def trust_section(trust: Trust, result: Embedding, shorts: Sequence[tuple[str, str]]) -> str:
     """The numbers that the verdict rests on; `shorts` are the names of the short circuits that the page draws."""
-    items = [measure_item(measure) for measure in trust_measures(trust, n_components)]
-    body = f'<dl class="measures">{"".join(items)}</dl>{_shorts(trust, shorts)}'
+    items = [measure_item(measure) for measure in trust_measures(trust, result)]
+    body = f'<dl class="measures">{"".join(items)}</dl>{_shorts(trust, shorts, is_cut=result.is_cut)}'
     return section("trust", "How far it can be believed", body)
 
 
-def trust_measures(trust: Trust, n_components: int) -> tuple[Measure, ...]:
+def trust_measures(trust: Trust, result: Embedding) -> tuple[Measure, ...]:
     """Each number of the record, and how to read it."""
+    d = result.settings.n_components
+    read_gap = READ_GAP if result.chart is None else READ_GAP_OF_CHART.format(d=d, following=d + 1)
     return (
         _score(trust),
-        _dimension(trust, n_components),
-        *_shares(trust),
+        _dimension(trust, d),
+        *_shares(trust, read_gap),
         _count("pieces", trust.n_pieces, READ_PIECES),
         _count("thin links", trust.n_thin_links, READ_THIN),
-        _count("short circuits", len(trust.short_circuits), READ_SHORTS),
+        _count("short circuits", len(trust.short_circuits), READ_CUT if result.is_cut else READ_SHORTS),
     )
 
 
@@ -73,6 +76,10 @@ READ_GAP = (
     "How many times the next eigenvalue is as large as the last one used. Near 1, the last coordinate is one of "
     "several that are as good."
 )
+READ_GAP_OF_CHART = (
+    "How many times eigenvalue {following} is as large as eigenvalue {d}. Near 1, the first {d} eigenvectors do not "
+    "stand apart; a chart finds its coordinates among more of them."
+)
 READ_REPEATED = (
     "How much of one coordinate is a smooth function of the others, at most. Near 100%, it repeats them and the "
     "picture is a curve."
@@ -87,6 +94,10 @@ READ_THIN = "Links without any one of which a piece would fall in two. What they
 READ_SHORTS = (
     "Pairs of neighbors that are near in the data and far along the surface that it seems to lie on. One of them can "
     "fold the picture."
+)
+READ_CUT = (
+    "Pairs of neighbors that are near in the data and far along the surface that it seems to lie on. One of them can "
+    "fold the picture, so they were cut before it was made."
 )
 
 
@@ -116,11 +127,11 @@ def _dimension(trust: Trust, n_components: int) -> Measure:
     return Measure(name, found.dimension, str(found.dimension), READ_DIMENSION, None, note)
 
 
-def _shares(trust: Trust) -> Iterator[Measure]:
+def _shares(trust: Trust, read_gap: str) -> Iterator[Measure]:
     if math.isfinite(trust.eigenvalue_gap):
-        yield measured("eigenvalue gap", trust.eigenvalue_gap, READ_GAP)
+        yield measured("eigenvalue gap", trust.eigenvalue_gap, read_gap)
     else:
-        yield missing("eigenvalue gap", READ_GAP, "there is no next eigenvalue, or the last one is zero")
+        yield missing("eigenvalue gap", read_gap, "there is no next eigenvalue, or the last one is zero")
     for name, share, how in (
         ("repeated share", trust.repeated_share, READ_REPEATED),
         ("collapsed share", trust.collapsed_share, READ_COLLAPSED),
@@ -134,7 +145,7 @@ def _count(name: str, count: int, how: str) -> Measure:
     return Measure(name, count, str(count), how)
 
 
-def _shorts(trust: Trust, names: Sequence[tuple[str, str]]) -> str:
+def _shorts(trust: Trust, names: Sequence[tuple[str, str]], *, is_cut: bool) -> str:
     """Short circuits as buttons that show them in the picture."""
     if not names:
         return ""
@@ -146,6 +157,6 @@ def _shorts(trust: Trust, names: Sequence[tuple[str, str]]) -> str:
     rest = len(trust.short_circuits) - len(names)
     more = f"<p>{counted(rest, 'more pair')} not listed.</p>" if rest else ""
     return (
-        "<h3>Short circuits, the worst first</h3><p>Each button shows its pair in the picture.</p>"
+        f"<h3>{'Short circuits that were cut' if is_cut else 'Suspected short circuits'}, the worst first</h3><p>Each button shows its pair in the picture.</p>"
         f'<ol class="shorts">{items}</ol>{more}'
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hne._circuits import cut_short_circuits
-from hne._parts import Found, embedded_pieces, found_pieces
+from hne._parts import Found, embedded_pieces, found_pieces, without_isolated
 from hne._progress import step, unheard
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
@@ -120,7 +120,7 @@ def _of_one_k(problem: Problem, k: int, own: Sequence[Setting], best: float) -> 
     wanted = [replace(problem.settings, variant=v, n_neighbors=k, reg=reg) for v, _, reg in own]
     try:
         with unheard():
-            circuits = cut_short_circuits(problem.X, graph, wanted[0])
+            circuits = cut_short_circuits(problem.X, without_isolated(graph, wanted[0]), wanted[0])
         found = found_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
         if is_torn(problem, found.pieces):
             why = f"its graph falls into {found.pieces.count} pieces"

@@ -93,13 +93,10 @@ def tuned(
     n_threads = thread_count(settings.n_jobs)
     distinct, units, places, settings = at_places(X, settings)
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    if unset:
-        settings = suited(settings, unset, flatness, places.shape[0])
-        values = [
-            (getattr(settings, name),) if name in unset else tried for name, tried in zip(GRID, values, strict=True)
-        ]
+    settings = suited(settings, unset, flatness, places.shape[0])
+    wanted = _wanted(settings, values, unset, flatness, places.shape[0])
     with library_threads(n_threads), shown(settings.verbose):
-        trials = stage("tuning", _trials, places, distinct, settings, values, flatness, n_threads, start + budget)
+        trials = stage("tuning", _trials, places, distinct, settings, wanted, flatness, n_threads, start + budget)
     rows = trials.rows
     if all(trial.outcome == NOT_REACHED for trial in trials):
         msg = f"budget must be enough for one setting at least, got {budget:g} seconds. Raise it."
@@ -129,6 +126,18 @@ def tuned(
     )
 
 
+def _wanted(
+    settings: Settings, values: Sequence[Any], unset: Collection[str], flatness: float, n_samples: int
+) -> list[Setting]:
+    """Settings to try; those that were left open are as they suit the samples, reg also the neighbors beside it."""
+    tried = [(getattr(settings, name),) if name in unset else one for name, one in zip(GRID, values, strict=True)]
+    wanted: list[Setting] = settings_of(tried)
+    if "reg" not in unset:
+        return wanted
+    fitting = {k: suited(replace(settings, n_neighbors=k), ["reg"], flatness, n_samples).reg for _, k, _ in wanted}
+    return [(variant, k, fitting[k]) for variant, k, _ in wanted]
+
+
 class _Trials(list[Trial]):
     """Trials that say in a line what they are, and the places they were made on, None for all."""
 
@@ -144,7 +153,7 @@ def _trials(
     X: Samples,
     distinct: Distinct,
     settings: Settings,
-    values: Sequence[Any],
+    settings_tried: Sequence[Setting],
     flatness: float,
     n_threads: int,
     until: float,
@@ -156,7 +165,7 @@ def _trials(
         X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
     X = _narrowed(X, settings)
     given = _given_graph(X, settings, distinct, rows)
-    wanted, beyond = _possible(settings_of(list(values)), X.shape[0], given, settings.n_components)
+    wanted, beyond = _possible(settings_tried, X.shape[0], given, settings.n_components)
     largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
     graph = searched_graph(X, largest, n_threads) if given is None else given
     rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)

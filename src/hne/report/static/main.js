@@ -149,7 +149,7 @@ function redraw(what = drawAll) {
 }
 
 function describeScale() {
-  const scale = view.equal ? "Rescaled coordinates, in units of X, both axes to one scale" : "Each axis stretched to the plot";
+  const scale = view.equal ? `${meta.kind === "chart" ? "Chart" : "Rescaled"} coordinates, in units of X, both axes to one scale` : "Each axis stretched to the plot";
   const density = state.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
   byId("scale-note").textContent = `${scale}${density}`;
 }
@@ -249,7 +249,7 @@ const on = {
       on.pin(-1);
       on.moved();
       if (!areInView(from, to)) showAll();
-      say(`Short circuit between ${idOf(from)} and ${idOf(to)}`);
+      say(`Short circuit${meta.cut ? " that was cut," : ""} between ${idOf(from)} and ${idOf(to)}`);
     }
     redraw();
   },

@@ -62,7 +62,7 @@ function wireControls() {
   byId("copy-ids").addEventListener("click", (event) => copyText(state.selected.map(idOf).join("\n"), event.target));
   byId("download").addEventListener("click", () => download(csvOf(state.selected), "selection.csv"));
   const others = meta.inLengths ? "" : `; embedding_ and files of coordinates are ${meta.coordinates}`;
-  byId("download-note").textContent = `Its coordinates are the rescaled ones that are drawn${others}.`;
+  byId("download-note").textContent = `Its coordinates are the ${meta.kind} ones that are drawn${others}.`;
   byId("copy-command")?.addEventListener("click", (event) => copyText(byId("command").textContent, event.target));
   let typing = 0;
   byId("find").addEventListener("input", () => {
@@ -110,6 +110,7 @@ function toPicture() {
 
 function wireShorts() {
   byId("shorts-choice").hidden = !meta.shorts.length;
+  if (meta.cut) byId("shorts-name").textContent = "short circuits that were cut";
   byId("shorts").addEventListener("change", (event) => {
     state.shorts = event.target.checked;
     redraw(overlay);
