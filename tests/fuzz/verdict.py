@@ -196,7 +196,8 @@ def _may_move(model: HNE, X: object) -> bool:
     """Whether fitted samples may not be known again: at a distance from themselves, by X or by a function of theirs."""
     if model.metric == "precomputed":
         return issparse(X) or np.diagonal(X).any()
-    return callable(model.metric)
+    # By Russell and Rao, a sample that is not all true is not at itself.
+    return callable(model.metric) or model.metric == "russellrao"
 
 
 def _check_placed(model: HNE, rows: object, messages: list[str]) -> None:

@@ -74,15 +74,20 @@ def _dense_sines(
     sines = np.empty(len(own))
     rows, starts = np.unique(own, return_index=True)
     starts = np.append(starts, len(own))
+    # A sample and its neighbors span no more.
+    d = min(d, near.shape[1] + 1, X.shape[1])
     step = max(1, BLOCK_BYTES // (8 * X.shape[1] * (3 * near.shape[1] + 1 + d)))
+    # Each edge has a copy of its plane, and a sample may have as many edges as there are samples.
+    edges_at_once = max(1, BLOCK_BYTES // (8 * X.shape[1] * (1 + d)))
     for first in range(0, len(rows), step):
         some = rows[first : first + step]
-        start, stop = starts[first], starts[first + len(some)]
         planes = _planes(X, some, near, unit, d)
-        difference = X[others[start:stop]] - X[own[start:stop]]
-        squares = np.einsum("ij,ij->i", difference, difference)
-        within = np.einsum("idj,ij->id", planes[np.searchsorted(some, own[start:stop])], difference)
-        sines[start:stop] = _sine((within**2).sum(axis=1), squares)
+        for start in range(starts[first], starts[first + len(some)], edges_at_once):
+            stop = min(start + edges_at_once, starts[first + len(some)])
+            difference = X[others[start:stop]] - X[own[start:stop]]
+            squares = np.einsum("ij,ij->i", difference, difference)
+            within = np.einsum("idj,ij->id", planes[np.searchsorted(some, own[start:stop])], difference)
+            sines[start:stop] = _sine((within**2).sum(axis=1), squares)
     return sines
 
 
