@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
-from hne import HNE, _files, embed
+from hne import HNE, PUBLISHED, _files, embed
 from hne.cli import main
 from hne.datasets import make_swiss_roll
 from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError, InputTypeError
@@ -42,7 +42,9 @@ CASES = {
     "sparse": (csr_array(load_digits().data[:400]), {}),
     "distances": (pairwise_distances(ROLL[:300]), {"metric": "precomputed"}),
     "extreme": (ROLL * 1e-200, {}),
-    "ihne": (ROLL, {"variant": "ihne", "include_self": False}),
+    "rhne": (ROLL, {"variant": "rhne", "include_self": False}),
+    "published": (ROLL, dict(PUBLISHED)),
+    "kept": (ROLL, {"short_circuits": "keep", "coordinates": "rescaled"}),
     "given": (ROLL, {"neighbors": (np.argsort(pairwise_distances(ROLL), axis=1)[:, 1:7], np.ones((700, 6)))}),
 }
 
@@ -69,6 +71,10 @@ def assert_same_bits(one, other):
     assert np.array_equal(one.Y, other.Y, equal_nan=True)
     assert np.array_equal(one.rescaled_Y, other.rescaled_Y, equal_nan=True)
     assert one.Y.dtype == other.Y.dtype
+    assert np.array_equal(one.short_circuits, other.short_circuits)
+    assert [chart is None for chart in one.core.rescaled.charts] == [
+        chart is None for chart in other.core.rescaled.charts
+    ]
     np.testing.assert_allclose(one.reconstruction_errors, other.reconstruction_errors, rtol=1e-9, atol=1e-12)
 
 
@@ -96,6 +102,19 @@ def test_another_reg_finds_the_neighbors(tmp_path):
     run(ROLL, tmp_path, reg=1e-3)
     names = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir() if path.is_dir())
     assert names == ["eigenpairs", "eigenpairs", "neighbors", "weights", "weights"]
+
+
+def test_runs_with_other_cuts_coordinates_or_dimensions_share_a_folder_and_no_more_than_is_theirs(tmp_path):
+    others = ({}, {"short_circuits": "keep"}, {"coordinates": "eigenvectors"}, {"coordinates": "rescaled"})
+    plain = [run(ROLL, **changed) for changed in (*others, {"n_components": 3}, dict(PUBLISHED))]
+    # Cuts, and the number of eigenvectors, differ, or else this would show nothing.
+    assert len(plain[0].short_circuits) != len(plain[4].short_circuits)
+    assert len(plain[0].eigenpairs.values) > len(plain[2].eigenpairs.values)
+    for _ in range(2):
+        for expected in plain:
+            settings = expected.settings
+            names = ("n_neighbors", "variant", "reg", "short_circuits", "coordinates", "n_components")
+            assert_same_bits(expected, run(ROLL, tmp_path, **{name: getattr(settings, name) for name in names}))
 
 
 def test_a_run_that_failed_goes_on_from_its_blocks(tmp_path, monkeypatch):
@@ -374,8 +393,11 @@ def test_what_a_checkpoint_holds_is_told(tmp_path, capsys):
     run(ROLL, tmp_path / "run")
     assert main(["info", str(tmp_path / "run")]) == 0
     told = capsys.readouterr().out
-    assert "n_neighbors=6" in told
-    assert "reg=0.0001" in told
+    # What was left open is told as it was chosen.
+    assert "n_neighbors=12" in told
+    assert "reg=0.00098" in told
+    assert "short_circuits='cut', n_components=2" in told
+    assert "coordinates='chart'" in told
     assert main(["info", str(tmp_path)]) == 2
     assert "it has no 'hne-checkpoint.json'" in capsys.readouterr().err
 

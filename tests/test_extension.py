@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from hne import HNE, _extension
+from hne import HNE, PUBLISHED, _extension
+from hne._types import COORDINATES
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
@@ -23,10 +24,11 @@ def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant):
     np.testing.assert_array_equal(model.transform(roll.X[::-1]), model.embedding_[::-1])
 
 
+@pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant):
+def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant, coordinates):
     gamma, x = 0.7, np.array([0.1, -0.2, 0.3])
-    model = HNE(variant=variant, gamma=gamma, reg=1e-3).fit(cloud)
+    model = HNE(6, variant=variant, gamma=gamma, reg=1e-3, short_circuits="keep", coordinates=coordinates).fit(cloud)
     own = np.argsort(np.linalg.norm(cloud - x, axis=1))[:6]
     lists = reference.neighbors(cloud, 6)
     w = reference.affine(cloud[own], x, 1e-3)
@@ -62,10 +64,11 @@ def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_new_samples_land_where_a_fit_of_all_would_put_them(variant):
     data = make_swiss_roll(3000, random_state=5)
-    model = HNE(n_neighbors=8, variant=variant, reg=1e-5).fit(data.X[:1500])
-    placed = model.transform(data.X[1500:])
-    fitted = affine_errors(model.embedding_, data.chart[:1500]).max()
-    assert affine_errors(placed, data.chart[1500:]).max() < 1.5 * fitted + 1e-4
+    for settings in ({}, PUBLISHED | {"n_neighbors": 8, "reg": 1e-5}):
+        model = HNE(**settings | {"variant": variant}).fit(data.X[:1500])
+        placed = model.transform(data.X[1500:])
+        fitted = affine_errors(model.embedding_, data.chart[:1500]).max()
+        assert affine_errors(placed, data.chart[1500:]).max() < 1.5 * fitted + 1e-4
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
@@ -73,7 +76,11 @@ def test_new_samples_come_in_the_units_of_the_fitted_ones(roll, scale):
     model = HNE().fit(roll.X * scale)
     np.testing.assert_array_equal(model.transform(roll.X[:5] * scale), model.embedding_[:5])
     near = HNE().fit(roll.X).transform(roll.X[:5] + 0.1)
-    np.testing.assert_allclose(np.abs(model.transform((roll.X[:5] + 0.1) * scale)), np.abs(near), atol=1e-4)
+    placed = model.transform((roll.X[:5] + 0.1) * scale)
+    np.testing.assert_allclose(np.abs(placed / scale), np.abs(near), atol=1e-4)
+    published, plain = (HNE(**PUBLISHED).fit(roll.X * unit) for unit in (scale, 1.0))
+    near, placed = plain.transform(roll.X[:5] + 0.1), published.transform((roll.X[:5] + 0.1) * scale)
+    np.testing.assert_allclose(np.abs(placed), np.abs(near), atol=1e-4)
 
 
 def test_samples_beyond_all_reason_are_refused(roll):
@@ -137,9 +144,10 @@ def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_th
     assert (np.argsort(np.linalg.norm(np.vstack([home, away]) - border, axis=1))[:4] < 8).any()
     alone = HNE(4, neighbors=(indices[8:] - 8, None)).fit(away)
     placed, expected = model.transform([border]), alone.transform([border])
-    # The piece keeps its shape in the layout, so an affine map takes one placement to the other.
+    # The piece keeps its shape in the layout, so an affine map takes one placement to the other: a rotation and a shift.
     fit, *_ = np.linalg.lstsq(np.column_stack([alone.embedding_, np.ones(30)]), model.embedding_[8:])
     np.testing.assert_allclose(placed, np.column_stack([expected, [1.0]]) @ fit, atol=1e-9)
+    np.testing.assert_allclose(fit[:2] @ fit[:2].T, np.eye(2), atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")

@@ -18,6 +18,18 @@ def test_more_of_anything_needs_more():
     assert forecast(50_000, 3, 8, **direct).peak_bytes > base.peak_bytes
 
 
+def test_a_chart_needs_more_than_the_eigenvectors_of_the_published_method():
+    published = forecast(50_000, 3, 8, coordinates="eigenvectors")
+    assert published.peak_bytes == forecast(50_000, 3, 8, coordinates="rescaled").peak_bytes
+    assert forecast(50_000, 3, 8).peak_bytes > published.peak_bytes
+
+
+def test_neighbors_that_are_left_open_are_those_of_a_surface():
+    assert str(forecast(1000, 3)) == str(forecast(1000, 3, 12))
+    assert str(forecast(20_000, 3)) == str(forecast(20_000, 3, 8))
+    assert "5 x 3 with 4 neighbors" in str(forecast(5, 3))
+
+
 def test_rows_are_those_of_real_neighbors(roll):
     sizes = embed(roll.X, n_neighbors=8).weights.J.nnz / len(roll.X)
     joint_row, row_entries = _forecast.row_sizes(len(roll.X), 8, 2)
@@ -53,7 +65,8 @@ def test_what_the_forecast_lets_through_the_solvers_accept(monkeypatch, extras, 
     monkeypatch.setattr(_costs, "find_spec", lambda _: object() if extras else None)
     monkeypatch.setattr(_forecast, "available_bytes", lambda: free)
     expected = forecast(1_000_000, 3, 8)
-    sizes = _costs.Sizes(1_000_000, 2, 9, *_forecast.row_sizes(1_000_000, 8, 2))
+    count = Settings(coordinates="chart").n_eigenvectors(1_000_000)
+    sizes = _costs.Sizes(1_000_000, count, 9, *_forecast.row_sizes(1_000_000, 8, 2), n_components=2)
     before_the_solver = expected.stages["eigenpairs"] - _costs.solver_bytes(sizes, expected.solver)
     left = free - (before_the_solver - _forecast.LIBRARIES)
     if expected.fits:
@@ -82,14 +95,21 @@ def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
     monkeypatch.setattr(_workbench, "FORECAST_MIN_SAMPLES", 100)
     monkeypatch.setattr(_forecast, "available_bytes", lambda: 1_000_000)
     monkeypatch.setattr(_start, "knn_graph", lambda *_: pytest.fail("neighbors were searched"))
-    message = r"an embedding of 200 samples with n_neighbors=6 needs about .* GB, got 0.001 GB of free memory\. "
-    with pytest.raises(TooLargeError, match=message):
+    message = r"an embedding of 200 samples with n_neighbors={k} needs about .* GB, got 0.001 GB of free memory\. "
+    with pytest.raises(TooLargeError, match=message.format(k=6)):
+        embed(make_swiss_roll(200).X, n_neighbors=6)
+    # What is left open is known by then.
+    with pytest.raises(TooLargeError, match=message.format(k=12)):
         embed(make_swiss_roll(200).X)
 
 
 def test_bad_shapes_are_refused():
     with pytest.raises(InputError, match="n_neighbors=6 needs at least 7 samples, got n_samples=5"):
-        forecast(5, 3)
+        forecast(5, 3, 6)
+    with pytest.raises(InputTypeError, match="n_neighbors must be an integer, got 'auto'"):
+        forecast(100, 3, "auto")
+    with pytest.raises(InputError, match=r"coordinates must be one of 'chart', 'rescaled', 'eigenvectors', got 'map'\."):
+        forecast(100, 3, coordinates="map")
     with pytest.raises(InputError, match="n_components=5 needs at least 5 features, got n_features=3"):
         forecast(100, 3, n_components=5)
     with pytest.raises(InputTypeError, match=r"n_samples must be an integer, got 1\.5"):

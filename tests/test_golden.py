@@ -6,7 +6,7 @@ from scipy.io import loadmat
 from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne._weights import layer_weights
 from tests.conftest import frozen, shared_file
 
@@ -27,6 +27,10 @@ def faces():
     return frozen(loadmat(shared_file("data", "statue_face_32x32.mat"))["dataY"].T)
 
 
+def published(k, variant, reg):
+    return PUBLISHED | {"n_neighbors": k, "variant": variant, "reg": reg}
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_weights_and_planes_are_those_of_the_authors_program(case, variant):
@@ -35,7 +39,7 @@ def test_weights_and_planes_are_those_of_the_authors_program(case, variant):
     n = len(X)
     parts = [golden[f"{variant}_{part}"] for part in ("data", "indices", "indptr")]
     reg, outer_reg = EMBEDDING_REGS[variant]
-    result = embed(X, n_neighbors=int(case.split("_k")[1]), variant=variant, reg=reg, outer_reg=outer_reg)
+    result = embed(X, **published(int(case.split("_k")[1]), variant, reg), outer_reg=outer_reg)
     expected = csr_array(tuple(parts), shape=(n, n))
     assert abs(result.weights.J - expected).max() < 1e-7
     assert subspace_angles(result.Y, golden[f"{variant}_Y"]).max() < 1e-4
@@ -49,7 +53,7 @@ def test_errors_are_those_of_the_authors_program(case, variant):
     golden = np.load(shared_file("golden", f"{case}.npz"))
     X = frozen(golden["X"]) if "X" in golden else faces()
     reg, outer_reg = TABLE_REGS[variant]
-    model = HNE(int(case.split("_k")[1]), variant=variant, reg=reg, outer_reg=outer_reg).fit(X)
+    model = HNE(**published(int(case.split("_k")[1]), variant, reg), outer_reg=outer_reg).fit(X)
     assert model.reconstruction_error_ == pytest.approx(float(golden[f"error_{variant}"]), rel=1e-4)
 
 
@@ -57,5 +61,5 @@ def test_errors_are_those_of_the_authors_program(case, variant):
 @pytest.mark.parametrize("k", [4, 6, 8, 10, 12])
 def test_face_errors_are_those_of_the_table(variant, k):
     reg, outer_reg = TABLE_REGS[variant]
-    model = HNE(k, variant=variant, reg=reg, outer_reg=outer_reg).fit(faces())
+    model = HNE(**published(k, variant, reg), outer_reg=outer_reg).fit(faces())
     assert 2 * model.reconstruction_error_ == pytest.approx(FACE_ERRORS[variant][k], rel=0.02)

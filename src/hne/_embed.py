@@ -12,7 +12,7 @@ from hne._notices import check_connected, check_lengths, warn_of
 from hne._progress import shown, stage
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
-from hne._suited import suited
+from hne._suited import known_of, suited
 from hne._threads import library_threads
 from hne._trust import judgment
 from hne._types import Core, Embedding, Settings
@@ -82,7 +82,7 @@ def walk(
         flatness = NAN
         if unset or settings.coordinates == "chart":
             flatness = flat_share(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
-        settings = suited(settings, unset, flatness, X.shape[0])
+        settings = suited(settings, unset, flatness, X.shape[0], known_of(X))
         bench.check_fits(X, settings)
         graph = stage("neighbors", bench.graph, X, settings, distinct, n_threads)
         circuits = stage("short circuits", bench.short_circuits, X, graph, settings)

@@ -13,6 +13,9 @@ from scipy.sparse import csr_array, issparse
 from hne._types import Distinct, FloatArray, IndexArray, PicklesFields, SparseMatrix
 from hne.exceptions import InputError
 
+# Distances that are to be known of a sample for each of its neighbors, and the share of samples that may have fewer.
+KNOWN_A_NEIGHBOR, FEWEST_KNOWN = 40, 0.1
+
 
 @dataclass(frozen=True)
 class Distances(PicklesFields):
@@ -32,6 +35,13 @@ class Distances(PicklesFields):
     def is_complete(self) -> bool:
         """Whether every distance is known."""
         return not issparse(self.matrix)
+
+    @property
+    def n_known(self) -> int:
+        """Distances that are known of nearly all targets."""
+        if self.is_complete:
+            return self.shape[1]
+        return int(np.quantile(np.diff(self.matrix.indptr), FEWEST_KNOWN, method="lower"))
 
     def __getitem__(self, rows: Any) -> "Distances":
         return Distances(self.matrix[rows])
@@ -144,8 +154,8 @@ def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
         msg = (
             "X as a graph of distances must know those of a sample to its neighbors' neighbors, and among them, got "
             f"{width(X)} stored for each sample, with which {unknown / (near.size + between.size):.1%} are missing. "
-            "Store more (n_neighbors of KNeighborsTransformer 40 times that of HNE, a larger radius), or fit the "
-            "coordinates and pass the graph as neighbors=."
+            f"Store more (n_neighbors of KNeighborsTransformer {KNOWN_A_NEIGHBOR} times that of HNE, a larger radius), "
+            "or fit the coordinates and pass the graph as neighbors=."
         )
         raise InputError(msg)
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from hne._samples import KNOWN_A_NEIGHBOR, Distances, Samples
 from hne._types import NeighborGraph, Settings
 from hne._yardstick import NEAR_SURFACE
 
@@ -19,11 +20,23 @@ def neighbors_near_surface(n_samples: int) -> int:
     return min(NEIGHBORS if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY, n_samples - 1)
 
 
-def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samples: int) -> Settings:
-    """The settings, with those of n_neighbors and reg that were left open chosen for the samples."""
+def known_of(X: Samples) -> int | None:
+    """Distances that are known of a sample of a graph; None where all are."""
+    return X.n_known if isinstance(X, Distances) and not X.is_complete else None
+
+
+def suited(
+    settings: Settings, unset: Collection[str], flat_share: float, n_samples: int, n_known: int | None = None
+) -> Settings:
+    """The settings, with those of n_neighbors and reg that were left open chosen for the samples.
+
+    `n_known` are the distances that are known of a sample, where not all are: more neighbors need more of them.
+    """
     is_near = not flat_share < NEAR_SURFACE
     if "n_neighbors" in unset:
         k = neighbors_near_surface(n_samples) if is_near else min(NEIGHBORS_ELSEWHERE, n_samples - 1)
+        if n_known is not None:
+            k = min(k, max(NEIGHBORS_ELSEWHERE, n_known // KNOWN_A_NEIGHBOR))
         if isinstance(settings.neighbors, NeighborGraph):
             k = min(k, settings.neighbors.n_neighbors)
         settings = replace(settings, n_neighbors=max(1, k))

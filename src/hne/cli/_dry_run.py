@@ -53,7 +53,7 @@ def _suited(options: argparse.Namespace, X: Any, n_samples: int) -> tuple[dict[s
     That is not known of samples that were not read, and of a dimension that is to be found out first.
     """
     from hne._start import at_places
-    from hne._suited import suited
+    from hne._suited import known_of, suited
     from hne._threads import thread_count
     from hne._validation import check_samples, check_wishes
     from hne._yardstick import flat_share
@@ -63,7 +63,8 @@ def _suited(options: argparse.Namespace, X: Any, n_samples: int) -> tuple[dict[s
     if unset and X is not None and "n_components" not in automatic:
         _, _, places, wished = at_places(check_samples(X, wished), wished)
         by = (wished.metric, wished.metric_params, thread_count(wished.n_jobs))
-        settings = suited(wished, unset, flat_share(places, wished.n_components, *by), places.shape[0])
+        share = flat_share(places, wished.n_components, *by)
+        settings = suited(wished, unset, share, places.shape[0], known_of(places))
         # The ridge goes with the neighbors.
         known = unset - {"reg"} if "n_neighbors" in automatic else unset
         parameters |= {name: getattr(settings, name) for name in known}

@@ -15,7 +15,7 @@ from hne._dimension import Dimension
 from hne._progress import shown, stage
 from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
-from hne._suited import suited
+from hne._suited import known_of, suited
 from hne._threads import library_threads, thread_count
 from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, Settings
 from hne._units import Units
@@ -93,7 +93,7 @@ def tuned(
     n_threads = thread_count(settings.n_jobs)
     distinct, units, places, settings = at_places(X, settings)
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    settings = suited(settings, unset, flatness, places.shape[0])
+    settings = suited(settings, unset, flatness, places.shape[0], known_of(places))
     wanted = _wanted(settings, values, unset, flatness, places.shape[0])
     with library_threads(n_threads), shown(settings.verbose):
         trials = stage("tuning", _trials, places, distinct, settings, wanted, flatness, n_threads, start + budget)
