@@ -112,10 +112,10 @@ def _uneven_roll(n: int, seed: int) -> Made:
     """A roll whose density falls from the inner end to the outer, as 1 / sqrt of the way."""
     u, v = np.random.default_rng(seed).random((2, n))
     t = ROLL * (1 + 2 * u**2)
-    return np.column_stack([t * np.cos(t), 21 * v, t * np.sin(t)]), np.column_stack([_spiral_length(t), 21 * v])
+    return np.column_stack([t * np.cos(t), 21 * v, t * np.sin(t)]), np.column_stack([spiral_length(t), 21 * v])
 
 
-def _spiral_length(t: FloatArray) -> FloatArray:
+def spiral_length(t: FloatArray) -> FloatArray:
     length: FloatArray = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
     return length
 

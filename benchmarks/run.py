@@ -13,6 +13,8 @@ from joblib import cpu_count
 README = Path(__file__).with_name("README.md")
 # In the order of README.md.
 SECTIONS = (
+    "surfaces",
+    "chart_cost",
     "rolls",
     "growth",
     "landmarks",

@@ -18,10 +18,11 @@ LEVELS = [
     {"_exchange"},
     {"_validation", "_units", "_dimension", "_distinct", "_principal", "_shelf"},
     {"_assembly", "_costs"},
-    {"_neighbors", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_forecast", "_reconstruction"},
+    {"_neighbors", "_circuits", "_pieces", "_weights", "_alignment", "_eigen", "_joins", "_layout", "_reconstruction"}
+    | {"_forecast"},
     {"_preparation", "_landmarks"},
     {"_parts", "_notices", "_persist", "_start", "_yardstick"},
-    {"_tables", "metrics", "datasets"},
+    {"_chart", "_suited", "_tables", "metrics", "datasets"},
     {"_rescaled", "_trust", "_workbench"},
     {"tuning", "scale"},
     {"_callbacks", "_embed", "_extension", "_projection", "_scree"},

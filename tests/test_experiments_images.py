@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from hne.datasets import Dataset
+from hne import PUBLISHED, embed
+from hne.datasets import Dataset, make_swiss_roll
 from hne.experiments import Options, faces, rebuilt, tables, teapots
 from hne.experiments._cells import Store
 from hne.experiments._images import find_faces, find_teapots
@@ -140,6 +141,15 @@ def test_weights_rebuild_with_rows_that_sum_to_one_and_leave_oneself_out_when_to
         weights = rebuilding_weights(method, X, 4, include_self=include_self)
         np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert not weights.diagonal().any()
+
+
+@pytest.mark.parametrize("method", VARIANTS)
+def test_images_are_rebuilt_by_the_published_weights(method):
+    X = make_swiss_roll(150, random_state=0).X
+    reg, outer_reg = REBUILDERS[method]
+    settings = {"n_neighbors": 8, "variant": method.lower(), "reg": reg, "outer_reg": outer_reg, "n_components": 1}
+    expected = embed(X, **{**PUBLISHED, **settings}).weights.J
+    assert (rebuilding_weights(method, X, 8) != expected).nnz == 0
 
 
 def test_the_tables_say_what_leaving_the_sample_out_does(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from hne.experiments import Claim, Picture, Score, Section, Table
+from hne.experiments._methods import CHART
 from hne.experiments._page import page, write_page
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
@@ -102,6 +103,14 @@ def test_a_scoreboard_counts_over_all_kinds_of_data():
     row = words.index("kind two, k = 5")
     assert words[row : row + 5] == ["kind two, k = 5", "30", "3", "29", "BHNE"]
     assert "On how many data sets" not in page([Section(name="a", title="b", text="c")], "")
+
+
+def test_a_chart_stands_beside_the_score_and_does_not_compete():
+    section = replace(section_of("one"), scores=(Score("kind", "k = 5", 30, {"LLE": 3, "BHNE": 29, CHART: 30}),))
+    words = [word for word in Reader(page([section], "")).words if word.strip()]
+    row = words.index("kind, k = 5")
+    assert words[row : row + 6] == ["kind, k = 5", "30", "3", "29", "BHNE", "30"]
+    assert "does not compete" in page([section], "")
 
 
 def test_claims_of_the_paper_are_told_from_further_questions():

@@ -6,9 +6,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from hne.datasets import make_clusters, make_two_surfaces
+from hne import PUBLISHED, embed
+from hne.datasets import make_clusters, make_swiss_roll, make_two_surfaces
 from hne.experiments._cells import Store
-from hne.experiments._methods import ALL, AUTHORS, DEFAULT, VARIANTS, attempt, has_reg
+from hne.experiments._methods import ALL, ALL_AND_CHART, AUTHORS, CHART, DEFAULT, OWN, VARIANTS, attempt, has_reg
 from hne.experiments._studies import PROBLEMS, Problem, Study, run_embeddings, run_study, write_numbers
 from hne.experiments._summaries import better_claim, measure_tables, recovered_claim, scores, study_tables, typical_seed
 from hne.metrics import affine_errors
@@ -42,12 +43,30 @@ FOUR_METHODS = {
 }
 
 
-@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("method", ALL_AND_CHART)
 def test_every_method_embeds_a_flat_grid_or_says_why_not(method):
     grid = np.random.default_rng(0).random((120, 2)) @ [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]]
     tried = attempt(method, grid, 8)
     assert tried.failure == ""
     assert affine_errors(tried.Y, grid[:, :2]).max() < (0.02 if method == "LLC" else 0.005)
+
+
+@pytest.fixture(scope="module")
+def roll():
+    """A roll whose neighbors with k = 8 jump between turns, so that cutting makes a difference."""
+    return make_swiss_roll(200, random_state=0).X
+
+
+@pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
+def test_the_variants_are_the_published_method_whatever_the_defaults(roll):
+    for variant in VARIANTS:
+        expected = embed(roll, **{**PUBLISHED, "variant": variant.lower(), "n_neighbors": 8, "n_jobs": 1}).Y
+        np.testing.assert_array_equal(attempt(variant, roll, 8).Y, expected)
+
+
+def test_a_chart_is_what_the_defaults_give_with_the_k_that_it_is_told_or_its_own(roll):
+    np.testing.assert_array_equal(attempt(CHART, roll, OWN).Y, embed(roll, n_jobs=1).Y)
+    np.testing.assert_array_equal(attempt(CHART, roll, 8).Y, embed(roll, n_neighbors=8, n_jobs=1).Y)
 
 
 def test_a_method_that_cannot_run_gives_its_reason():
@@ -64,9 +83,7 @@ def test_the_authors_ridge_is_another_embedding_but_for_methods_without_one():
 
 
 def test_a_study_measures_all_methods_at_all_k_with_both_choices_of_reg(tmp_path, monkeypatch):
-    monkeypatch.setitem(
-        PROBLEMS, "small", Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
-    )
+    monkeypatch.setitem(PROBLEMS, "small", SMALL)
     study = run_study(Store(tmp_path, "fake", n_jobs=1), "small", 2, ("LTSA", "BHNE"), (5, 6))
     assert [len(rows) for rows in study.rows] == [6, 6]
     data = make_two_surfaces(60, random_state=1)
@@ -74,6 +91,39 @@ def test_a_study_measures_all_methods_at_all_k_with_both_choices_of_reg(tmp_path
     assert study.of("BHNE", 6, AUTHORS)[1] == expected["error"]
     assert study.of("BHNE", 6, AUTHORS, "overlap")[1] == expected["overlap"]
     assert study.of("LTSA", 5, AUTHORS) == study.of("LTSA", 5, DEFAULT)
+
+
+def with_chart(study, errors):
+    """The study with a chart of these errors beside: at each k, and at its own."""
+    rows = tuple(
+        (*seed, *({"method": CHART, "reg": DEFAULT, "k": k, "error": error} for k, error in errors.items()))
+        for seed in study.rows
+    )
+    return Study(study.problem, study.n_seeds, rows, (*study.methods, CHART))
+
+
+def test_a_chart_is_measured_at_all_k_and_at_its_own(tmp_path, monkeypatch):
+    monkeypatch.setitem(PROBLEMS, "small", SMALL)
+    study = run_study(Store(tmp_path, "fake", n_jobs=1), "small", 1, ("BHNE", CHART), (5, 6))
+    assert study.neighbors == (5, 6)
+    assert study.best_k(CHART) is OWN
+    data = make_two_surfaces(60, random_state=0)
+    for k in (5, OWN):
+        expected = PROBLEMS["surfaces"].measure(attempt(CHART, data.X, k).Y, data)
+        assert study.of(CHART, k, AUTHORS) == [expected["error"]]
+
+
+def test_a_chart_stands_beside_and_changes_nothing():
+    study = made_up(FOUR_METHODS)
+    beside = with_chart(study, {5: 0.0, 6: 0.0, OWN: 0.0})
+    for found, alone in zip(study_tables(beside, "Title"), study_tables(study, "Title"), strict=True):
+        assert found.rows[:-1] == alone.rows
+        assert found.rows[-1] == (CHART, "0 (0-0)", "3", "0, 0, 0", "own", "0 (0-0)", "3", "0, 0, 0")
+        assert "the k that it chooses itself" in found.note
+    assert better_claim(beside, "Better.", ("LLE", "HLLE")) == better_claim(study, "Better.", ("LLE", "HLLE"))
+    assert typical_seed(beside) == typical_seed(study)
+    for found, alone in zip(scores(beside, "Made up"), scores(study, "Made up"), strict=True):
+        assert found.right == {**alone.right, CHART: 3}
 
 
 def test_failures_are_infinite_errors():
@@ -101,7 +151,7 @@ def split(ours, theirs):
 
 def test_a_table_has_errors_at_both_settings_and_how_often_each_variant_wins():
     default, authors = study_tables(made_up(FOUR_METHODS), "Title")
-    assert default.title == "Title: reg = 1e-4, the default of this package"
+    assert default.title == "Title: reg = 1e-4, that of hne.PUBLISHED"
     rows = {row[0]: row[1:] for row in default.rows}
     assert rows["LLE"] == (".50 (.50-.50)", "0", "3, 3, 3", "6", ".20 (.20-.20)", "0", "3, 3, 3")
     assert rows["HLLE"] == ("failed", "0", "-", "6", ".010 (.010-.010)", "3", "0, 0, 0")
@@ -167,6 +217,17 @@ def test_all_that_was_measured_is_written_as_a_table(tmp_path):
     assert next(row for row in rows if row["method"] == "HLLE" and row["k"] == "5")["failure"] == "no answer"
 
 
+def test_the_numbers_of_charts_have_a_table_of_their_own(tmp_path):
+    study = made_up(FOUR_METHODS, n_seeds=1)
+    write_numbers(study, tmp_path / "alone")
+    write_numbers(with_chart(study, {5: 0.25, OWN: 0.125}), tmp_path / "beside")
+    (alone,) = (tmp_path / "alone" / "numbers").iterdir()
+    assert (tmp_path / "beside" / "numbers" / alone.name).read_bytes() == alone.read_bytes()
+    with (tmp_path / "beside" / "numbers" / "surfaces-chart.csv").open(newline="") as stream:
+        rows = [(row["method"], row["k"], row["reg"], row["error"]) for row in csv.DictReader(stream)]
+    assert rows == [(CHART, "5", "", "0.25"), (CHART, "own", "", "0.125")]
+
+
 def test_further_measures_have_their_own_tables():
     default, _ = measure_tables(made_up(FOUR_METHODS), {"overlap": "How to read it."})
     assert default.note == "How to read it."
@@ -189,9 +250,7 @@ def test_collapsed_clusters_and_heaps_are_both_errors():
 
 
 def test_a_picture_gets_coordinates_or_the_reason_why_there_are_none(tmp_path, monkeypatch):
-    monkeypatch.setitem(
-        PROBLEMS, "small", Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
-    )
+    monkeypatch.setitem(PROBLEMS, "small", SMALL)
     found = run_embeddings(Store(tmp_path, "fake", n_jobs=1), "small", ("HLLE", "IHNE"), 5)
     assert "n_neighbors" in found["HLLE"]
     np.testing.assert_array_equal(found["IHNE"], attempt("IHNE", make_two_surfaces(60).X, 5).Y)

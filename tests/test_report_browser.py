@@ -202,9 +202,7 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
         page.locator("#download").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(triangle) + 1
-    assert (
-        lines[0] == "sample,chart coordinate 1,chart coordinate 2,reconstruction error,kind,turn,skewed,class,row"
-    )
+    assert lines[0] == "sample,chart coordinate 1,chart coordinate 2,reconstruction error,kind,turn,skewed,class,row"
     assert lines[1].startswith(f"tree-{triangle[0]},")
     page.locator("#selection-list button").first.click()
     assert roll_page.state()["pinned"] == triangle[0]

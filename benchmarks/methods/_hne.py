@@ -11,10 +11,11 @@ ALL_COMPILED = 50_000
 def embed_variant(
     variant: str, X: FloatArray, n_neighbors: int, n_components: int, reg: float, **settings: Any
 ) -> Embedding:
-    """The record of hne's walk."""
-    from hne import embed
+    """The record of hne's walk, as published but for what is given."""
+    from hne import PUBLISHED, embed
 
-    return embed(X, n_neighbors=n_neighbors, n_components=n_components, reg=reg, variant=variant, **settings)
+    given = {"n_neighbors": n_neighbors, "n_components": n_components, "reg": reg, "variant": variant}
+    return embed(X, **{**PUBLISHED, **given, **settings})
 
 
 def warm_up_variant(variant: str, n_samples: int) -> None:

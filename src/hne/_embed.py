@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._notices import check_connected, warn_of
+from hne._notices import check_connected, check_lengths, warn_of
 from hne._progress import shown, stage
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Samples
@@ -99,5 +99,6 @@ def walk(
         errors = units.undo_length(bench.errors(X, weights))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled, circuits.pairs)
     result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.first))
+    check_lengths(result)
     warn_of(result)
     return result

@@ -46,28 +46,32 @@ class HierarchicNeighborsEmbedding(
     """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
 
     Locally linear embedding rebuilds each sample from its k neighbors. HNE rebuilds it from its neighbors'
-    neighbors as well, and reads coordinates that keep both off the bottom eigenvectors of one sparse matrix.
-    It holds where samples are few or areas hang together by threads.
+    neighbors as well, and finds coordinates that keep both in the span of the bottom eigenvectors of one sparse matrix.
+    It holds where samples are few or areas hang together by threads. Edges of the neighbor graph that lead across a gap
+    are cut first, and the coordinates are a chart, in the lengths of the samples. `HNE(**hne.PUBLISHED)` is the method
+    as it was published.
 
     Parameters
     ----------
-    n_neighbors : int or "auto", default=6
+    n_neighbors : int, "auto" or None, default=None
         k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods
-        reach across folds; smaller follows finer structure, until the graph falls into pieces. 5 to 12 are
-        usual, with `reg` to go with it; 6 suits surfaces. Time grows with k^4. "auto", here or in `variant` and
-        `reg`: whatever of the three is "auto" is chosen by fitting many settings and scoring them without knowing the
-        truth, see :func:`hne.tuning.tune`.
+        reach across folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much
+        of small neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than
+        5 000 samples; elsewhere, as for tables and images, 5. `n_neighbors_` says which. "auto", here or in `variant`
+        and `reg`: whatever of the three is "auto" is chosen by fitting many settings and scoring them without knowing
+        the truth, see :func:`hne.tuning.tune`.
     n_components : int or "auto", default=2
         d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
         :func:`hne.metrics.intrinsic_dimension`.
-    variant : {"bhne", "ihne", "rhne", "auto"}, default="bhne"
+    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
         How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
-        (affine invariance first). "rhne": all of them at once (reconstruction first). "bhne": in turn, each
-        rebuilding what the others leave (balanced; the least sensitive to `reg`).
-    reg : float or "auto", default=1e-4
+        (affine invariance first; the fastest, and the nearest to the truth in a chart). "rhne": all of them at once
+        (reconstruction first). "bhne": in turn, each rebuilding what the others leave (balanced; the published
+        default).
+    reg : float, "auto" or None, default=None
         Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
-        lines, up to a coordinate that is a parabola of another; too small chases noise, and does less harm.
-        About 1e-4 (k/6)^3.3 for k from 5 to 12; clean, dense surfaces also take 1e-5.
+        lines, up to an eigenvector that is a parabola of another; too small chases noise, and does less harm. None
+        takes 1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere; `reg_` says which.
     outer_reg : float or None, default=None
         Ridge of the outer problems; None takes `reg`.
     gamma : float, default=1.0
@@ -93,18 +97,23 @@ class HierarchicNeighborsEmbedding(
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
         Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
-    short_circuits : {"cut", "keep"}, default="keep"
-        What becomes of edges of the neighbor graph that lead across a gap to another sheet. "cut": they are cut before
-        weights are made. "keep" is the published method.
+    short_circuits : {"cut", "keep"}, default="cut"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet: those that leave the
+        tangent planes at both of their ends, and around which it is a long way along others. "cut": they are cut before
+        weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
+        of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
+        against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
     pieces : {"separate", "join", "largest", "raise"}, default="separate"
         What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
         embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
         `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
         "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
-    coordinates : {"chart", "rescaled", "eigenvectors"}, default="eigenvectors"
-        What `embedding_` is in. "eigenvectors", as in the paper: columns of unit length, whatever the shape.
-        "rescaled": the lengths of X, true aspect ratio, by one matrix for the whole (`rescaling_`); pictures show
-        these. "chart" is the same for now.
+    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
+        What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
+        map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
+        ways along the graph, and a few steps from there, in the size of the samples (`chart_`). "rescaled": the first
+        `n_components` eigenvectors in the lengths of X, by one matrix for the whole. "eigenvectors", as published:
+        columns of unit length, whatever the shape.
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
@@ -143,18 +152,24 @@ class HierarchicNeighborsEmbedding(
     embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal where they are
         eigenvectors. float32 where X is, computed in float64. Copies of a sample share one place and count once.
+    chart_ : Chart or None
+        How the coordinates of the largest piece were found: `route` ("unfolded", or "along the graph"), `stress` (mean
+        squared relative error of the lengths of near pairs), `spectrum` (where its eigenvalues fall off tells the
+        dimension), `B` (the map of the eigenvectors), `n_put_back` (edges that were cut and that the chart closes).
+        None where `coordinates` are no chart, and for a handful of samples.
+    short_circuits_ : ndarray of shape (n_edges, 2)
+        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
     rescaled_embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates in the lengths of X, along their principal axes, whatever `coordinates` says. Lengths hold
-        within a piece, as far as the surface can be laid flat.
-    rescaling_ : ndarray of shape (n_components, n_components) or None
-        The matrix A whose product with the eigenvectors of the largest piece has the lengths of X. None
+        The coordinates in the lengths of X, along their principal axes: the chart, and where `coordinates` are no
+        chart the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid flat.
+    rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
+        The matrix whose product with the eigenvectors of the largest piece has the lengths of X. None
         for one of a handful of samples, which is drawn by its principal components.
     trust_ : Trust
         How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
         or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
-        it, and what to do), `score`, `short_circuits` (pairs of samples whose link seems to lead across a gap),
-        `dimension` and more. "bad" raises an `UntrustworthyWarning`, a `n_components` that is not the samples' own
-        dimension a `DimensionWarning`.
+        it, and what to do), `score`, `dimension` and more. "bad" raises an `UntrustworthyWarning`, a `n_components`
+        above two that is not the samples' own dimension a `DimensionWarning`.
     verdict_ : str
         The same in a sentence: can it be believed, why, and what to do if not.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -361,7 +376,7 @@ class HierarchicNeighborsEmbedding(
         self.neighbor_recall_ = result.core.graph.recall
         self.n_pieces_ = result.pieces.count
         self.piece_labels_ = result.pieces.labels
-        self.is_embedded_ = np.isfinite(result.Y).all(axis=1)
+        self.is_embedded_ = ~np.isnan(result.Y).any(axis=1)
         self.n_distinct_ = result.distinct.n_places
         self.same_as_ = result.distinct.same_as
 

@@ -42,11 +42,12 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
     own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
     _check_near_anyone(own)
     weights = _weights_of(core.X, new, own, core, settings, n_threads)
-    Y = fitted.core_Y
+    # In the units of the walk, in which sums stay in range.
+    Y = core.rescaled.Y if settings.in_lengths else core.Y
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / _layers(weights, settings)
     same = _same_places(new, core.X, own, distances)
     placed[same >= 0] = Y[same[same >= 0]]
-    return placed
+    return fitted.units.undo_length(placed) if settings.in_lengths else placed
 
 
 def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:

@@ -19,7 +19,8 @@ from hne._costs import (
     solver_seconds,
 )
 from hne._memory import available_bytes, gigabytes
-from hne._types import EIGEN_SOLVERS, Settings
+from hne._suited import neighbors_near_surface
+from hne._types import COORDINATES, EIGEN_SOLVERS, Settings
 from hne._validation import check_choice, check_integer
 from hne.exceptions import InputError, TooLargeError
 
@@ -103,10 +104,11 @@ class Forecast:
 def forecast(
     n_samples: int,
     n_features: int,
-    n_neighbors: int = 6,
+    n_neighbors: int | None = None,
     *,
     n_components: int = 2,
     intrinsic_dimension: int | None = None,
+    coordinates: str = "chart",
     eigen_solver: str = "auto",
     n_landmarks: int | None = None,
 ) -> Forecast:
@@ -116,8 +118,8 @@ def forecast(
     ----------
     n_samples, n_features : int
         Shape of X.
-    n_neighbors, n_components, eigen_solver, n_landmarks
-        As in :class:`hne.HierarchicNeighborsEmbedding`.
+    n_neighbors, n_components, coordinates, eigen_solver, n_landmarks
+        As in :class:`hne.HierarchicNeighborsEmbedding`; n_neighbors=None is what it takes near a surface.
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
         fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
@@ -137,8 +139,9 @@ def forecast(
     """
     n = check_integer("n_samples", n_samples, 2, "Try n_samples=1000")
     D = check_integer("n_features", n_features, 1, "Try n_features=3")
-    k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=6")
+    k = neighbors_near_surface(n) if n_neighbors is None else check_integer("n_neighbors", n_neighbors, 1, "Try 12")
     d = check_integer("n_components", n_components, 1, "Try n_components=2")
+    kind = check_choice("coordinates", coordinates, COORDINATES)
     solver = check_choice("eigen_solver", eigen_solver, EIGEN_SOLVERS)
     filled = d if intrinsic_dimension is None else intrinsic_dimension
     filled = min(check_integer("intrinsic_dimension", filled, 1, "Try intrinsic_dimension=2"), D)
@@ -150,7 +153,8 @@ def forecast(
         raise InputError(msg)
     if n_landmarks is not None:
         n_landmarks = check_integer("n_landmarks", n_landmarks, 1, "Try a hundredth of the samples")
-    sizes = Sizes(n, d, k + 1, *row_sizes(n, k, filled), n_landmarks)
+    count = Settings(n_components=d, coordinates=kind).n_eigenvectors(n)
+    sizes = Sizes(n, count, k + 1, *row_sizes(n, k, filled), n_landmarks, d)
     return _foreseen(sizes, D, filled, solver, LIBRARIES, MARGIN)
 
 
@@ -198,7 +202,8 @@ def _seconds(sizes: Sizes, n_features: int, solver: str) -> dict[str, float]:
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
     k, d = settings.n_neighbors, settings.n_components
-    sizes = Sizes(n_samples, d, k + 1, *row_sizes(n_samples, k, min(d, n_features)), settings.n_landmarks)
+    count, rows = settings.n_eigenvectors(n_samples), row_sizes(n_samples, k, min(d, n_features))
+    sizes = Sizes(n_samples, count, k + 1, *rows, settings.n_landmarks, d)
     # The samples are there already.
     expected = _foreseen(sizes, n_features, d, settings.eigen_solver, LIBRARIES + 8.0 * n_samples * n_features)
     if not expected.fits:

@@ -1,18 +1,20 @@
 """What a user is told of an embedding: the error for a graph in pieces, and the warnings."""
 
+import math
 import warnings
 
 import numpy as np
 
 from hne._callers import frames_up
 from hne._landmark_limits import UNSETTLED, is_settled
-from hne._types import Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._types import Chart, Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DimensionWarning,
     DisconnectedGraphError,
     DisconnectedGraphWarning,
     HNEWarning,
+    InputError,
     LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
@@ -22,6 +24,9 @@ from hne.exceptions import (
 LOW_RECALL = 0.9
 # Dimensions of a picture.
 SCREEN = 2
+
+# Decimal exponents of sizes that leave room for what is computed from them.
+FAR_BELOW = {"float64": 300, "float32": 30}
 
 # What became of the pieces.
 TREATMENT = {
@@ -42,6 +47,21 @@ def check_connected(pieces: Pieces, distinct: Distinct, settings: Settings) -> N
         raise DisconnectedGraphError(msg)
 
 
+def check_lengths(result: Embedding) -> None:
+    """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
+    kind, units = np.dtype(result.dtype), result.units
+    drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
+    if not result.settings.in_lengths or units.undo_length(np.array(drawn)) <= np.finfo(kind).max:
+        return
+    size = math.log10(drawn) - math.log10(units.scale)
+    msg = (
+        f"coordinates='{result.settings.coordinates}' needs an X whose lengths {kind} holds, got coordinates of "
+        f"about 1e+{size:.0f}. Divide X by {10.0 ** (math.ceil(size) - FAR_BELOW[kind.name]):.0e}, or choose "
+        "coordinates='eigenvectors'."
+    )
+    raise InputError(msg)
+
+
 def warn_of(result: Embedding) -> None:
     """Warn of what makes the embedding less than it seems."""
     for category, message in notices(result):
@@ -55,18 +75,37 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
     if result.core.pieces.count > 1:
         found.append((DisconnectedGraphWarning, _in_pieces(result)))
-    elif result.eigenpairs is not None and result.chart is None and not result.eigenpairs.certificate.is_resolved:
+    # A chart is made of eigenvectors of which the last are some of many.
+    elif (
+        result.settings.coordinates != "chart"
+        and result.eigenpairs is not None
+        and not result.eigenpairs.certificate.is_resolved
+    ):
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
-    on_its_way = [pairs for pairs in result.core.parts if pairs is not None and not is_settled(pairs)]
-    if on_its_way:
-        found.append((LandmarkWarning, _unsettled(on_its_way[0], result.settings)))
+    found += [(LandmarkWarning, told) for told in _of_landmarks(result)[:1]]
     return found + _of_trust(result)
 
 
-def _unsettled(pairs: EigenPairs, settings: Settings) -> str:
+def _of_landmarks(result: Embedding) -> list[str]:
+    """What is told of pieces whose eigenvectors are on their way and whose charts do not make up for it."""
+    parts, charts = result.core.parts, result.core.rescaled.charts
+    return [
+        _unsettled(pairs, chart, result.settings)
+        for pairs, chart in zip(parts, charts, strict=True)
+        if pairs is not None and not is_settled(pairs, chart)
+    ]
+
+
+def _unsettled(pairs: EigenPairs, chart: Chart | None, settings: Settings) -> str:
     m, moved, d = settings.n_landmarks, pairs.certificate.last_move, len(pairs.values)
+    if chart is not None:
+        return (
+            f"n_landmarks={m} should leave a chart that keeps the lengths between near samples, got one with a stress "
+            f"of {chart.stress:.1e}, of eigenvectors that the last refinement moved by {moved:.1e} rad. Raise "
+            "n_landmarks, unless the samples are noisy or near no surface."
+        )
     if moved > UNSETTLED:
         return (
             f"n_landmarks={m} should leave an embedding at rest, got one that the last refinement moved by {moved:.1e} "

@@ -65,7 +65,7 @@ def _of_piece(
     settings: Settings,
     n_threads: int,
 ) -> Drawn:
-    """A piece in the lengths of X; one no larger than a tangent frame is its own tangent plane."""
+    """A piece in the lengths of X; one no larger than a tangent frame, or than a point, is its own tangent plane."""
     d = settings.n_components
     if pairs is None or len(rows) <= frame_neighbors(d) + 1:
         return principal_coordinates(X, rows, d), None, None, False
@@ -75,7 +75,10 @@ def _of_piece(
         cut = cut[np.isin(cut, rows).all(axis=1)]
         cut = np.searchsorted(rows, cut)
     if settings.coordinates == "chart":
-        Y, chart = chart_of(Piece(X, graph, cut, pairs.vectors), flat_share, settings, n_threads)
+        piece = Piece(X, graph, cut, pairs.vectors)
+        if not len(piece.near_pairs):
+            return principal_coordinates(X, np.arange(len(rows)), d), None, None, False
+        Y, chart = chart_of(piece, flat_share, settings, n_threads)
         return Y, chart.B, chart, False
     return _rescaled(X, graph, pairs, settings, n_threads)
 

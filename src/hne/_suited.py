@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from hne._types import Settings
+from hne._types import NeighborGraph, Settings
 from hne._yardstick import NEAR_SURFACE
 
 # Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
@@ -14,12 +14,19 @@ NEIGHBORS, MANY_SAMPLES, NEIGHBORS_OF_MANY, NEIGHBORS_ELSEWHERE = 12, 5_000, 8, 
 RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 0.1
 
 
+def neighbors_near_surface(n_samples: int) -> int:
+    """Neighbors of a sample near a surface."""
+    return min(NEIGHBORS if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY, n_samples - 1)
+
+
 def suited(settings: Settings, unset: Collection[str], flat_share: float, n_samples: int) -> Settings:
     """The settings, with those of n_neighbors and reg that were left open chosen for the samples."""
     is_near = not flat_share < NEAR_SURFACE
     if "n_neighbors" in unset:
-        k = NEIGHBORS_ELSEWHERE if not is_near else NEIGHBORS if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY
-        settings = replace(settings, n_neighbors=max(1, min(k, n_samples - 1)))
+        k = neighbors_near_surface(n_samples) if is_near else min(NEIGHBORS_ELSEWHERE, n_samples - 1)
+        if isinstance(settings.neighbors, NeighborGraph):
+            k = min(k, settings.neighbors.n_neighbors)
+        settings = replace(settings, n_neighbors=max(1, k))
     if "reg" in unset:
         reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
         settings = replace(settings, reg=reg)

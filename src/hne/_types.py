@@ -55,7 +55,7 @@ UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
 # Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
 # as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
 CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
-MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 20_000, 12
+MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
 CHART_TOL = 1e-4
 PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.

@@ -5,7 +5,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import VALID_METRICS
 
-from hne._types import EIGEN_SOLVERS, PIECE_POLICIES, VARIANTS
+from hne._types import COORDINATES, EIGEN_SOLVERS, PIECE_POLICIES, SHORT_CIRCUITS, VARIANTS
 
 
 def sound(rng, n, n_features):
@@ -18,7 +18,7 @@ def sound(rng, n, n_features):
     small = int(rng.integers(1, 1 + max(1, min(3, n_features))))
     d = int(rng.choice([small] * 6 + [1, max(1, n_features), min(max(1, n_features), most), most]))
     chosen = {
-        "n_neighbors": k,
+        "n_neighbors": k if rng.random() < 0.6 else None,
         "n_components": d,
         "variant": str(rng.choice(VARIANTS)),
         "reg": 10.0 ** rng.choice([-4, -4, -12, -9, -5, -2, 0, 3]),
@@ -26,7 +26,9 @@ def sound(rng, n, n_features):
         "gamma": float(rng.choice([1.0, 1.0, 1e-6, 1e6])),
         "n_rounds": int(rng.integers(4)),
         "include_self": bool(rng.integers(2)),
+        "short_circuits": str(rng.choice(SHORT_CIRCUITS)),
         "pieces": str(rng.choice([*PIECE_POLICIES, "separate", "separate"])),
+        "coordinates": str(rng.choice(COORDINATES)),
         "eigen_solver": str(rng.choice([*EIGEN_SOLVERS, "auto"])),
         "n_jobs": rng.choice([None, 1, 2, -1]),
     }

@@ -2,6 +2,7 @@
 
 import io
 import re
+import tempfile
 import traceback
 import warnings
 from contextlib import redirect_stderr
@@ -20,6 +21,8 @@ OTHER = "other"
 SKEW, SKEW_SINGLE = 1e-6, 1e-4
 # Samples beyond the inverse of this are within a factor of 10 000 of the end of float64.
 SCALE_OF_HUGE = 1e-304
+# Numbers below this have fewer digits than others.
+SUBNORMAL = 1e-290
 SENTENCE = re.compile(r".+, got .*\. .+\.", re.DOTALL)
 
 
@@ -70,7 +73,7 @@ def _label(case: Case, messages: list[str]) -> str:
 
 
 def _check_embedding(model: HNE, X: object) -> None:
-    """Finite where embedded, NaN elsewhere, columns orthonormal and centered over the distinct samples."""
+    """Finite where embedded, NaN elsewhere, columns centered over the distinct samples, eigenvectors orthonormal."""
     Y, distinct = model.embedding_, model._fitted.distinct
     there = model.is_embedded_
     _require(Y.shape == (distinct.n_samples, model.n_components), f"shape {Y.shape}")
@@ -79,7 +82,10 @@ def _check_embedding(model: HNE, X: object) -> None:
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and model.metric != "precomputed":
         _require(model.n_distinct_ == len(np.unique(X + 0.0, axis=0)), f"n_distinct_ is {model.n_distinct_}")
     first = distinct.first[there[distinct.first]]
-    _check_orthonormal(Y[first])
+    if model.coordinates == "eigenvectors":
+        _check_orthonormal(Y[first])
+    else:
+        _check_centered(Y[first])
     _require((Y[first][_rank_among(distinct.place, there)] == Y[there]).all(), "copies lie apart")
     _check_attributes(model)
 
@@ -97,6 +103,48 @@ def _check_orthonormal(Y: np.ndarray) -> None:
     skew, lean = np.abs(Y.T @ Y - np.eye(Y.shape[1])).max(), np.abs(Y.sum(axis=0)).max()
     _require(skew <= allowed, f"columns are orthonormal only to {skew:.1e}")
     _require(lean <= allowed, f"columns are centered only to {lean:.1e}")
+
+
+def _check_centered(Y: np.ndarray) -> None:
+    allowed = SKEW if Y.dtype == np.float64 else SKEW_SINGLE
+    size = float(np.abs(Y).max(initial=0.0)) or 1.0
+    # Numbers below the smallest normal one have lost digits.
+    lean = np.abs((Y / size).astype(np.float64).mean(axis=0)).max()
+    _require(lean <= allowed or size < SUBNORMAL, f"columns are centered only to {lean:.1e}")
+
+
+def _check_chart(model: HNE) -> None:
+    """How coordinates were found, and what was cut."""
+    n, d, chart = len(model.embedding_), model.n_components, model.chart_
+    cut = model.short_circuits_
+    _require(cut.shape[1:] == (2,) and bool((cut >= 0).all() and (cut < n).all()), "short_circuits_")
+    _require(bool((cut[:, 0] < cut[:, 1]).all()), "short_circuits_ are not sorted")
+    _require(_is_finite(model.rescaled_embedding_[model.is_embedded_], model), "rescaled_embedding_ not finite")
+    if chart is None:
+        return
+    _require(model.coordinates == "chart", "a chart that nobody asked for")
+    _require(_is_finite(chart.B, model) and chart.B.shape[1] == d, f"B of the chart is {chart.B}")
+    _require(np.isfinite(chart.stress) and chart.stress >= 0, f"stress of the chart is {chart.stress}")
+    _require(chart.spectrum.shape == chart.B.shape[:1] and bool((chart.spectrum >= 0).all()), "spectrum of the chart")
+
+
+def _check_saved(model: HNE, messages: list[str]) -> None:
+    """A file of the model gives the same model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.hne"
+
+        def again() -> HNE:
+            model.save(path)
+            return HNE.load(path)
+
+        loaded = _tried(again, messages)
+    if loaded is None:
+        return
+    for name in ("embedding_", "rescaled_embedding_", "short_circuits_", "eigenvalues_"):
+        same = np.array_equal(getattr(loaded, name), getattr(model, name), equal_nan=True)
+        _require(same, f"{name} is another after saving and loading")
+    _require((loaded.chart_ is None) == (model.chart_ is None), "the chart is lost in a file")
+    _require(loaded.verdict_.split(".")[0] == model.verdict_.split(".")[0], "the verdict is another after loading")
 
 
 def _check_attributes(model: HNE) -> None:
@@ -117,6 +165,7 @@ def _check_attributes(model: HNE) -> None:
     links = model.thin_links_
     _require(links.shape[1:] == (2,) and bool((links >= 0).all() and (links < n).all()), "thin_links_")
     _require(len(model.get_feature_names_out()) == model.n_components, "feature names")
+    _check_chart(model)
     repr(model._fitted)
 
 
@@ -130,7 +179,9 @@ def _check_doors(model: HNE, X: object, case: Case, messages: list[str]) -> None
     if rows is not None:
         _check_placed(model, rows, messages)
     points = Y[there]
-    far = np.vstack([points[:2] * 1e6, points[:2] + 0.1 / np.sqrt(len(Y)), np.zeros((1, Y.shape[1]))])
+    with np.errstate(over="ignore"):
+        size = np.abs(points).max(initial=0.0)
+        far = np.vstack([points[:2] * 1e6, points[:2] + 0.1 * size, np.zeros((1, Y.shape[1]))])
     for made in (lambda: model.inverse_transform(points), lambda: model.inverse_transform(far)):
         lifted = _tried(made, messages)
         _require(lifted is None or _is_finite(lifted, model), "inverse_transform not finite")
@@ -138,6 +189,7 @@ def _check_doors(model: HNE, X: object, case: Case, messages: list[str]) -> None
     if rebuilt is not None:
         has_weights = np.diff(model.joint_weights_.indptr) > 0
         _require(_is_finite(rebuilt[np.flatnonzero(has_weights)], model), "reconstruct not finite")
+    _check_saved(model, messages)
 
 
 def _may_move(model: HNE, X: object) -> bool:
@@ -194,6 +246,9 @@ def _varied(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _check_linear(X: object, case: Case, messages: list[str]) -> None:
     """The linear map of the same samples."""
     chosen = {name: value for name, value in case.parameters.items() if name in LinearHNE().get_params()}
+    # What HNE leaves to the samples, a linear map has numbers for.
+    if case.kind != "parameters" and chosen.get("n_neighbors", 1) is None:
+        del chosen["n_neighbors"]
     model = LinearHNE(constraint=case.constraint, **chosen)
     if _tried(lambda: model.fit(X), messages) is None:
         return

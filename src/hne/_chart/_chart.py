@@ -24,10 +24,10 @@ logger = logging.getLogger("hne")
 # Share of the local variance in tangent planes below which nobody tries to unfold; from there to `NEAR_SURFACE`, and
 # where lengths are kept worse than this, both ways are gone and ranks of neighbors decide.
 FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.05
-# Edges that were cut are put back where the chart draws them shorter than this, in their lengths, and with them it
-# keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 5 times as long
-# and more; with them, the stress is 5 times as large and more.
-CLOSABLE, AS_WELL = 4.0, 1.05
+# Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and with them
+# it keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 3 to 10 times
+# as long; with them, the stress is 5 times as large and more.
+CLOSABLE, AS_WELL = (4.0, 2.5, 1.8), 1.05
 # Samples above which a chart is fitted to lists of neighbors as they are, without a look at the whole graph.
 MANY_SAMPLES = 1_000_000
 # Samples whose distances from the landmarks give a picture its size.
@@ -67,11 +67,14 @@ class Piece:
         """How far it is along the graph to one of its ends; infinitely far where nobody looks."""
         return np.inf if self.is_huge else longest_way(self.lengths)[1]
 
-    def near_pairs(self, closed: IndexArray) -> Pairs:
-        """Pairs within two hops, with these edges put back."""
-        if self.is_huge:
-            return listed_pairs(self.X, self.graph.indices)
-        return near_pairs(self.X, self.edges.with_pairs(closed) if len(closed) else self.edges)
+    @cached_property
+    def near_pairs(self) -> Pairs:
+        """Pairs within two hops; none where all its samples are at one place, as far as squares of lengths tell."""
+        return listed_pairs(self.X, self.graph.indices) if self.is_huge else near_pairs(self.X, self.edges)
+
+    def near_pairs_with(self, closed: IndexArray) -> Pairs:
+        """The same with these edges put back."""
+        return near_pairs(self.X, self.edges.with_pairs(closed))
 
 
 def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int) -> tuple[FloatArray, Chart]:
@@ -80,11 +83,11 @@ def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int
     `flat_share` is the share of the local variance of the samples that lies in tangent planes.
     """
     d = settings.n_components
-    pairs, longest = piece.near_pairs(piece.cut[:0]), piece.longest_way()
-    found = [] if flat_share < FAR_FROM_SURFACE else [_unfolding(piece, pairs, d)]
+    longest = piece.longest_way()
+    found = [] if flat_share < FAR_FROM_SURFACE else [_unfolding(piece, d)]
     is_plain = len(found) == 1 and flat_share >= NEAR_SURFACE and found[0][1].stress <= POORLY_KEPT
     if not is_plain or _radius(found[0][0]) > WIDER * longest:
-        found.append(_along_graph(piece, pairs, d))
+        found.append(_along_graph(piece, d))
     if len(found) > 1:
         ranks = ranks_of(piece.X, settings.metric, settings.metric_params, n_threads)
         kept = [-1.0 if _radius(Y) > WIDER * longest else sum(ranks.kept(Y)) for Y, _ in found]
@@ -94,19 +97,23 @@ def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int
     return _along_axes(Y, chart)
 
 
-def _unfolding(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
+def _unfolding(piece: Piece, d: int) -> tuple[FloatArray, Chart]:
     """The chart that keeps the lengths of near pairs, with those edges put back that it can close."""
-    chart = _unfolded(piece.vectors, pairs, d)
+    chart = _unfolded(piece.vectors, piece.near_pairs, d)
     if not len(piece.cut) or piece.is_huge:
         return piece.vectors @ chart.B, chart
     one, other = piece.cut.T
     drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
-    closable = piece.cut[drawn < CLOSABLE * lengths_of_pairs(piece.X, one, other)]
-    if len(closable):
-        mended = _unfolded(piece.vectors, piece.near_pairs(closable), d)
+    times = drawn / lengths_of_pairs(piece.X, one, other)
+    for count in dict.fromkeys(np.count_nonzero(times < closable) for closable in CLOSABLE):
+        if not count:
+            break
+        closed = piece.cut[np.argsort(times, kind="stable")[:count]]
+        mended = _unfolded(piece.vectors, piece.near_pairs_with(closed), d)
         if mended.stress <= AS_WELL * chart.stress:
-            logger.info("chart: %d of %d edges that were cut are put back", len(closable), len(piece.cut))
-            chart = replace(mended, n_put_back=len(closable))
+            logger.info("chart: %d of %d edges that were cut are put back", count, len(piece.cut))
+            chart = replace(mended, n_put_back=int(count))
+            break
     return piece.vectors @ chart.B, chart
 
 
@@ -123,10 +130,10 @@ def _unfolded(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
 
 
-def _along_graph(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]:
+def _along_graph(piece: Piece, d: int) -> tuple[FloatArray, Chart]:
     """The chart that keeps the lengths of ways along the graph, from there or from the embedding rescaled."""
     vectors, ways = piece.vectors, farthest_first(piece.lengths)
-    ratios = pairs.ratios(vectors)
+    ratios = piece.near_pairs.ratios(vectors)
     first, _ = unfolded(ratios[:, :d], d)
     starts = vectors.T @ landmark_scaling(ways, d), np.pad(first, ((0, vectors.shape[1] - d), (0, 0)))
     maps = [stressed(vectors, ways, B) for B in starts]
@@ -136,7 +143,7 @@ def _along_graph(piece: Piece, pairs: Pairs, d: int) -> tuple[FloatArray, Chart]
     _, spectrum = unfolded(ratios, d)
     # Ways lead around corners: the picture gets the size that the samples have.
     scale = _scale(piece.X, Y, ways.landmarks)
-    images = pairs.ratios(Y)
+    images = piece.near_pairs.ratios(Y)
     lengths = np.sqrt(np.einsum("ij,ij->i", images, images))
     images *= lengths.sum() / max(float((lengths**2).sum()), TINY)
     return Y * scale, Chart(ALONG_GRAPH, B * scale, stress_of(images), spectrum, way_stress)

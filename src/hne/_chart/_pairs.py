@@ -14,6 +14,8 @@ from hne._types import FloatArray, IndexArray
 MAX_PAIRS = 20_000
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
+# Squares of shorter lengths are not told from zero, and those of differences in units of them end float64.
+SHORTEST = 1e-150
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Pairs:
     first: IndexArray  # (p,)
     second: IndexArray  # (p,)
     lengths: FloatArray  # (p,), in the coordinates
+
+    def __len__(self) -> int:
+        return len(self.first)
 
     def ratios(self, vectors: FloatArray) -> FloatArray:
         """Differences of vectors in units of the distance of each pair, (p, m)."""
@@ -72,7 +77,7 @@ def listed_pairs(X: Samples, lists: IndexArray) -> Pairs:
 
 
 def _apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
-    """Those pairs whose distance is known and not zero."""
+    """Those pairs whose distance is known and not next to zero."""
     lengths = lengths_of_pairs(X, first, second)
-    apart = lengths > 0
+    apart = lengths > SHORTEST
     return Pairs(first[apart], second[apart], lengths[apart])

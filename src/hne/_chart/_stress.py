@@ -22,7 +22,8 @@ STEPS = 60
 # smooths, far behind, and a power of 1 lets a few far samples crowd all others.
 FREE_STEPS, FREE_SHARE, FREE_POWER = 10, 0.5, 1.5
 RIDGE = 1e-12
-TINY = 1e-12
+# Samples nearer than this share of the longest way lie at one place.
+SAME_PLACE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Ways:
         is_way = self.lengths > 0
         weights: FloatArray = np.where(is_way, 1 / np.where(is_way, self.lengths, 1.0) ** power, 0.0)
         return weights
+
+    def distances(self, Y: FloatArray) -> FloatArray:
+        """Distances of an embedding that stand for the ways, none of them zero."""
+        distances: FloatArray = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
+        return distances
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep, 0 to 1 for one of the right size."""
@@ -92,7 +98,7 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     normal += RIDGE * np.trace(normal) * np.eye(len(normal))
     for _ in range(STEPS):
         Y = vectors @ B
-        pull = weights * ways.lengths / np.maximum(cdist(Y[ways.landmarks], Y), TINY)
+        pull = weights * ways.lengths / ways.distances(Y)
         ours = Y[ways.landmarks]
         target = (vectors * pull.sum(axis=0)[:, None]).T @ Y + (ends * pull.sum(axis=1)[:, None]).T @ ours
         target -= vectors.T @ (pull.T @ ours) + ends.T @ (pull @ Y)
@@ -103,10 +109,10 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
 def relaxed(Y: FloatArray, ways: Ways) -> FloatArray:
     """Y after some steps by which each sample goes halfway to where its ways to the landmarks want it."""
     weights = ways.weights(FREE_POWER)
-    total = np.maximum(weights.sum(axis=0), TINY)[:, None]
+    total = weights.sum(axis=0)[:, None]
     for _ in range(FREE_STEPS):
         ours = Y[ways.landmarks]
-        pull = weights * ways.lengths / np.maximum(cdist(ours, Y), TINY)
+        pull = weights * ways.lengths / ways.distances(Y)
         wanted = (weights.T @ ours + pull.sum(axis=0)[:, None] * Y - pull.T @ ours) / total
         Y = (1 - FREE_SHARE) * Y + FREE_SHARE * wanted
     return Y

@@ -4,10 +4,11 @@ A tangent plane is that of the principal directions of a sample and its nearest 
 """
 
 import numpy as np
+from scipy.sparse import issparse
 
 from hne._circuits._edges import Edges
-from hne._samples import Distances, Samples, gram_of_distances, gram_of_sparse, lengths_between
-from hne._types import FloatArray, IndexArray, NeighborGraph
+from hne._samples import Distances, Samples, gram_of_distances, lengths_between, width
+from hne._types import FloatArray, IndexArray, NeighborGraph, SparseMatrix
 
 # Neighbors that a plane is laid through: one of these numbers, or so many more than it has dimensions. Five tell wrong
 # edges of sparse rolls from right ones with an area under the ROC curve of .998 and more; where there is noise, planes
@@ -25,7 +26,7 @@ def lengths_of_pairs(X: Samples, one: IndexArray, other: IndexArray) -> FloatArr
     if isinstance(X, Distances):
         return X.at(one, other)
     lengths = np.empty(len(one))
-    step = max(1, BLOCK_BYTES // (8 * 2 * X.shape[1]))
+    step = max(1, BLOCK_BYTES // (8 * 2 * width(X)))
     for start in range(0, len(one), step):
         some = slice(start, start + step)
         lengths[some] = lengths_between(X, X[one[some]], other[some, None])[:, 0]
@@ -40,8 +41,14 @@ def plane_neighbors(X: Samples, graph: NeighborGraph, edges: Edges, unit: float,
     sizes = sorted({min(max(fewest, size), graph.n_neighbors) for size in PLANE_NEIGHBORS})
     if len(sizes) == 1:
         return sizes[0]
-    middles = [float(np.nanmedian(steepness(X, graph, edges, unit, n_components, size))) for size in sizes]
-    return sizes[int(np.argmin(middles))]
+    found = [steepness(X, graph, edges, unit, n_components, size) for size in sizes]
+    return sizes[int(np.argmin([_middle(sines) for sines in found]))]
+
+
+def _middle(sines: FloatArray) -> float:
+    """Median of those that are known; inf where none is."""
+    known = sines[~np.isnan(sines)]
+    return float(np.median(known)) if len(known) else np.inf
 
 
 def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int, size: int) -> FloatArray:
@@ -54,7 +61,7 @@ def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_com
     others = np.concatenate([edges.larger, edges.smaller])
     order = np.argsort(own, kind="stable")
     sines = np.empty(len(own))
-    angles = _dense_sines if isinstance(X, np.ndarray) else _gram_sines
+    angles = _gram_sines if isinstance(X, Distances) else _sparse_sines if issparse(X) else _dense_sines
     sines[order] = angles(X, near, own[order], others[order], unit, n_components)
     mean: FloatArray = (sines[: len(edges)] + sines[len(edges) :]) / 2
     return mean
@@ -76,6 +83,32 @@ def _dense_sines(
         squares = np.einsum("ij,ij->i", difference, difference)
         within = np.einsum("idj,ij->id", planes[np.searchsorted(some, own[start:stop])], difference)
         sines[start:stop] = _sine((within**2).sum(axis=1), squares)
+    return sines
+
+
+def _sparse_sines(
+    X: SparseMatrix, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int
+) -> FloatArray:
+    """The same for sparse samples: some edges at a time, dense over the columns that their samples use."""
+    sines = np.empty(len(own))
+    n_features, mates = X.shape[1], near.shape[1] + 2
+    # So many samples are no larger than a block in all columns, or in those that they use if they share none.
+    count = max(BLOCK_BYTES // (8 * n_features), int(np.sqrt(BLOCK_BYTES / (8 * width(X)))))
+    step = max(1, count // mates)
+    for start in range(0, len(own), step):
+        some = slice(start, start + step)
+        rows = np.unique(own[some])
+        near_some = near[rows]
+        samples = np.unique(np.concatenate([rows, near_some[near_some >= 0], others[some]]))
+        taken = X[samples]
+        columns, slots = np.unique(taken.indices, return_inverse=True)
+        local = np.zeros((len(samples), max(1, len(columns))))
+        local[np.repeat(np.arange(len(samples)), np.diff(taken.indptr)), slots] = taken.data
+        numbered = np.full((len(samples), near.shape[1]), -1)
+        is_there = near_some >= 0
+        numbered[np.searchsorted(samples, rows)] = np.where(is_there, np.searchsorted(samples, near_some), -1)
+        one, other = np.searchsorted(samples, own[some]), np.searchsorted(samples, others[some])
+        sines[some] = _dense_sines(local, numbered, one, other, unit, d)
     return sines
 
 
@@ -119,23 +152,22 @@ def _leading(gram: FloatArray, d: int) -> FloatArray:
     return axes
 
 
-def _gram_sines(X: Samples, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int) -> FloatArray:
-    """The same from inner products alone, an edge at a time: for sparse samples, and those known by distances."""
+def _gram_sines(X: Distances, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int) -> FloatArray:
+    """The same from inner products alone, an edge at a time: for samples known by distances."""
     sines = np.full(len(own), np.nan)
     m = near.shape[1]
-    gram = gram_of_distances if isinstance(X, Distances) else gram_of_sparse
     step = max(1, BLOCK_BYTES // (8 * 4 * (m + 2) ** 2))
     for start in range(0, len(own), step):
         some = np.arange(start, min(start + step, len(own)))
         absent = near[own[some]] < 0
         # The sample stands where a neighbor is absent, and does not count there.
         ids = np.column_stack([own[some], np.where(absent, own[some, None], near[own[some]]), others[some]])
-        if isinstance(X, Distances) and not X.is_complete:
+        if not X.is_complete:
             known = ~np.isnan(X.at(ids[:, :, None], ids[:, None, :])).any(axis=(1, 2))
             some, ids, absent = some[known], ids[known], absent[known]
             if not len(some):
                 continue
-        K, units = gram(X, X[own[some]], ids)
+        K, units = gram_of_distances(X, X[own[some]], ids)
         lengths = np.sqrt(np.maximum(np.diagonal(K, axis1=1, axis2=2), 0.0)) * units[:, None]
         weights = _weights(lengths[:, :-1], np.where(absent, -1, 0), unit)
         share = (weights / weights.sum(axis=1, keepdims=True))[:, :, None]

@@ -40,12 +40,17 @@ def certificate(
     )
 
 
+def allowed_residual(scale: float, next_value: float, tol: float) -> float:
+    """The largest residual that rounding, and a plane that is off by `tol`, explain."""
+    # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.
+    return LARGEST_RESIDUAL * scale + LEANING * tol * next_value
+
+
 def check_certificate(pairs: EigenPairs, alignment: Operator, tol: float) -> None:
     """Raise EigenSolverError for pairs whose residuals or angles are beyond what rounding and `tol` explain."""
     proof = pairs.certificate
-    # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.
-    leaning = pairs.next_value if math.isfinite(pairs.next_value) else pairs.values[-1]
-    allowed = LARGEST_RESIDUAL * alignment.diagonal().max() + LEANING * tol * leaning
+    leaning = pairs.next_value if math.isfinite(pairs.next_value) else float(pairs.values[-1])
+    allowed = allowed_residual(float(alignment.diagonal().max()), leaning, tol)
     n = alignment.n_samples
     if not np.all(proof.residuals <= allowed):
         msg = (

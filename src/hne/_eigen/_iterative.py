@@ -17,11 +17,12 @@ import logging
 import numpy as np
 
 from hne._costs import BASIS_BLOCKS, SPARE_VECTORS
+from hne._eigen._certificate import allowed_residual
 from hne._eigen._preconditioner import Precondition
 from hne._eigen._subspace import RitzSpace, centered, sine_between
 from hne._progress import counted
 from hne._random import random_generator
-from hne._types import CHART_TOL, Alignment, FloatArray
+from hne._types import Alignment, FloatArray
 
 logger = logging.getLogger("hne")
 
@@ -30,22 +31,30 @@ MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 
 LARGEST_ANGLE = 1e-3
 # Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
 REDUCTION = 0.1
-# Where a chart is made of many vectors, the last of which are some of many: how far their span may still move.
-CHART_MOVED = 0.01
+# Where a chart is made of many vectors, the last of which are some of many: how far their span may still move, with
+# residuals of no more than this share of what their certificate allows.
+CHART_MOVED, CHART_RESIDUAL = 0.01, 0.5
 
 
 def iterative_eigenvectors(
-    alignment: Alignment, precondition: Precondition, count: int, tol: float, random_state: object
+    alignment: Alignment,
+    precondition: Precondition,
+    count: int,
+    tol: float,
+    random_state: object,
+    *,
+    is_for_chart: bool = False,
 ) -> FloatArray:
     """Orthonormal basis (n, count + 4) of the bottom eigenvectors of G, ascending, the constant one left out.
 
-    The first `count` have converged to `tol`, the others are on their way.
+    The first `count` have converged to `tol`, for a chart to less; the others are on their way.
     """
     n, width = alignment.n_samples, count + SPARE_VECTORS["iterative"]
     start = random_generator(random_state).uniform(-1.0, 1.0, (n, width))
     space, plane = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0))
     space.add(start)
-    digits = np.finfo(float).eps * alignment.diagonal().max()
+    scale = float(alignment.diagonal().max())
+    digits = np.finfo(float).eps * scale
     for step in counted("iterations", range(MAX_STEPS)):
         values, best = space.ritz(width)
         residuals = alignment.apply(best) - best * values[:width]
@@ -53,7 +62,9 @@ def iterative_eigenvectors(
         lengths = np.linalg.norm(residuals[:, :count], axis=0)
         angle = float(lengths.max() / max(values[count] - values[count - 1], digits))
         logger.debug("step %d: the plane moved by %.1e, residuals %.1e of the gap", step, moved, angle)
-        at_rest = (moved <= tol and angle <= LARGEST_ANGLE) or (tol >= CHART_TOL and moved <= CHART_MOVED)
+        at_rest = moved <= tol and angle <= LARGEST_ANGLE
+        if is_for_chart and moved <= CHART_MOVED:
+            at_rest |= bool(lengths.max() <= CHART_RESIDUAL * allowed_residual(scale, float(values[count]), tol))
         if at_rest or lengths.max() <= digits or space.dimension == n - 1:
             logger.info("eigenpairs: %d steps with blocks of %d, %s", step, width, precondition.name)
             return best

@@ -110,7 +110,8 @@ def _basis(
             basis = slepc_eigenvectors(alignment, settings, n_threads)
         else:
             precondition = preconditioner(alignment, samples, sizes, n_threads)
-            basis = iterative_eigenvectors(alignment, precondition, count, tol, seed)
+            is_chart = settings.coordinates == "chart"
+            basis = iterative_eigenvectors(alignment, precondition, count, tol, seed, is_for_chart=is_chart)
         if np.isfinite(basis).all() and basis.shape[1] >= count:
             return basis
         reason = "it gave NaN"

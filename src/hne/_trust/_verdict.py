@@ -6,14 +6,21 @@ from dataclasses import replace
 
 from hne._landmark_limits import UNSETTLED, is_settled
 from hne._trust._limits import (
+    CHART_SCORE,
     CIRCUITS_COUNT,
     COLLAPSED_SHARE,
     CROWDED_SHARE,
     DIMENSION_NEAR,
     DIMENSIONS_A_DECADE,
     EIGENVALUE_ROUNDING,
+    FLAT_BENT,
+    FLAT_STRESS,
     GAP_NOTED,
+    HINGE_BENT,
+    HINGE_STRESS,
     MOST_NOISE,
+    NARROW,
+    NARROW_STRESS,
     PIECES_SHARE,
     REPEATED,
     SCORE_BAD,
@@ -21,14 +28,17 @@ from hne._trust._limits import (
     SCORE_NOISE,
     SCORE_SURE,
     SELF_SHARE,
+    STRAINED_BENT,
+    STRAINED_SCORE,
+    STRAINED_STRESS,
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
-from hne._types import LANDMARKS, Settings
+from hne._types import LANDMARKS, UNFOLDED, Chart, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 # What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks", "size"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Dimensions of a picture.
@@ -88,7 +98,9 @@ def _near_no_surface(shape: Shape, own: int, d: int) -> str:
 
 def _praise(found: Measures, d: int) -> str:
     assert found.shape is not None  # noqa: S101
-    score, limit = found.shape.score.score, score_limit(found.shape, SCORE_DOUBTFUL, d)
+    if _is_laid_flat(found, d) and found.chart is not None:
+        return f"Can be believed: the chart keeps the lengths between near samples (stress {found.chart.stress:.2g})."
+    score, limit = found.shape.score.score, score_limit(found.shape, _score_from(found), d)
     kept = f"(score {score:.4f}, good below {limit:.4f})"
     if score > score_limit(found.shape, SCORE_SURE, d):
         return f"Can probably be believed: neighborhoods keep most of their shape {kept}."
@@ -123,13 +135,14 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
 
 
 def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
-    pairs = found.pairs
+    pairs, chart = found.pairs, found.chart
     if pairs is not None and pairs.solver == LANDMARKS:
-        moved = pairs.certificate.last_move
-        text = f"it was found on landmarks and not solved to the end: the last refinement moved it by {moved:.1e} rad"
-        if not is_settled(pairs):
-            text = f"it was found on landmarks, too few as it seems: the last refinement moved it by {moved:.1e} rad"
-        level = "good" if is_settled(pairs) else "bad" if moved > UNSETTLED else "doubtful"
+        settled, moved = is_settled(pairs, chart), pairs.certificate.last_move
+        it = "it" if chart is None else f"the span of its {len(pairs.values)} eigenvectors"
+        text = f"it was found on landmarks and not solved to the end: the last refinement moved {it} by {moved:.1e} rad"
+        if not settled:
+            text = f"it was found on landmarks, too few as it seems: the last refinement moved {it} by {moved:.1e} rad"
+        level = "good" if settled else "bad" if moved > UNSETTLED and chart is None else "doubtful"
         yield Finding("landmarks", level, text, _more_landmarks(settings))
 
 
@@ -144,24 +157,64 @@ def _of_shape(found: Measures, shape: Shape, settings: Settings) -> Iterator[Fin
         least = math.nan if found.pairs is None else float(found.pairs.values[0])
         tiny = f" (the first eigenvalue, {least:.0e}, is rounding)" if least < EIGENVALUE_ROUNDING else ""
         yield Finding("collapsed", "bad", text + tiny, "Try a larger n_neighbors and reg, or n_neighbors='auto'")
-    score, limit = shape.score.score, score_limit(shape, SCORE_DOUBTFUL, d)
+    score, limit = shape.score.score, score_limit(shape, _score_from(found), d)
     if found.repeated_share > REPEATED and d <= _told(found, d):
         # A crescent's coordinates tell much of each other, too: its neighborhoods keep their shape.
-        level = "doubtful" if not shape.is_flat(d) else "bad" if score > limit else "good"
+        level = "bad" if shape.is_flat(d) and score > limit else "doubtful"
         text = f"a coordinate repeats the others: they tell {found.repeated_share:.0%} of it"
         yield Finding("repeated", level, text, "Try a smaller reg, or reg='auto' and n_neighbors='auto'")
-    if d < _dimension(found, d):
-        return
-    if score > limit:
-        level = "bad" if score > score_limit(shape, SCORE_BAD, d) else "doubtful"
+    yield from _of_chart(found, score, d)
+    if score > limit and not _is_laid_flat(found, d):
+        # In fewer dimensions than samples have, nothing keeps its shape: that is to be known, not to be warned of.
+        is_bad = score > score_limit(shape, SCORE_BAD, d) and d >= _dimension(found, d)
         text = f"neighborhoods lose their shape (score {score:.4f}, good below {limit:.4f})"
-        yield Finding("score", level, text, CHOOSE if settings.n_landmarks is None else _more_landmarks(settings))
+        advice = CHOOSE if settings.n_landmarks is None else _more_landmarks(settings)
+        yield Finding("score", "bad" if is_bad else "doubtful", text, advice)
     n_circuits = len(found.short_circuits)
     if n_circuits and settings.short_circuits == "keep":
         level = "doubtful" if n_circuits >= CIRCUITS_COUNT else "good"
         edges = "edge seems" if n_circuits == 1 else "edges seem"
         text = f"{n_circuits} {edges} to lead across gaps, between samples that are far along the surface"
         yield Finding("short circuits", level, text, "Pass short_circuits='cut', or look at the pairs")
+
+
+def _score_from(found: Measures) -> float:
+    """The score from which an embedding without noise is doubtful."""
+    return SCORE_DOUBTFUL if found.chart is None else CHART_SCORE
+
+
+def _bent(chart: Chart, d: int) -> float:
+    """What is left over behind the last coordinate, in its own spread squared: 0 of a surface that lies flat."""
+    kept = float(chart.spectrum[d - 1])
+    return float(chart.spectrum[d]) / kept if len(chart.spectrum) > d and kept > 0 else 0.0
+
+
+def _is_laid_flat(found: Measures, d: int) -> bool:
+    """Whether a chart keeps near lengths so well that nothing else need be asked."""
+    chart = found.chart
+    if chart is None or chart.route != UNFOLDED:
+        return False
+    return chart.stress <= FLAT_STRESS and _bent(chart, d) <= FLAT_BENT
+
+
+def _of_chart(found: Measures, score: float, d: int) -> Iterator[Finding]:
+    """What the stress of an unfolded chart says, and what it leaves over."""
+    chart = found.chart
+    if found.is_refused:
+        text = "a rescaling would have drawn it larger than the samples are, and was refused"
+        yield Finding("size", "doubtful", text, "Choose coordinates='chart'")
+    if chart is None or chart.route != UNFOLDED:
+        return
+    bent, stress = _bent(chart, d), chart.stress
+    if stress <= HINGE_STRESS and bent > HINGE_BENT:
+        text = f"near lengths are kept (stress {stress:.2g}), and yet it could bend: parts hang together by a hinge"
+        yield Finding("stress", "doubtful", text, "Raise n_neighbors, or look where it is thin")
+    elif chart.spectrum[d - 1] < NARROW * chart.spectrum[0] and stress > NARROW_STRESS:
+        text = f"it is a narrow band whose lengths are not kept well (stress {stress:.2g})"
+        yield Finding("stress", "doubtful", text, "Take more samples, or believe its longest coordinate alone")
+    elif stress > STRAINED_STRESS and bent > STRAINED_BENT and score > STRAINED_SCORE:
+        text = f"near lengths are not kept (stress {stress:.2g}), and more than {_counted(d, 'coordinate')} are needed"
+        yield Finding("stress", "doubtful", text, f"{CHOOSE}, or n_components={d + 1}")
 
 
 def _counted(count: int, word: str) -> str:

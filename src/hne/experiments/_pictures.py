@@ -11,23 +11,22 @@ from hne import plots
 from hne._files import make_folder, whole_file
 from hne._types import FloatArray, IndexArray
 from hne.datasets import Dataset
-from hne.experiments._methods import DEFAULT, VARIANTS
+from hne.experiments._methods import CHART, DEFAULT, OWN
 from hne.experiments._statistics import median, number
 from hne.experiments._studies import PAPER_NEIGHBORS, Study
 from hne.metrics import affine_errors
 
 FOLDER = "figures"
+CHART_CAPTION = f"{CHART} has its own k and reg."
 DPI = 150
 # Okabe and Ito's colors, told apart by nearly all eyes; rivals are gray.
-METHOD_COLORS = {"IHNE": "#0072B2", "RHNE": "#D55E00", "BHNE": "#009E73"}
+METHOD_COLORS = {"IHNE": "#0072B2", "RHNE": "#D55E00", "BHNE": "#009E73", CHART: "#B0458C"}
 RIVAL_COLOR = "#5f6368"
 # Errors below are drawn here: nobody sees the difference on a picture, and the axis has logarithms.
 LOWEST_ERROR = 1e-3
 
 # Of the small print in empty panels.
 LETTERS_PER_INCH = 13
-# Inches of a panel below which its title is set in smaller letters.
-NARROW = 3.0
 
 Found = Mapping[str, FloatArray | str]
 
@@ -72,9 +71,7 @@ def methods_picture(
         if isinstance(Y, str):
             plots.empty_panel(axes, Y, title=f"{method}: failed", line=int(LETTERS_PER_INCH * panel[0]))
         else:
-            _draw_embedding(axes, Y, data, colors, title_of(method, Y))
-        if panel[0] < NARROW:
-            axes.set_title(axes.get_title(loc="left"), loc="left", fontsize=9)
+            _draw_embedding(axes, Y, data, colors, title_of(method, Y), in_lengths=method == CHART)
     return figure
 
 
@@ -83,11 +80,14 @@ def error_title(data: Dataset) -> Callable[[str, FloatArray], str]:
     return lambda method, Y: f"{method}: error {number(float(affine_errors(Y, data.chart).mean()))}"
 
 
-def _draw_embedding(axes: Any, Y: FloatArray, data: Dataset, colors: FloatArray, title: str) -> None:
+def _draw_embedding(
+    axes: Any, Y: FloatArray, data: Dataset, colors: FloatArray, title: str, *, in_lengths: bool
+) -> None:
     """An embedding, turned to the chart where there is one, else stretched; groups above what joins them."""
     chart, order = data.chart, np.argsort(data.labels >= 0, kind="stable")
     shown = plots.oriented(Y, chart) if chart.shape[1] == Y.shape[1] else Y
-    plots.embedding_panel(axes, shown[order], colors[order], title=title, size=11, equal=bool(chart.shape[1]))
+    equal = in_lengths or bool(chart.shape[1])
+    plots.embedding_panel(axes, shown[order], colors[order], title=title, size=11, equal=equal)
 
 
 def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str = "affine error") -> Any:
@@ -113,7 +113,7 @@ def strips_picture(studies: Mapping[str, Study], reg: str = DEFAULT, xlabel: str
     return figure
 
 
-def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, is_chosen: bool = False) -> None:
+def _strips(axes: Any, study: Study, neighbors: Mapping[str, int | None], reg: str, *, is_chosen: bool = False) -> None:
     """One panel: the errors of all seeds, a vertical mark at the median; k beside where each method has its own."""
     for row, (method, k) in enumerate(neighbors.items()):
         errors = study.of(method, k, reg)
@@ -125,7 +125,8 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, 
         middle = median(errors)
         if not isinf(middle):
             axes.vlines(max(middle, LOWEST_ERROR), row - 0.42, row + 0.42, color=color, linewidth=2.4)
-        text = _beside(k if is_chosen else None, len(ran), len(errors))
+        chosen = "own k" if k == OWN else f"k = {k}"
+        text = _beside(chosen if is_chosen else "", len(ran), len(errors))
         axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8, color="#5f6368")
     axes.set_xscale("log")
     axes.set_xlim(LOWEST_ERROR * 0.8, 1.3)
@@ -139,12 +140,12 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int], reg: str, *, 
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     for label in axes.get_yticklabels():
-        label.set_fontweight("bold" if label.get_text() in VARIANTS else "normal")
+        label.set_fontweight("bold" if label.get_text() in METHOD_COLORS else "normal")
 
 
-def _beside(k: int | None, n_ran: int, n_seeds: int) -> str:
-    """What to write beside a strip: the method's own k, and on how many seeds it failed."""
+def _beside(chosen: str, n_ran: int, n_seeds: int) -> str:
+    """What to write beside a strip: the k that was chosen, and on how many seeds the method failed."""
     if n_ran == 0:
         return "failed"
     failed = f"{n_seeds - n_ran} failed" if n_ran < n_seeds else ""
-    return ", ".join(part for part in (f"k = {k}" if k else "", failed) if part)
+    return ", ".join(part for part in (chosen, failed) if part)

@@ -13,7 +13,7 @@ from hne._files import make_folder, whole_file
 from hne._types import FloatArray
 from hne.datasets import Dataset, make_clusters, make_swiss_hole, make_swiss_roll, make_two_surfaces
 from hne.experiments._cells import Cell, Store, file_name
-from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG, attempt, has_reg
+from hne.experiments._methods import ALL_AND_CHART, AUTHORS, CHART, DEFAULT, OWN, REG, attempt, has_reg
 from hne.experiments._statistics import median
 from hne.metrics import affine_errors, group_affine_errors, label_overlap, label_spread
 
@@ -69,12 +69,15 @@ PROBLEMS = {
 
 
 def measure_seed(problem: str, seed: int, methods: Sequence[str], neighbors: Sequence[int]) -> list[Row]:
-    """Measure all methods at all k, with both choices of reg where a method has one, on the data of one seed."""
+    """Measure all methods at all k, with both choices of reg where a method has one, on the data of one seed.
+
+    A chart is measured at its own k as well.
+    """
     data = PROBLEMS[problem].make(seed)
     rows = []
     for method in methods:
         for reg in (DEFAULT, AUTHORS) if has_reg(method) else (DEFAULT,):
-            for k in neighbors:
+            for k in (*neighbors, OWN) if method == CHART else neighbors:
                 tried = attempt(method, data.X, k, reg=reg)
                 found = {"failure": tried.failure} if tried.Y is None else PROBLEMS[problem].measure(tried.Y, data)
                 rows.append({"method": method, "reg": reg, "k": k, **found})
@@ -84,9 +87,13 @@ def measure_seed(problem: str, seed: int, methods: Sequence[str], neighbors: Seq
 def embed_seed(
     problem: str, seed: int, methods: Sequence[str], n_neighbors: int, reg: str
 ) -> dict[str, dict[str, Any]]:
-    """Embed the data of one seed for a picture: the coordinates of each method, or why there are none."""
+    """Embed the data of one seed for a picture: the coordinates of each method, or why there are none.
+
+    A chart has its own k.
+    """
     data = PROBLEMS[problem].make(seed)
-    tried = {method: attempt(method, data.X, n_neighbors, reg=reg) for method in methods}
+    k_of = {method: OWN if method == CHART else n_neighbors for method in methods}
+    tried = {method: attempt(method, data.X, k, reg=reg) for method, k in k_of.items()}
     return {
         method: {"failure": one.failure} if one.Y is None else {"Y": one.Y.tolist()} for method, one in tried.items()
     }
@@ -99,14 +106,14 @@ class Study:
     problem: str
     n_seeds: int
     rows: tuple[tuple[Row, ...], ...]  # of each seed
-    methods: tuple[str, ...] = field(default=ALL)
+    methods: tuple[str, ...] = field(default=ALL_AND_CHART)
 
     @property
     def neighbors(self) -> tuple[int, ...]:
-        """The k that were tried."""
-        return tuple(dict.fromkeys(row["k"] for row in self.rows[0]))
+        """The k that all methods were tried with."""
+        return tuple(dict.fromkeys(row["k"] for row in self.rows[0] if row["k"] != OWN))
 
-    def of(self, method: str, k: int, reg: str = DEFAULT, measure: str = "error") -> list[float]:
+    def of(self, method: str, k: int | None, reg: str = DEFAULT, measure: str = "error") -> list[float]:
         """A measure of each seed; inf where the method failed. A method without reg has one result for all."""
         reg = reg if has_reg(method) else DEFAULT
         return [
@@ -114,12 +121,17 @@ class Study:
             for seed in self.rows
         ]
 
-    def n_right(self, method: str, k: int, reg: str = DEFAULT) -> int:
+    def n_right(self, method: str, k: int | None, reg: str = DEFAULT) -> int:
         """On how many seeds the method is right."""
         return sum(error < PROBLEMS[self.problem].right for error in self.of(method, k, reg))
 
-    def best_k(self, method: str, reg: str = DEFAULT) -> int:
-        """The k of the lowest median error, known only to who knows the truth; the smaller of equals."""
+    def best_k(self, method: str, reg: str = DEFAULT) -> int | None:
+        """The k of the lowest median error, known only to who knows the truth; the smaller of equals.
+
+        A chart has its own instead, which needs no truth.
+        """
+        if method == CHART:
+            return OWN
         return min(self.neighbors, key=lambda k: (median(self.of(method, k, reg)), k))
 
 
@@ -127,7 +139,7 @@ def run_study(
     store: Store,
     problem: str,
     n_seeds: int,
-    methods: Sequence[str] = ALL,
+    methods: Sequence[str] = ALL_AND_CHART,
     neighbors: Sequence[int] = NEIGHBORS,
 ) -> Study:
     """Measure the seeds that no file has yet."""
@@ -142,27 +154,33 @@ def run_study(
 
 
 def write_numbers(study: Study, output: Path) -> None:
-    """Write all that was measured as a table: a row for each seed, method, k and reg."""
+    """Write all that was measured as a table, a row for each seed, method, k and reg; of charts, as another one."""
     make_folder(output / NUMBERS)
+    name = file_name(study.problem)
+    _write_rows(study, [method for method in study.methods if method != CHART], output / NUMBERS / f"{name}.csv")
+    if CHART in study.methods:
+        _write_rows(study, [CHART], output / NUMBERS / f"{name}-chart.csv")
+
+
+def _write_rows(study: Study, methods: Sequence[str], file: Path) -> None:
     measures = list(dict.fromkeys(name for seed in study.rows for row in seed for name in row))
     measures = [name for name in measures if name not in {"method", "reg", "k", "failure"}]
     header = ["data", "samples", "seed", "method", "k", "reg", *measures, "failure"]
     samples = len(PROBLEMS[study.problem].make(0))
-    file = output / NUMBERS / f"{file_name(study.problem)}.csv"
     with whole_file(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream)
         table.writerow(header)
         for seed, rows in enumerate(study.rows):
-            for row in rows:
+            for row in (one for one in rows if one["method"] in methods):
                 reg = REG[row["reg"]] if has_reg(row["method"]) else ""
                 values = [row.get(name, "") for name in (*measures, "failure")]
-                table.writerow([study.problem, samples, seed, row["method"], row["k"], reg, *values])
+                table.writerow([study.problem, samples, seed, row["method"], row["k"] or "own", reg, *values])
 
 
 def run_embeddings(
     store: Store,
     problem: str,
-    methods: Sequence[str] = ALL,
+    methods: Sequence[str] = ALL_AND_CHART,
     n_neighbors: int = PAPER_NEIGHBORS,
     reg: str = DEFAULT,
     seed: int = 0,

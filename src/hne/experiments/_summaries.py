@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hne.experiments._methods import AUTHORS, DEFAULT, REG_WORDS, VARIANTS, has_reg
+from hne.experiments._methods import AUTHORS, CHART, DEFAULT, OWN, REG_WORDS, VARIANTS, has_reg
 from hne.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Score, Table
 from hne.experiments._statistics import SAME, is_failed, listed, median, number, spread, wins
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, Study
 
 # What is said of many data sets counts as so if it is on this share of them.
 CLEARLY = 2 / 3
-# The default of this package, which the scores have beside the paper's k.
+# That of hne.PUBLISHED, which the scores have beside the paper's k.
 DEFAULT_NEIGHBORS = 6
 
-Setting = Callable[[str], int]  # the k of a method
+Setting = Callable[[str], int | None]  # the k of a method
 
 
 def study_tables(study: Study, title: str) -> tuple[Table, ...]:
@@ -37,7 +37,7 @@ def _study_table(study: Study, title: str, reg: str) -> Table:
                 str(study.n_right(method, k, reg)),
                 _won(study, method, k_of, reg),
             ]
-        cells.insert(4, str(at_best(method)))
+        cells.insert(4, "own" if at_best(method) == OWN else str(at_best(method)))
         rows.append(tuple(cells))
     return Table(f"{title}: {REG_WORDS[reg]}", tuple(header), tuple(rows), _note(study, reg))
 
@@ -49,7 +49,9 @@ def _note(study: Study, reg: str) -> str:
         f"{number(SAME)}, a failure counting as worse. The best k of {listed([str(k) for k in study.neighbors])} is "
         "that of the lowest median, which only who knows the truth can choose."
     )
-    unchanged = [method for method in study.methods if not has_reg(method)]
+    if CHART in study.methods:
+        note += f" {CHART}, which is not in the paper, has the k that it chooses itself instead, and its own reg."
+    unchanged = [method for method in study.methods if not has_reg(method) and method != CHART]
     if reg == AUTHORS and unchanged:
         note += f" The ridge of {listed(unchanged)}, if any, cannot be chosen: the same as in the table before."
     return note
@@ -81,7 +83,7 @@ def typical_seed(study: Study) -> int:
 
 
 def scores(study: Study, kind: str) -> tuple[Score, ...]:
-    """How often each method is right: at the paper's k, at the default of this package, at each method's best."""
+    """How often each method is right: at the paper's k, at the published default, at each method's best."""
     at_paper, at_best = _settings(study, DEFAULT)
     settings: dict[str, Setting] = {
         f"k = {PAPER_NEIGHBORS}": at_paper,
@@ -91,7 +93,7 @@ def scores(study: Study, kind: str) -> tuple[Score, ...]:
     return tuple(
         Score(kind, words, study.n_seeds, _right(study, k_of))
         for words, k_of in settings.items()
-        if all(k_of(method) in study.neighbors for method in study.methods)
+        if all(k_of(method) in (*study.neighbors, OWN) for method in study.methods)
     )
 
 

@@ -6,7 +6,7 @@ from hne._types import FloatArray
 from hne.datasets import Dataset
 from hne.experiments._cells import Store
 from hne.experiments._methods import AUTHORS, DEFAULT, REG_WORDS
-from hne.experiments._pictures import label_colors, methods_picture, save, strips_picture
+from hne.experiments._pictures import CHART_CAPTION, label_colors, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._statistics import number
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
@@ -40,7 +40,8 @@ def run(options: Options, store: Store) -> Section:
         Picture(
             save(_picture(store, reg, seed), options.output, f"clusters-{reg}"),
             f"3D-Cluster of 300 samples (seed {seed}, near the medians), k = {PAPER_NEIGHBORS}, {REG_WORDS[reg]}: "
-            "five clusters and, gray, the points between them. Axes of the embeddings are stretched to their panels.",
+            f"five clusters and, gray, the points between them. {CHART_CAPTION} Axes of the others are stretched to "
+            "their panels.",
         )
         for reg in (DEFAULT, AUTHORS)
     ]
@@ -64,7 +65,7 @@ def _picture(store: Store, reg: str, seed: int) -> Any:
     data = PROBLEMS["clusters"].make(seed)
     found = run_embeddings(store, "clusters", reg=reg, seed=seed)
     colors = label_colors(data.labels)
-    return methods_picture(data, found, colors, _title(data), columns=3, panel=(2.6, 2.1), view=(18, -60))
+    return methods_picture(data, found, colors, _title(data), panel=(3.6, 1.9), view=(18, -60))
 
 
 def _title(data: Dataset) -> Any:

@@ -1,6 +1,5 @@
 """Figure "statue faces": images of a head under two pose angles and one light, by all methods at k = 5, 6 and 8."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from hne import plots
 from hne.datasets import Dataset
 from hne.experiments._cells import Cell, Store
 from hne.experiments._images import Images, find_faces, pictures_of
-from hne.experiments._methods import ALL, AUTHORS, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
+from hne.experiments._methods import ALL_AND_CHART, AUTHORS, CHART, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
 from hne.experiments._pictures import save
 from hne.experiments._records import Claim, Options, Picture, Section, Table
 from hne.experiments._summaries import verdict_of
@@ -22,7 +21,7 @@ TEXT = (
     "explains."
 )
 NEIGHBORS = (5, 6, 8)
-PICTURE_METHODS = ("LLE", "LLC", "LTSA", "MLLE", *VARIANTS)
+PICTURE_METHODS = ("LLE", "LLC", "LTSA", "MLLE", *VARIANTS, CHART)
 RIVALS = ("LLE", "LLC", "LTSA", "MLLE")
 
 Values = dict[str, Any]
@@ -36,12 +35,15 @@ def run(options: Options, store: Store) -> Section:
     planes = store.measured(
         "pictures", [_plane_cell(images, method, k) for k in neighbors for method in PICTURE_METHODS]
     )
-    spaces = store.measured("angles", [_angles_cell(images, method, k) for k in neighbors for method in ALL])
+    spaces = store.measured("angles", [_angles_cell(images, method, k) for k in neighbors for method in ALL_AND_CHART])
     found = {
         k: dict(zip(PICTURE_METHODS, planes[place * len(PICTURE_METHODS) :], strict=False))
         for place, k in enumerate(neighbors)
     }
-    explained = {k: dict(zip(ALL, spaces[place * len(ALL) :], strict=False)) for place, k in enumerate(neighbors)}
+    explained = {
+        k: dict(zip(ALL_AND_CHART, spaces[place * len(ALL_AND_CHART) :], strict=False))
+        for place, k in enumerate(neighbors)
+    }
     pictures = tuple(
         Picture(save(_picture(data, found[k], k), options.output, f"faces-k{k}"), _caption(images, k))
         for k in neighbors
@@ -93,7 +95,7 @@ def _of(explained: dict[str, Values], reg: str) -> Values:
 def _table(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], reg: str) -> Table:
     header = ("method", *(f"k = {k}: {name}" for k in explained for name in data.chart_names))
     rows = []
-    for method in ALL:
+    for method in ALL_AND_CHART:
         cells = [method]
         for of_k in explained.values():
             values = _of(of_k[method], reg)
@@ -102,7 +104,7 @@ def _table(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], re
     failures = {
         f"{method} at k = {k}: {_of(of_k[method], reg)['failure']}"
         for k, of_k in explained.items()
-        for method in ALL
+        for method in ALL_AND_CHART
         if "failure" in _of(of_k[method], reg)
     }
     return Table(
@@ -133,8 +135,8 @@ def _claim(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], re
 
 def _caption(images: Images, k: int) -> str:
     return (
-        f"{images.title}, k = {k}, reg = 1e-4: two coordinates, some images drawn at their points; color is the pan "
-        "angle. Axes are stretched to their panels."
+        f"{images.title}, k = {k}, reg = 1e-4 ({CHART} has its own): two coordinates, some images drawn at "
+        "their points; color is the pan angle. Axes are stretched to their panels."
     )
 
 
@@ -144,18 +146,10 @@ def _picture(data: Dataset, found: dict[str, Values], k: int) -> Any:
     colors = plots.value_colors(pan)
     pictures = pictures_of(data)
     zoom = 30 / pictures.shape[1]
-    for axes, method in zip(_places(grid, len(found)), found, strict=True):
+    for axes, method in zip(grid.ravel(), found, strict=True):
         values = found[method]
         if "failure" in values:
             plots.empty_panel(axes, values["failure"], title=f"{method}, k = {k}: failed")
         else:
             plots.image_panel(axes, np.array(values["Y"]), colors, pictures, title=f"{method}, k = {k}", zoom=zoom)
     return figure
-
-
-def _places(grid: Any, count: int) -> Sequence[Any]:
-    """Rivals in the first row, variants in the second; what stays empty is taken away."""
-    axes = list(grid.ravel())
-    for unused in axes[count:]:
-        unused.remove()
-    return axes[:count]

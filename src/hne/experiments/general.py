@@ -2,8 +2,8 @@
 
 from hne import plots
 from hne.experiments._cells import Store
-from hne.experiments._methods import AUTHORS, REG_WORDS, VARIANTS
-from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
+from hne.experiments._methods import AUTHORS, CHART, REG_WORDS, VARIANTS
+from hne.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import NEIGHBORS, PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
 from hne.experiments._summaries import better_claim, recovered_claim, scores, study_tables, typical_seed
@@ -22,7 +22,7 @@ ROLL, HOLES = "roll of 1000, at random", ("hole, spread evenly", "hole, at rando
 def run(options: Options, store: Store) -> Section:
     """Measure the rolls with LLE beside the variants, the holes with all rivals."""
     neighbors = (PAPER_NEIGHBORS, 6) if options.quick else NEIGHBORS
-    roll = run_study(store, ROLL, options.n_seeds, ("LLE", *VARIANTS), neighbors)
+    roll = run_study(store, ROLL, options.n_seeds, ("LLE", *VARIANTS, CHART), neighbors)
     holes = {problem: run_study(store, problem, options.n_seeds, neighbors=neighbors) for problem in HOLES}
     words = {"Roll, at random": roll, **{f"H{problem[1:]}": study for problem, study in holes.items()}}
     says = f"At k = {PAPER_NEIGHBORS} all three versions unroll most rolls and holes."
@@ -38,7 +38,7 @@ def run(options: Options, store: Store) -> Section:
         Picture(
             save(_picture(store, problem, seeds[problem]), options.output, f"general-{name}"),
             f"Swiss {problem}, 1000 samples (seed {seeds[problem]}, near the medians), k = {PAPER_NEIGHBORS}, reg = "
-            "1e-4. Color is the true place, hue along and lightness across the strip.",
+            f"1e-4. {CHART_CAPTION} Color is the true place, hue along and lightness across the strip.",
         )
         for name, problem in (("roll", ROLL), ("hole-even", HOLES[0]), ("hole-random", HOLES[1]))
     ]
@@ -63,6 +63,6 @@ def run(options: Options, store: Store) -> Section:
 
 def _picture(store: Store, problem: str, seed: int) -> object:
     data = PROBLEMS[problem].make(seed)
-    found = run_embeddings(store, problem, VARIANTS, seed=seed)
+    found = run_embeddings(store, problem, (*VARIANTS, CHART), seed=seed)
     colors = plots.position_colors(data.chart)
     return methods_picture(data, found, colors, error_title(data), columns=1, panel=(6.4, 1.75))

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 
 from hne import plots
+from hne._circuits import cut_short_circuits
 from hne._neighbors import knn_graph
-from hne._types import BoolArray, FloatArray, IndexArray
+from hne._suited import NEIGHBORS as OWN_NEIGHBORS
+from hne._types import BoolArray, FloatArray, IndexArray, Settings
 from hne.datasets import Dataset
 from hne.experiments._cells import Cell, Store
-from hne.experiments._methods import attempt
+from hne.experiments._methods import CHART, attempt
 from hne.experiments._pictures import save
 from hne.experiments._records import Claim, Options, Picture, Section, Table
 from hne.experiments._statistics import median, number, wins
@@ -21,13 +23,12 @@ TITLE = "Neighbor lines of a sparse roll"
 PROBLEM = "roll, spread evenly"
 # As in the paper: LLE with 6 neighbors, HNE with 5.
 SETTINGS = {"LLE": 6, "BHNE": 5}
+DRAWN = {**SETTINGS, CHART: OWN_NEIGHBORS}
 # Lines that jump to the next turn are at least as long along the roll as half a turn of the innermost one, 15; lines
 # between true neighbors are below 8.
 JUMP = 12.0
 SHORTCUT_COLOR = "#c2185b"
-
-
-NEIGHBORS = (4, 5, 6, 7, 8)
+NEIGHBORS = (4, 5, 6, 7, 8, OWN_NEIGHBORS)
 TEXT = (
     "300 samples of a Swiss roll, spread evenly, and the lines between neighbors. The paper's argument: two layers "
     "of few neighbors see as far along the strip as one layer of more, and shorter lines are less likely to leave "
@@ -41,22 +42,25 @@ def run(options: Options, store: Store) -> Section:
     rolls = store.measured("lines", cells)
     seed = _typical(rolls)
     data = PROBLEMS[PROBLEM].make(seed)
-    found = {method: run_embeddings(store, PROBLEM, (method,), k, seed=seed)[method] for method, k in SETTINGS.items()}
+    found = {method: run_embeddings(store, PROBLEM, (method,), k, seed=seed)[method] for method, k in DRAWN.items()}
     picture = Picture(
         save(_picture(data, found), options.output, "neighbors"),
         "Lines between neighbors, LLE with k = 6 and BHNE with k = 5, in space (left) and as embedded (right); color "
         "is the true place along and across the strip. Lines that jump to another turn of the roll, if any, are red. "
-        f"Seed {seed}, near the medians.",
+        f"{CHART}, which is not in the paper, cuts such lines before it embeds. Seed {seed}, near the medians.",
     )
-    jumps = np.array([roll["jumps"] for roll in rolls])
+    jumps, left = (np.array([roll[name] for roll in rolls]) for name in ("jumps", "left"))
     table = Table(
         "Neighbor lines that jump to another turn, share of all lines",
         ("", *(f"k = {k}" for k in NEIGHBORS)),
         (
             ("mean of the seeds", *(f"{100 * share:.2f} %" for share in jumps.mean(axis=0))),
             ("seeds without any", *(f"{int((column == 0).sum())} of {len(jumps)}" for column in jumps.T)),
+            (f"mean that {CHART} leaves", *(f"{100 * share:.2f} %" for share in left.mean(axis=0))),
         ),
-        f"A line jumps if its ends are more than {JUMP:g} apart along the roll; neighbors on the strip are within 8.",
+        f"A line jumps if its ends are more than {JUMP:g} apart along the roll; neighbors on the strip are within 8. "
+        f"{CHART} takes lines away that seem to leave the surface, and goes on with the others; k = {OWN_NEIGHBORS} is "
+        "what it chooses itself.",
     )
     return Section(
         name="neighbors",
@@ -91,16 +95,23 @@ def _claim(rolls: list[dict[str, Any]], jumps: FloatArray) -> Claim:
 
 
 def measure_lines(seed: int, neighbors: tuple[int, ...]) -> dict[str, Any]:
-    """Share of the neighbor lines that jump to another turn for each k, and the errors of both methods."""
+    """Share of the neighbor lines that jump to another turn for each k, before and after cutting; both errors."""
     data = PROBLEMS[PROBLEM].make(seed)
     tried = {method: attempt(method, data.X, k) for method, k in SETTINGS.items()}
     return {
         "jumps": [float(_jumps(data, knn_graph(data.X, k).indices).mean()) for k in neighbors],
+        "left": [float(_jumps(data, _lines_left(data, k)).mean()) for k in neighbors],
         "errors": {
             method: 1.0 if one.Y is None else float(affine_errors(one.Y, data.chart).mean())
             for method, one in tried.items()
         },
     }
+
+
+def _lines_left(data: Dataset, k: int) -> IndexArray:
+    """Neighbors after cutting, (n, k); a line that was cut leads from a sample to itself."""
+    links = cut_short_circuits(data.X, knn_graph(data.X, k), Settings(short_circuits="cut")).graph.indices
+    return np.where(links < 0, np.arange(len(links))[:, None], links)
 
 
 def _jumps(data: Dataset, links: IndexArray) -> BoolArray:
@@ -112,24 +123,30 @@ def _jumps(data: Dataset, links: IndexArray) -> BoolArray:
 
 def _picture(data: Dataset, found: dict[str, FloatArray | str]) -> Any:
     colors = plots.position_colors(data.chart)
-    figure = plots.pyplot().figure(figsize=(11, 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
-    for row, (method, k) in enumerate(SETTINGS.items()):
+    figure = plots.pyplot().figure(figsize=(11, 3.1 * len(DRAWN)), layout="constrained")
+    grid = figure.add_gridspec(len(DRAWN), 2, width_ratios=[1, 1.9])
+    for row, (method, k) in enumerate(DRAWN.items()):
         links, Y = knn_graph(data.X, k).indices, found[method]
-        jumps = np.argwhere(_jumps(data, links))
-        shortcuts = np.column_stack([jumps[:, 0], links[tuple(jumps.T)]])
         space = figure.add_subplot(grid[row, 0], projection="3d")
-        plots.space_panel(space, data.X, colors, title=f"k = {k}", links=links, size=12)
-        _draw_shortcuts(space, data.X, shortcuts)
+        plots.space_panel(
+            space, data.X, colors, title=f"k = {k}{', before cutting' if method == CHART else ''}", links=links, size=12
+        )
+        _draw_shortcuts(space, data.X, _shortcuts(data, links))
         plane = figure.add_subplot(grid[row, 1])
         if isinstance(Y, str):
             plots.empty_panel(plane, Y, title=f"{method}: failed")
             continue
-        shown = plots.oriented(Y, data.chart)
+        shown, lines = plots.oriented(Y, data.chart), _lines_left(data, k) if method == CHART else links
         error = number(float(affine_errors(Y, data.chart).mean()))
-        plots.embedding_panel(plane, shown, colors, links, f"{method}, k = {k}: error {error}", size=14)
-        _draw_shortcuts(plane, shown, shortcuts)
+        plots.embedding_panel(plane, shown, colors, lines, f"{method}, k = {k}: error {error}", size=14)
+        _draw_shortcuts(plane, shown, _shortcuts(data, lines))
     return figure
+
+
+def _shortcuts(data: Dataset, links: IndexArray) -> IndexArray:
+    """Pairs of samples whose line leads to another turn."""
+    jumps = np.argwhere(_jumps(data, links))
+    return np.column_stack([jumps[:, 0], links[tuple(jumps.T)]])
 
 
 def _draw_shortcuts(axes: Any, points: FloatArray, pairs: IndexArray) -> None:

@@ -2,7 +2,7 @@
 
 from hne import plots
 from hne.experiments._cells import Store
-from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
+from hne.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import NEIGHBORS, PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
 from hne.experiments._summaries import better_claim, scores, study_tables, typical_seed
@@ -35,7 +35,7 @@ def run(options: Options, store: Store) -> Section:
     pictures = (
         Picture(
             save(figure, options.output, "noisy"),
-            f"Noise of 0.3 (seed {seed}, near the medians), k = {PAPER_NEIGHBORS}, reg = 1e-4.",
+            f"Noise of 0.3 (seed {seed}, near the medians), k = {PAPER_NEIGHBORS}, reg = 1e-4. {CHART_CAPTION}",
         ),
         Picture(
             save(strips, options.output, "noisy-errors"), f"Errors of {options.n_seeds} seeds a level, a dot a seed."

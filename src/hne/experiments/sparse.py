@@ -5,7 +5,7 @@ from typing import Any
 from hne import plots
 from hne.experiments._cells import Store
 from hne.experiments._methods import AUTHORS, REG_WORDS
-from hne.experiments._pictures import error_title, methods_picture, save, strips_picture
+from hne.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
 from hne.experiments._summaries import better_claim, scores, study_tables, typical_seed
@@ -34,8 +34,8 @@ def run(options: Options, store: Store) -> Section:
         Picture(
             save(_picture(store, problem, seeds[kind]), options.output, f"sparse-{kind}"),
             f"{problem[0].upper()}{problem[1:]}, 300 samples (seed {seeds[kind]}, near the medians), k = "
-            f"{PAPER_NEIGHBORS}, reg = 1e-4. Color is the true place, hue along and lightness across the strip; each "
-            "embedding is turned and scaled to the true strip.",
+            f"{PAPER_NEIGHBORS}, reg = 1e-4. {CHART_CAPTION} Color is the true place, hue along and lightness across "
+            "the strip; each embedding is turned and scaled to the true strip.",
         )
         for kind, problem in KINDS.items()
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from hne._types import FloatArray
 from hne.datasets import Dataset
 from hne.experiments._cells import Store
-from hne.experiments._pictures import label_colors, methods_picture, save, strips_picture
+from hne.experiments._pictures import CHART_CAPTION, label_colors, methods_picture, save, strips_picture
 from hne.experiments._records import Options, Picture, Section
 from hne.experiments._statistics import number
 from hne.experiments._studies import PAPER_NEIGHBORS, PROBLEMS, run_embeddings, run_study
@@ -33,7 +33,8 @@ def run(options: Options, store: Store) -> Section:
     picture = Picture(
         save(_picture(store, seed), options.output, "surfaces"),
         f"2-Surfaces of 150 samples (seed {seed}, near the medians), k = {PAPER_NEIGHBORS}, reg = 1e-4: two surfaces "
-        "and, gray, the nine points that join them. Axes of the embeddings are stretched to their panels.",
+        f"and, gray, the nine points that join them. {CHART_CAPTION} Axes of the others are stretched to their "
+        "panels.",
     )
     strips = save(
         strips_picture({"2-Surfaces": study}, xlabel="error of the surfaces"), options.output, "surfaces-errors"
@@ -57,7 +58,7 @@ def _picture(store: Store, seed: int) -> Any:
     found = run_embeddings(store, "surfaces", seed=seed)
     view = (14, -72)
     return methods_picture(
-        _without_chart(data), found, label_colors(data.labels), _title(data), columns=3, panel=(2.6, 2.1), view=view
+        _without_chart(data), found, label_colors(data.labels), _title(data), panel=(3.6, 1.9), view=view
     )
 
 

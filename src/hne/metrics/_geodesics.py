@@ -134,7 +134,9 @@ def geodesic_qualities(
     drawn = random_generator(settings.random_state).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
-    paths, distances, n_asked = _compared(_links(graph, NO_PAIRS if cut is None else distinct.place[cut]), Ys, distinct, drawn[:m], targets)
+    paths, distances, n_asked = _compared(
+        _links(graph, NO_PAIRS if cut is None else distinct.place[cut]), Ys, distinct, drawn[:m], targets
+    )
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
         msg = f"X must have paths of different lengths between samples, got {got}. Raise n_neighbors (now {k})."
