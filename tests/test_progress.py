@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hne import HNE, _progress, embed
+from hne import HNE, PUBLISHED, _progress, embed
 from hne._embed import STAGES
 from hne._progress import Lines, counted, listening, stage, step
 from hne.exceptions import InputError, InputTypeError
+from hne.plots._models import inner_links
 
 
 class Notebook:
@@ -60,15 +61,33 @@ def clock(monkeypatch):
 def test_a_listener_hears_every_stage_and_what_it_made(cloud):
     notebook = Notebook()
     with listening(notebook):
-        embed(cloud)
+        result = embed(cloud)
+    n_edges = len(inner_links(result.weights.W))
     assert [note[1] for note in notebook.notes if note[0] == "begin"] == list(STAGES)
     assert [note[1:] for note in notebook.notes if note[0] == "end"] == [
-        ("neighbors", "60 samples, 6 each, tree search"),
+        ("neighbors", "60 samples, 5 each, tree search"),
+        ("short circuits", f"0 of {n_edges} edges cut"),
         ("pieces", "connected"),
-        ("weights", f"360 inner, {embed(cloud).weights.J.nnz} joint, numpy kernel"),
+        ("weights", f"300 inner, {result.weights.J.nnz} joint, numpy kernel"),
+        ("eigenpairs", "10 of 60 x 60, dense solver"),
+        ("chart", f"along the graph from 10 eigenvectors, stress {result.chart.stress:.2g}"),
+        ("trust", f"{result.trust.level}, score {result.trust.score.score:.4f}"),
+    ]
+
+
+def test_a_listener_hears_the_stages_of_the_published_method(cloud):
+    notebook = Notebook()
+    with listening(notebook):
+        result = embed(cloud, **PUBLISHED)
+    n_edges = len(inner_links(result.weights.W))
+    assert [note[1:] for note in notebook.notes if note[0] == "end"] == [
+        ("neighbors", "60 samples, 6 each, tree search"),
+        ("short circuits", f"{len(result.short_circuits)} of {n_edges} edges suspected, and kept"),
+        ("pieces", "connected"),
+        ("weights", f"360 inner, {result.weights.J.nnz} joint, numpy kernel"),
         ("eigenpairs", "2 of 60 x 60, dense solver"),
-        ("lengths", "1 of 1 piece(s) corrected"),
-        ("trust", f"doubtful, score {embed(cloud).trust.score.score:.4f}"),
+        ("chart", "1 of 1 piece(s) rescaled"),
+        ("trust", f"{result.trust.level}, score {result.trust.score.score:.4f}"),
     ]
 
 
@@ -104,7 +123,7 @@ def test_fits_at_the_same_time_do_not_hear_each_other(cloud, roll):
     def neighbors_told(X):
         notebook = Notebook()
         with listening(notebook):
-            embed(X)
+            embed(X, n_neighbors=6)
         return [note[2] for note in notebook.notes if note[:2] == ("end", "neighbors")]
 
     with ThreadPoolExecutor(4) as pool:
@@ -136,19 +155,21 @@ def test_verbose_changes_nothing_but_what_is_shown(roll, capfd, solver):
 def test_verbose_shows_a_line_for_each_stage(cloud, capfd):
     new = HNE(verbose=1).fit(cloud).transform(cloud[:7] + 0.1)
     lines = capfd.readouterr().err.splitlines()
-    assert [line.split()[:2] for line in lines] == [["hne:", name] for name in (*STAGES, "placing")]
-    assert re.fullmatch(r"hne: neighbors   60 samples, 6 each, tree search +\d+\.\d s", lines[0])
+    for line, name in zip(lines, (*STAGES, "placing"), strict=True):
+        assert line.startswith(f"hne: {name:<11} ")
+    assert re.fullmatch(r"hne: neighbors   60 samples, 5 each, tree search +\d+\.\d s", lines[0])
+    assert re.fullmatch(r"hne: short circuits 0 of \d+ edges cut +\d+\.\d s", lines[1])
     assert re.fullmatch(rf"hne: placing     {len(new)} samples +\d+\.\d s", lines[-1])
     assert len({len(line) for line in lines}) == 1
 
 
 def test_more_verbose_shows_the_tasks_of_a_stage_before_its_line(cloud, capfd):
-    embed(cloud, verbose=2)
+    result = embed(cloud, verbose=2)
     told = [re.sub(r" +\d+\.\d s$", "", line) for line in capfd.readouterr().err.splitlines()]
     assert told[:3] == [
         "hne: neighbors   search 1 of 1",
-        "hne: neighbors   60 samples, 6 each, tree search",
-        "hne: pieces      connected",
+        "hne: neighbors   60 samples, 5 each, tree search",
+        f"hne: short circuits 0 of {len(inner_links(result.weights.W))} edges cut",
     ]
 
 
@@ -196,7 +217,7 @@ def test_a_fit_that_fails_leaves_no_counter_on_the_terminal(monkeypatch):
     with pytest.raises(ZeroDivisionError, match="division"):
         embed(crowd, verbose=1)
     assert terminal.screen()[-1] == ""
-    assert [line.split()[1] for line in terminal.screen()[:-1]] == ["neighbors", "pieces"]
+    assert [line[5:17].rstrip() for line in terminal.screen()[:-1]] == ["neighbors", "short circui", "pieces"]
 
 
 def test_a_process_without_standard_error_fits_all_the_same(cloud, monkeypatch):

@@ -6,15 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hne._trust._circuits import short_circuits
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import kneighbors_graph
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne._embed import walk
-from hne._neighbors import knn_graph
 from hne._trust._record import LEVELS
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import Settings
@@ -26,7 +24,6 @@ from hne.datasets import (
     make_s_curve,
     make_swiss_hole,
     make_swiss_roll,
-    make_twin_peaks,
 )
 from hne.exceptions import DimensionWarning, DisconnectedGraphWarning, HNEWarning, UntrustworthyWarning
 from hne.metrics import affine_errors
@@ -88,7 +85,7 @@ def test_an_even_range_is_filled_and_two_heaps_with_a_stray_are_not(rng):
     assert filled_share(np.zeros((50, 1))) <= 0.1
 
 
-# Short circuits
+# Verdicts
 
 
 def across(data, pairs):
@@ -96,47 +93,6 @@ def across(data, pairs):
     i, j = pairs.T
     near = np.linalg.norm(data.X[i] - data.X[j], axis=1)
     return np.linalg.norm(data.chart[i] - data.chart[j], axis=1) > 3 * near
-
-
-@pytest.mark.parametrize(("n", "noise", "k"), [(300, 0.0, 12), (500, 0.6, 12), (400, 0.8, 10)])
-def test_links_across_the_gaps_of_a_sparse_or_noisy_roll_are_found(n, noise, k):
-    roll = make_swiss_roll(n, noise=noise, random_state=21)
-    pairs = short_circuits(roll.X, knn_graph(roll.X, k), 2, 1)
-    assert 3 <= len(pairs) <= 50
-    assert across(roll, pairs).mean() > 0.7
-    assert (pairs[:, 0] < pairs[:, 1]).all()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        make_swiss_roll(1000, random_state=22),
-        make_s_curve(600, random_state=22),
-        make_twin_peaks(700, random_state=22),
-        make_swiss_roll(700, even=True, random_state=22),
-    ],
-    ids=str,
-)
-def test_clean_surfaces_have_no_short_circuits(data):
-    assert len(short_circuits(data.X, knn_graph(data.X, 6), 2, 1)) == 0
-
-
-def test_one_link_across_a_gap_is_found_alone():
-    grid = np.stack(np.meshgrid(np.arange(32.0), np.arange(8.0), indexing="ij"), axis=-1).reshape(-1, 2)
-    grid += 0.1 * np.random.default_rng(0).random(grid.shape)
-    # A sheet bent to a U, its arms 12 long and 4 apart, and one link from arm to arm.
-    s = grid[:, 0]
-    angle = np.clip(s - 12, 0, 2 * np.pi) / 2
-    x = np.minimum(s, 12) + 2 * np.sin(angle) - np.maximum(s - 12 - 2 * np.pi, 0)
-    X = np.column_stack([x, grid[:, 1], 2 - 2 * np.cos(angle)])
-    graph = knn_graph(X, 6)
-    assert len(short_circuits(X, graph, 2, 1)) == 0
-    i, j = (int(np.argmin(np.linalg.norm(X - [2.0, 4.0, height], axis=1))) for height in (0.0, 4.0))
-    graph.indices[i, -1], graph.distances[i, -1] = j, np.linalg.norm(X[i] - X[j])
-    assert short_circuits(X, graph, 2, 1).tolist() == [[min(i, j), max(i, j)]]
-
-
-# Verdicts
 
 
 def test_a_good_roll_is_good_and_says_so_in_a_sentence(big_roll):
@@ -153,7 +109,7 @@ def test_a_good_roll_is_good_and_says_so_in_a_sentence(big_roll):
 
 def test_too_large_a_reg_repeats_a_coordinate_and_is_warned_of(big_roll):
     with pytest.warns(UntrustworthyWarning, match=r"^Do not believe it: a coordinate repeats .* See trust_\.$"):
-        model = HNE(reg=1e-2).fit(big_roll.X)
+        model = HNE(**PUBLISHED | {"reg": 1e-2}).fit(big_roll.X)
     assert model.trust_.level == "bad"
     assert model.trust_.repeated_share > 0.9
     assert "reg='auto'" in model.verdict_
@@ -162,24 +118,47 @@ def test_too_large_a_reg_repeats_a_coordinate_and_is_warned_of(big_roll):
 def test_links_across_gaps_are_told_with_the_numbers_of_samples():
     roll = make_swiss_roll(400, noise=0.6, random_state=23)
     shuffled = np.random.default_rng(0).permutation(400)
-    trust = embed(roll.X[shuffled], n_neighbors=12, reg=1e-3).trust
+    trust = embed(roll.X[shuffled], **PUBLISHED | {"n_neighbors": 12, "reg": 1e-3}).trust
     assert trust.level in ("bad", "doubtful")
-    assert "short circuits" in [finding.kind for finding in trust.findings]
+    told = next(finding for finding in trust.findings if finding.kind == "short circuits")
+    assert told.text.startswith(f"{len(trust.short_circuits)} edges seem to lead across gaps")
+    assert told.advice == "Pass short_circuits='cut', or look at the pairs"
     assert across(roll, shuffled[trust.short_circuits]).mean() > 0.7
 
 
-def test_too_few_coordinates_are_doubtful_and_warned_of():
+def test_links_that_were_cut_are_told_and_speak_against_nothing():
+    roll = make_swiss_roll(400, noise=0.3, random_state=23)
+    shuffled = np.random.default_rng(0).permutation(400)
+    result = embed(roll.X[shuffled], n_neighbors=12)
+    assert affine_errors(result.Y, roll.chart[shuffled]).mean() < 0.05
+    np.testing.assert_array_equal(result.trust.short_circuits, result.short_circuits)
+    assert len(result.short_circuits) > 10
+    assert across(roll, shuffled[result.short_circuits]).mean() > 0.7
+    assert "short circuits" not in [finding.kind for finding in result.trust.findings]
+
+
+def test_too_few_coordinates_are_doubtful_and_warned_of(big_roll):
+    with pytest.warns(DimensionWarning, match=r"own dimension, 2 \(.*agreed\), got 1\. Try n_components=2\.$"):
+        result = embed(big_roll.X, n_components=1)
+    told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
+    assert (told.level, told.advice) == ("doubtful", "Try n_components=2")
+    assert result.trust.level in ("bad", "doubtful")
+    assert "dimension" not in [finding.kind for finding in embed(big_roll.X).trust.findings]
+
+
+def test_two_coordinates_of_samples_with_more_are_what_screens_have(recwarn):
     cube = make_cube(600, random_state=2)
-    with pytest.warns(DimensionWarning, match=r"own dimension, 3 \(.*agreed\), got 2\. Try n_components=3\.$"):
-        result = embed(cube.X)
-    assert result.trust.level == "doubtful"
-    assert "try n_components=3" in result.trust.verdict
-    assert embed(cube.X, n_components=3).trust.level == "good"
+    result = embed(cube.X)
+    assert not [warning for warning in recwarn if issubclass(warning.category, DimensionWarning)]
+    told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
+    assert (told.level, told.advice) == ("good", "Try n_components=3")
+    assert told.text == "the samples have 3 dimensions, and the embedding 2"
+    assert embed(cube.X, **PUBLISHED, n_components=3).trust.level == "good"
 
 
 def test_too_many_coordinates_repeat_and_are_warned_of(big_roll):
     with pytest.warns(DimensionWarning, match="got 3"):
-        result = embed(big_roll.X, n_components=3)
+        result = embed(big_roll.X, **PUBLISHED, n_components=3)
     assert result.trust.level == "doubtful"
     assert result.trust.repeated_share > 0.8
 
@@ -201,7 +180,7 @@ def test_digits_iris_and_clusters_on_threads_have_collapsed():
     threads = [a + (b - a) * steps + 0.02 * rng.normal(size=(25, 3)) for a, b in ends]
     for X in (load_digits().data[:900], (iris - iris.mean(axis=0)) / iris.std(axis=0), np.vstack(clusters + threads)):
         with pytest.warns(UntrustworthyWarning, match="it has collapsed"):
-            trust = embed(X).trust
+            trust = embed(X, **PUBLISHED).trust
         assert trust.level == "bad"
         assert trust.collapsed_share > 0.5
 
@@ -249,7 +228,7 @@ def test_bad_embeddings_are_told_from_good_ones():
     for make, arguments, parameters in TABLE:
         for seed in (91, 92):
             data = make(**arguments, random_state=seed)
-            result = embed(data.X, **parameters)
+            result = embed(data.X, **PUBLISHED | parameters)
             error = affine_errors(result.Y, data.chart).mean()
             (good if error < 0.05 else bad if error > 0.15 else []).append(result.trust.level)
     assert len(good) >= 5
@@ -280,7 +259,7 @@ KINDS = {
     "huge": (ROLL * 1e150, {}),
     "sparse": (csr_array(SPARSE), {}),
     "distances": (squareform(pdist(ROLL)), {"metric": "precomputed"}),
-    "known distances": (kneighbors_graph(ROLL, 250, mode="distance"), {"metric": "precomputed"}),
+    "known distances": (kneighbors_graph(ROLL, 250, mode="distance"), {"metric": "precomputed", "n_neighbors": 6}),
     "largest piece": (TWO, {"pieces": "largest"}),
     "joined": (TWO, {"pieces": "join"}),
     "distances of pieces": (squareform(pdist(TWO)), {"metric": "precomputed", "pieces": "largest"}),

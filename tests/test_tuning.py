@@ -10,10 +10,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
-from hne import HNE, embed
+from hne import HNE, PUBLISHED, embed
 from hne._neighbors import knn_graph
 from hne._progress import listening
-from hne._types import Settings
+from hne._types import COORDINATES, Settings
 from hne._validation import check_samples
 from hne._weights import layer_weights, layer_weights_of_all
 from hne._yardstick import yardstick
@@ -39,9 +39,12 @@ def found(letter):
     return tune(letter.X)
 
 
-def test_the_choice_unrolls_what_the_defaults_do_not(letter, found):
+def test_the_choice_unrolls_what_others_do_not(letter, found):
     assert affine_errors(HNE(**found.parameters).fit_transform(letter.X), letter.chart).mean() < 0.03
-    squeezed = affine_errors(HNE(reg=1e-2).fit_transform(letter.X), letter.chart).mean()
+    by_paper = tune(letter.X, short_circuits="keep", coordinates="eigenvectors")
+    published = PUBLISHED | by_paper.parameters
+    assert affine_errors(HNE(**published).fit_transform(letter.X), letter.chart).mean() < 0.03
+    squeezed = affine_errors(HNE(**PUBLISHED | {"reg": 1e-2}).fit_transform(letter.X), letter.chart).mean()
     assert squeezed > 0.1
 
 
@@ -58,10 +61,13 @@ def test_the_whole_grid_is_told(found):
     assert all(trial.reason for trial in found.trials if trial.outcome != "measured")
 
 
-def test_trials_are_what_embed_gives(letter, found):
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_trials_are_what_embed_gives(letter, coordinates):
     """Shared neighbors, Gram matrices and frames change no bit of an embedding, and no digit of its score."""
+    found = tune(letter.X, coordinates=coordinates)
+    assert found.settings.coordinates == coordinates
     for trial in (found.best, found.runner_up, found.trials[5]):
-        result = embed(letter.X, **trial.parameters)
+        result = embed(letter.X, **trial.parameters, coordinates=coordinates)
         assert trial.score == pytest.approx(tangent_score(letter.X, result.Y).score, abs=1e-9)
         assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
 
@@ -338,11 +344,14 @@ def test_records_tell_what_they_are(found):
 @pytest.mark.parametrize("factor", [2.0**-700, 2.0**130, 2.0**700])
 def test_extreme_units_are_those_of_the_trials_too(letter, factor):
     grid = {"n_neighbors": [5, 6], "reg": [1e-4], "variant": ["ihne"]}
-    plain, other = tune(letter.X, grid=grid), tune(letter.X * factor, grid=grid)
-    assert other.best.label == plain.best.label
-    assert np.allclose(np.ptp(other.best.Y, axis=0) / factor, np.ptp(plain.best.Y, axis=0), rtol=1e-3)
-    lengths = [np.abs(one.best.measure.correction).max(axis=0) for one in (plain, other)]
-    assert np.allclose(lengths[1] / factor, lengths[0], rtol=1e-3)
+    for coordinates in ("chart", "eigenvectors"):
+        plain, other = (tune(X, grid=grid, coordinates=coordinates) for X in (letter.X, letter.X * factor))
+        assert other.best.label == plain.best.label
+        assert np.allclose(np.ptp(other.best.Y, axis=0) / factor, np.ptp(plain.best.Y, axis=0), rtol=1e-3)
+        # A chart has the lengths of X, and what corrects it has no unit.
+        unit = factor if coordinates == "eigenvectors" else 1.0
+        lengths = [np.abs(one.best.measure.correction).max(axis=0) for one in (plain, other)]
+        assert np.allclose(lengths[1] / unit, lengths[0], rtol=1e-3)
 
 
 def test_a_sparse_graph_of_distances_is_tuned_by_what_it_knows():
@@ -416,9 +425,28 @@ def test_an_unclear_dimension_is_warned_of():
 def test_who_let_settings_be_chosen_is_not_told_to_do_so():
     X = np.random.RandomState(0).rand(40, 3)
     chosen_ones = HNE(n_neighbors="auto", reg="auto", variant="auto").fit(X)
-    by_hand = HNE(reg=1e-2).fit(make_s_curve(300, random_state=1).X)
+    by_hand = HNE(**PUBLISHED | {"reg": 1e-2}).fit(make_s_curve(300, random_state=1).X)
     assert not any("'auto'" in finding.advice for finding in chosen_ones.trust_.findings)
     assert any("'auto'" in finding.advice for finding in by_hand.trust_.findings)
+
+
+def test_a_ridge_that_is_left_open_suits_each_number_of_neighbors(letter):
+    found = tune(letter.X, variant="ihne", reg=None)
+    assert {trial.n_neighbors: trial.reg for trial in found.trials} == {
+        k: pytest.approx(1e-4 * (k / 6) ** 3.3) for k in GRID["n_neighbors"]
+    }
+    model = HNE(n_neighbors="auto").fit(letter.X)
+    assert model.tuning_.best.label == found.best.label
+    assert (model.n_neighbors_, model.reg_) == (found.best.n_neighbors, found.best.reg)
+    result = embed(letter.X, **found.parameters)
+    assert np.allclose(model.embedding_, result.Y)
+
+
+def test_neighbors_that_are_left_open_suit_the_samples(letter):
+    found = tune(letter.X, n_neighbors=None, variant="ihne")
+    assert {trial.n_neighbors for trial in found.trials} == {12}
+    assert [trial.reg for trial in sorted(found.trials, key=lambda trial: -trial.reg)] == list(GRID["reg"])
+    assert HNE(reg="auto").fit(letter.X).tuning_.best.label == found.best.label
 
 
 # "auto" in the estimator and in embed.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hne import HNE
+from hne import HNE, PUBLISHED
 from hne._units import check_within_reach, units_of
 from hne.exceptions import InputError
 from tests.conftest import frozen
@@ -68,11 +68,15 @@ def test_new_samples_out_of_reach_are_named_by_row():
 
 def test_what_float64_cannot_hold_is_infinite_without_further_ado():
     X = np.array([[-1.7e308, 0.0], [1.7e308, 0.0], [1.7e308, 1.7e308], [0.0, 1.7e308], [0.0, 0.0]])
-    model = HNE(2, n_components=1, reg=1e3).fit(X)
+    settings = {"n_neighbors": 2, "reg": 1e3}
+    model = HNE(**PUBLISHED | settings, n_components=1).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert not np.isnan(model.inverse_transform(1e6 * model.embedding_)).any()
     units = units_of(X)
     assert units.undo_length(np.array([4.0]))[0] == np.inf
+    # A chart has the lengths of X: the first sample is farther from the middle of all than the largest number.
+    with pytest.raises(InputError, match=r"needs an X whose lengths float64 holds, got coordinates of about 1e\+308"):
+        HNE(**settings, n_components=1).fit(X)
 
 
 def test_sparse_samples_out_of_reach_of_tiny_ones_are_refused_without_further_ado():

@@ -25,7 +25,7 @@ def with_value(value, row=4, column=2):
 BAD_DATA = {
     "nan": (with_value(np.nan), InputError, r"X must be finite, got nan in row 4, column 2 \(1 NaN and 0 inf in all\)"),
     "inf": (with_value(-np.inf), InputError, r"X must be finite, got -inf in row 4, column 2 .* Drop or impute"),
-    "one sample": (X[:1], InputError, r"n_neighbors=6 needs at least 7 samples, got n_samples=1\. Lower n_neighbors"),
+    "one sample": (X[:1], InputError, r"X must have at least 2 samples, got n_samples=1\. Pass more samples"),
     "no sample": (X[:0], InputError, r"X must have samples, got n_samples=0\. Check how X was read"),
     "one feature": (X[:, :1], InputError, r"n_components=2 needs at least 2 features, got n_features=1\. Lower n_comp"),
     "no feature": (X[:, :0], InputError, r"X must have features, got 0 feature\(s\) \(shape=\(30, 0\)\)"),

@@ -22,6 +22,8 @@ from hne.exceptions import (
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
+# Dimensions of a picture.
+SCREEN = 2
 
 # Decimal exponents of sizes that leave room for what is computed from them.
 FAR_BELOW = {"float64": 300, "float32": 30}
@@ -124,7 +126,9 @@ def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
     if result.trust.level == "bad":
         found.append((UntrustworthyWarning, f"{result.trust.verdict} See trust_."))
     told, d = result.trust.dimension, result.settings.n_components
-    if any(finding.kind == "dimension" and finding.level != "good" for finding in result.trust.findings):
+    # Two are what screens have: who asks for them knows.
+    is_told = any(finding.kind == "dimension" for finding in result.trust.findings)
+    if is_told and not told.dimension > d == SCREEN:
         message = (
             f"n_components should be the samples' own dimension, {told}, got {d}. Try n_components={told.dimension}."
         )

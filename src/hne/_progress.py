@@ -202,7 +202,9 @@ class Lines:
             self._write(text, "\n")
 
     def _show_line(self, text: str, seconds: float) -> None:
-        self._write(f"hne: {self._stage:<11} {text:<52} {duration(seconds):>10}", "\n")
+        # A name that is longer takes its room from what stands behind it.
+        named = f"{self._stage:<11} {text}"
+        self._write(f"hne: {named:<64} {duration(seconds):>10}", "\n")
 
     def _write(self, text: str, end: str) -> None:
         """Write over what the terminal shows; `end` is empty for what will be written over itself."""

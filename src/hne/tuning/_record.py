@@ -38,7 +38,7 @@ class Trial:
     seconds : float
         Time of its own work, that shared with others left out.
     Y : ndarray of shape (n_tuned, n_components) or None
-        Rescaled coordinates, kept of the best few.
+        Coordinates in the lengths of X, a chart or rescaled ones, kept of the best few.
     """
 
     variant: str

@@ -167,10 +167,12 @@ def _tried(problem: Problem, settings: Settings, found: Found, cut: IndexArray, 
                 Y = rescaled_coordinates(*drawing, settings, 1).Y
     except HNEError as error:
         return trial(FAILED, reason=_first_sentence(error))
-    return _measured(problem.yardstick, Y, best, trial)
+    return _measured(problem.yardstick, Y, best, trial, is_chart=settings.coordinates == "chart")
 
 
-def _measured(yardstick: Yardstick, Y: FloatArray, best: float, trial: Callable[..., Trial]) -> Trial:
+def _measured(
+    yardstick: Yardstick, Y: FloatArray, best: float, trial: Callable[..., Trial], *, is_chart: bool
+) -> Trial:
     """Measure the embedding; one whose tangents alone lose more than the best loses in all is not ranked."""
     yardstick = yardstick.among(np.asarray(np.isfinite(Y).all(axis=1)))
     if not len(yardstick.frames.rows):
@@ -179,7 +181,7 @@ def _measured(yardstick: Yardstick, Y: FloatArray, best: float, trial: Callable[
     if loss > best:
         return trial(STOPPED, score=loss, reason="its tangents lose too much")
     measure = yardstick.measure(Y)
-    return trial(MEASURED, score=measure.score, measure=measure, Y=Y @ measure.correction)
+    return trial(MEASURED, score=measure.score, measure=measure, Y=Y if is_chart else Y @ measure.correction)
 
 
 def _first_sentence(error: HNEError) -> str:

@@ -112,7 +112,9 @@ def tuned(
     own = distinct.place[order] if rows is None else np.searchsorted(rows, distinct.place[order])
     in_order = ordered(trials)
     kept = {id(trial) for trial in (*in_order[:KEPT], best, runner_up)}
-    found = tuple(_of_samples(trial, units, own if id(trial) in kept else None) for trial in in_order)
+    # The correction of a chart, which has the lengths of X already, is a number without a unit.
+    by = Units(None, 1.0) if settings.coordinates == "chart" else units
+    found = tuple(_of_samples(trial, units, by, own if id(trial) in kept else None) for trial in in_order)
     places_of = {id(trial): number for number, trial in enumerate(in_order)}
     return Tuning(
         best=found[places_of[id(best)]],
@@ -231,10 +233,10 @@ def _check_budget(budget: float | None) -> float:
     return seconds
 
 
-def _of_samples(trial: Trial, units: Units, own: IndexArray | None) -> Trial:
+def _of_samples(trial: Trial, units: Units, correcting: Units, own: IndexArray | None) -> Trial:
     """The trial in the units of X, with a row for each sample, `own` being their places; None drops all rows."""
     measure = trial.measure
     if measure is not None:
-        measure = replace(measure, correction=units.undo_length(measure.correction))
+        measure = replace(measure, correction=correcting.undo_length(measure.correction))
     Y = None if own is None or trial.Y is None else units.undo_length(trial.Y[own])
     return replace(trial, measure=measure, Y=Y)
