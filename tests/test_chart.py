@@ -505,6 +505,14 @@ def test_a_fitted_sample_is_placed_exactly_and_a_new_one_between_its_neighbors(r
     assert np.median(misses) < 0.1 * np.median(np.linalg.norm(roll.X - roll.X[near], axis=1))
 
 
+def test_new_samples_of_a_surface_come_to_lie_where_they_belong():
+    data = make_swiss_roll(800, random_state=2)
+    fitted = HNE().fit(data.X[:700])
+    placed = fitted.transform(data.X[700:])
+    assert affine_errors(np.vstack([fitted.embedding_, placed]), data.chart).mean() < 0.01
+    assert np.abs(fitted.inverse_transform(placed) - data.X[700:]).mean() < 0.5
+
+
 def test_points_of_a_chart_are_lifted_back(roll, model):
     np.testing.assert_allclose(model.inverse_transform(model.embedding_), roll.X, atol=1e-9)
     near = model._fitted.graph.indices[:, 0]
@@ -526,3 +534,18 @@ def test_bits_are_the_same_twice_for_any_jobs_and_in_any_order(roll, model, tabl
 def test_bits_are_the_same_in_any_unit(roll, model, table, table_model, exponent):
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
         np.testing.assert_array_equal(HNE().fit_transform(X * 2.0**exponent), Y * 2.0**exponent)
+
+
+def test_what_is_told_of_a_chart_is_in_the_unit_of_the_samples(roll, model):
+    other = HNE().fit(1024 * roll.X)
+    np.testing.assert_array_equal(other.chart_.B, 1024 * model.chart_.B)
+    np.testing.assert_array_equal(other.chart_.spectrum, 1024**2 * model.chart_.spectrum)
+    assert other.chart_.stress == model.chart_.stress
+
+
+@pytest.mark.parametrize("coordinates", ["rescaled", "eigenvectors"])
+def test_there_is_no_chart_where_none_is_asked_for(roll, coordinates):
+    model = HNE(coordinates=coordinates).fit(roll.X)
+    assert model.chart_ is None
+    assert model.eigenvalues_.shape == (2,)
+    assert model._fitted.eigenpairs.vectors.shape == (300, 2)

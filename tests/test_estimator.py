@@ -17,10 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, _start, embed
-from hne._types import Settings
+from hne._types import DEFAULTS, Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, NeighborRecallWarning
-from hne.metrics import affine_errors
+from hne.metrics import affine_errors, procrustes_error
 
 # The common tests fit two blobs that no neighbor graph connects: warned about, finite, deterministic.
 pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
@@ -43,7 +43,7 @@ def test_the_short_name_is_the_same_class():
 def test_defaults_are_declared_alike_on_the_class_the_settings_and_the_docstring():
     declared = {name: p.default for name, p in signature(HNE).parameters.items()}
     places = {"engine": None, "checkpoint": None}
-    assert declared == {field.name: field.default for field in fields(Settings)} | places
+    assert declared == {field.name: field.default for field in fields(Settings)} | dict(DEFAULTS) | places
     told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", HNE.__doc__, flags=re.MULTILINE))
     assert told.keys() == declared.keys()
     for name, text in told.items():
@@ -65,9 +65,17 @@ def test_attributes_are_those_of_the_walk(roll, variant):
     model = HNE(variant=variant).fit(roll.X)
     result = embed(roll.X, variant=variant)
     np.testing.assert_array_equal(model.embedding_, result.Y)
-    np.testing.assert_array_equal(model.eigenvalues_, result.eigenpairs.values)
-    np.testing.assert_array_equal(model.eigen_residuals_, result.eigenpairs.residuals)
+    # A chart is made of more eigenvectors than it has coordinates; the first are told of.
+    np.testing.assert_array_equal(model.eigenvalues_, result.eigenpairs.values[:2])
+    np.testing.assert_array_equal(model.eigen_residuals_, result.eigenpairs.residuals[:2])
+    assert len(result.eigenpairs.values) == len(model.eigen_certificate_.residuals) == 20
     assert model.eigen_solver_ == "dense"
+    assert (model.chart_.route, model.chart_.stress) == ("unfolded", result.chart.stress)
+    np.testing.assert_allclose(result.eigenpairs.vectors @ model.chart_.B, result.core_Y, atol=1e-9)
+    np.testing.assert_array_equal(model.rescaling_, model.chart_.B)
+    np.testing.assert_array_equal(model.rescaled_embedding_, model.embedding_)
+    np.testing.assert_array_equal(model.short_circuits_, result.short_circuits)
+    assert (model.n_neighbors_, model.reg_) == (12, pytest.approx(1e-4 * 2**3.3))
     np.testing.assert_allclose(model.inner_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(model.joint_weights_.sum(axis=1), 1.0)
     assert model.reconstruction_error_ == pytest.approx(model.reconstruction_errors_.mean())
@@ -86,7 +94,10 @@ def test_reconstruct_gives_the_samples_back_within_their_errors(roll, scale):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_swiss_roll_comes_out_unrolled(roll, variant):
-    assert affine_errors(HNE(variant=variant).fit_transform(roll.X), roll.chart).max() < 0.15
+    published = HNE(**PUBLISHED | {"variant": variant})
+    assert affine_errors(published.fit_transform(roll.X), roll.chart).max() < 0.15
+    # With the lengths of the roll, by a rotation alone.
+    assert procrustes_error(HNE(variant=variant).fit_transform(roll.X), roll.chart) < 0.001
 
 
 def test_parameters_are_untouched_by_fit(roll):
@@ -157,10 +168,10 @@ def test_two_fits_give_the_same_bits(roll):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_any_number_of_jobs_gives_the_same_plane(roll, variant):
+def test_any_number_of_jobs_gives_the_same_bits(roll, variant):
     one, two = (HNE(variant=variant, n_jobs=n_jobs).fit(roll.X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.joint_weights_.toarray(), two.joint_weights_.toarray())
-    np.testing.assert_allclose(one.embedding_, two.embedding_, atol=1e-7)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
 
 def test_data_frames_give_data_frames_where_asked(roll):
@@ -208,11 +219,29 @@ def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
 def test_the_published_method_is_a_mapping_that_nobody_changes(cloud):
     settings = {name: getattr(Settings(), name) for name in PUBLISHED}
     assert settings == PUBLISHED
-    assert HNE(**PUBLISHED).get_params() == HNE().get_params()
+    assert HNE(**PUBLISHED).get_params() == HNE().get_params() | settings
     assert HNE(**PUBLISHED | {"n_neighbors": 8}).n_neighbors == 8
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        PUBLISHED["reg"] = 1.0
-    assert (HNE().fit_transform(cloud) == HNE(**PUBLISHED).fit_transform(cloud)).all()
+    for mapping in (PUBLISHED, DEFAULTS):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            mapping["reg"] = 1.0
+    Y = HNE(**PUBLISHED).fit_transform(cloud)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-10)
+
+
+def test_defaults_are_those_of_the_function_too_and_the_given_ones_are_kept(cloud):
+    np.testing.assert_array_equal(HNE().fit_transform(cloud), embed(cloud).Y)
+    np.testing.assert_array_equal(HNE(**DEFAULTS).fit_transform(cloud), embed(cloud, **DEFAULTS).Y)
+    given = HNE(n_neighbors=7, reg=1e-3).fit(cloud)
+    assert (given.n_neighbors_, given.reg_) == (7, 1e-3)
+
+
+def test_what_is_left_open_suits_what_the_samples_are_near_to(roll):
+    near = HNE().fit(roll.X)
+    assert (near.n_neighbors_, near.reg_) == (12, pytest.approx(1e-4 * 2**3.3))
+    assert HNE(n_neighbors=9).fit(roll.X).reg_ == pytest.approx(1e-4 * 1.5**3.3)
+    ball = HNE().fit(np.random.default_rng(0).normal(size=(300, 10)))
+    assert (ball.n_neighbors_, ball.reg_, ball.chart_.route) == (5, 0.1, "along the graph")
+    assert HNE().fit(roll.X[:8] * [1.0, 1.0, 0.0]).n_neighbors_ == 7
 
 
 @pytest.mark.parametrize("estimator", [HNE, LinearHNE])

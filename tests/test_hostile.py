@@ -1,4 +1,4 @@
-"""Hostile inputs: a finite, orthonormal embedding or an error of hne, and nothing else. `make fuzz` has thousands."""
+"""Hostile inputs: a finite embedding or an error of hne, and nothing else. `make fuzz` has thousands."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

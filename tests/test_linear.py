@@ -16,8 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hne import HNE, LinearHNE, _linear
+from hne import HNE, PUBLISHED, LinearHNE, _linear
 from hne._projection import CONSTRAINTS
+from hne.datasets import make_swiss_roll
 from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError, NeighborRecallWarning
 from hne.metrics import affine_errors
 from tests.conftest import frozen
@@ -50,15 +51,14 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
-def test_parameters_are_those_of_hne_in_its_order_with_its_defaults():
+def test_parameters_are_those_of_hne_in_its_order_with_its_defaults_or_the_published_ones():
     own, parent = signature(LinearHNE).parameters, signature(HNE).parameters
     absent = {"eigen_solver", "n_landmarks", "tol", "pieces", "coordinates", "engine", "checkpoint"}
     assert [name for name in own if name != "constraint"] == [name for name in parent if name not in absent]
     for name, parameter in own.items():
-        assert name == "constraint" or (parameter.default, parameter.kind) == (
-            parent[name].default,
-            parent[name].kind,
-        )
+        if name != "constraint":
+            default = PUBLISHED.get(name, parent[name].default)
+            assert (parameter.default, parameter.kind) == (default, parent[name].kind)
 
 
 def test_defaults_are_declared_alike_on_the_class_and_the_docstring():
@@ -155,7 +155,7 @@ def test_nothing_is_lost_with_as_many_components_as_dimensions(constraint, n_fea
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_with_more_features_than_samples_the_uncorrelated_embedding_is_that_of_hne(variant):
     X = np.random.default_rng(6).normal(size=(80, 200)) * np.geomspace(1, 0.01, 200)
-    linear, free = LinearHNE(variant=variant).fit(X), HNE(variant=variant).fit(X)
+    linear, free = LinearHNE(variant=variant).fit(X), HNE(**PUBLISHED | {"variant": variant}).fit(X)
     np.testing.assert_allclose(linear.embedding_, free.embedding_, atol=1e-8)
     np.testing.assert_allclose(linear.eigenvalues_, free.eigenvalues_, rtol=1e-8)
 
@@ -304,14 +304,14 @@ def test_it_works_in_a_pipeline_there_and_back(roll):
 def test_stages_are_shown_where_asked(roll, capfd):
     LinearHNE(verbose=1).fit(roll.X)
     shown = capfd.readouterr().err.splitlines()
-    assert [line.split()[1] for line in shown] == list(_linear.STAGES)
+    assert [line.split()[1] for line in shown] == ["neighbors", "weights", "projection"]
     assert "3 features to 2, uncorrelated, of 3 spanned" in shown[-1]
 
 
 def test_callbacks_see_the_stages(roll):
     pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
     witness = Witness()
-    LinearHNE().set_callbacks(witness).fit(roll.X)
+    LinearHNE(short_circuits="cut").set_callbacks(witness).fit(roll.X)
     assert [path[1] for path in witness.ended if len(path) == 2] == list(_linear.STAGES)
     assert witness.ended[-1] == ("fit",)
 
@@ -323,3 +323,14 @@ def test_images_with_far_more_pixels_than_samples_are_projected():
     assert (model.rank_, model.components_.shape) == (119, (2, 4096))
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(2), atol=1e-10)
     np.testing.assert_array_equal(LinearHNE(n_jobs=1).fit(X).components_, model.components_)
+
+
+def test_short_circuits_are_cut_where_asked_as_hne_cuts_them():
+    dataset = make_swiss_roll(300, random_state=3)
+    kept, cut = (LinearHNE(12, short_circuits=choice).fit(dataset.X) for choice in ("keep", "cut"))
+    free = HNE(**PUBLISHED | {"n_neighbors": 12, "short_circuits": "cut"}).fit(dataset.X)
+    assert len(free.short_circuits_) > 10
+    np.testing.assert_array_equal(cut.inner_weights_.toarray(), free.inner_weights_.toarray())
+    one, other = free.short_circuits_.T
+    assert (kept.inner_weights_[one, other] != 0).any()
+    assert not (cut.inner_weights_[one, other] != 0).any()

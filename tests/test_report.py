@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 
-from hne import embed
+from hne import PUBLISHED, embed
 from hne._notices import notices
 from hne._trust import Finding
 from hne.datasets import make_swiss_roll
@@ -99,7 +99,7 @@ def test_arrays_decode_to_the_numbers_of_the_embedding(result):
     page = read(result, columns={"sevenths": values, "kind": np.array(["a", "b", None] * 20, dtype=object)})
     columns = page.meta()["columns"]
     assert [column["name"] for column in columns] == [
-        "rescaled coordinate 1", "rescaled coordinate 2", "reconstruction error", "sevenths", "kind",
+        "chart coordinate 1", "chart coordinate 2", "reconstruction error", "sevenths", "kind",
     ]  # fmt: skip
     for axis in (0, 1):
         np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.rescaled_Y[:, axis].astype("f4"))
@@ -153,10 +153,38 @@ def test_measures_are_all_there_and_say_how_to_read_them(result):
     assert all(measure.value is not None and measure.how_to_read for measure in found)
     by_name = {measure.name: measure.value for measure in found}
     assert 0.5 < by_name["trustworthiness"] <= 1
-    assert by_name["eigenvalue gap"] == result.eigenpairs.next_value / result.eigenpairs.values[-1]
-    ratio = result.reconstruction_error / result.graph.distances.mean()
+    # Of as many eigenvalues as there are coordinates, whatever else a chart is made of.
+    assert by_name["eigenvalue gap"] == result.eigenpairs.values[2] / result.eigenpairs.values[1]
+    ratio = result.reconstruction_error / result.graph.distances[result.graph.indices >= 0].mean()
     np.testing.assert_allclose(by_name["relative reconstruction error"], ratio)
     assert found == measures(result, result.core.X[result.distinct.place])
+    assert "what the chart is made of" in found[-1].how_to_read
+
+
+def test_measures_of_eigenvectors_are_said_of_those_that_are_the_coordinates(cloud):
+    result = embed(cloud, **PUBLISHED)
+    *_, gap, residual = measures(result)
+    assert gap.value == result.eigenpairs.next_value / result.eigenpairs.values[-1]
+    assert residual.value == result.eigenpairs.residuals.max()
+    assert "Whether the coordinates are what they should be" in residual.how_to_read
+
+
+def test_paths_do_not_take_the_short_circuits_that_were_cut():
+    roll = make_swiss_roll(200, random_state=0).X
+    unrolled = embed(roll, n_neighbors=12)
+    assert len(unrolled.short_circuits) > 20
+    ranks, variance = measures(unrolled)[3:5]
+    assert ranks.value > 0.99
+    assert variance.value < 0.02
+    assert ranks.value - ranks.of_pca > 0.3
+    assert "paths over 12 neighbors without the short circuits." in ranks.note
+    # Rows are those of the embedded samples alone.
+    with pytest.warns(DisconnectedGraphWarning):
+        among = embed(np.vstack([np.eye(3) + 1e3, roll]), n_neighbors=12, pieces="largest")
+    assert measures(among)[3].value == pytest.approx(ranks.value, rel=1e-6)
+    # Who keeps them is judged with them.
+    kept = measures(embed(roll, n_neighbors=12, short_circuits="keep"))[3]
+    assert "paths over 12 neighbors." in kept.note
 
 
 def test_measures_of_many_samples_come_with_standard_errors():
@@ -190,8 +218,12 @@ def test_principal_components_are_those_of_the_samples_with_a_place_whatever_the
 PLANE = np.random.default_rng(0).random((200, 2)) @ np.random.default_rng(1).normal(size=(2, 5))
 
 
+def test_a_plane_is_drawn_as_well_as_by_pca():
+    assert "PCA keeps neighborhoods better here" not in read(embed(PLANE)).text
+
+
 def test_a_page_says_so_where_pca_keeps_neighborhoods_better():
-    result = embed(PLANE)
+    result = embed(PLANE, **PUBLISHED)
     trust, continuity = measures(result)[:2]
     said = (
         f"PCA keeps neighborhoods better here: trustworthiness 1.000 against {trust.text}, continuity 1.000 against "
@@ -265,7 +297,7 @@ def test_all_coordinates_are_there_whatever_their_number(d):
     cloud = np.random.default_rng(0).normal(size=(60, 6))
     page = read(embed(cloud, n_components=d))
     names = [column["name"] for column in page.meta()["columns"] if column["group"] == "coordinates"]
-    assert names == [f"rescaled coordinate {axis + 1}" for axis in range(d)]
+    assert names == [f"chart coordinate {axis + 1}" for axis in range(d)]
     assert notebook_html(embed(cloud, n_components=d)).count('<svg class="hne-picture"') == 1
 
 
@@ -305,12 +337,64 @@ def test_copies_share_a_place_and_are_told(cloud):
 
 
 def test_parameters_that_were_changed_come_first(cloud):
-    page = read(embed(cloud, n_neighbors=8, metric=lambda a, b: float(np.abs(a - b).sum())))
+    page = read(embed(cloud, n_neighbors=9, metric=lambda a, b: float(np.abs(a - b).sum())))
     assert (
-        "Parameter Value n_neighbors 8 changed metric &lt;lambda&gt;".replace("&lt;", "<").replace("&gt;", ">")
+        "Parameter Value n_neighbors 9 changed metric &lt;lambda&gt;".replace("&lt;", "<").replace("&gt;", ">")
         in page.text
     )
-    assert "variant 'bhne' default" in page.text
+    for told in ("variant 'ihne'", "reg 0.1", "short_circuits 'cut'", "coordinates 'chart'"):
+        assert f"{told} default" in page.text
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_what_was_left_to_the_samples_is_no_change(cloud, unrolled, near):
+    result = unrolled if near else embed(cloud)
+    k, reg = (12, 1e-4 * 2**3.3) if near else (5, 0.1)
+    assert (result.settings.n_neighbors, result.settings.reg) == (k, reg)
+    assert f"n_neighbors {k} default" in read(result).text
+    assert f"reg {reg!r} default" in read(result).text
+    assert "<td>all defaults</td>" in notebook_html(result)
+
+
+def test_the_published_method_is_a_change(cloud):
+    changed = ("n_neighbors 6", "variant 'bhne'", "short_circuits 'keep'", "coordinates 'eigenvectors'")
+    # With six neighbors near a surface, its ridge is what suits them.
+    told = f"Parameter Value {' changed '.join(changed)} changed n_components 2 default reg 0.0001 default"
+    assert told in read(embed(cloud, **PUBLISHED)).text
+
+
+def test_a_page_tells_how_the_chart_was_found(unrolled, cloud):
+    chart = unrolled.chart
+    told = read(unrolled).text
+    assert "How the coordinates were found Drawn chart coordinates, in units of X Route unfolded: lengths" in told
+    assert f"Made of the first 20 eigenvectors Stress {chart.stress:.2g}: lengths within two links" in told
+    along = embed(cloud)
+    assert along.chart.route == "along the graph"
+    told = read(along).text
+    assert "Route along the graph: lengths of ways from neighbor to neighbor are kept" in told
+    assert f"Stress of ways {along.chart.way_stress:.2g} of the lengths" in told
+    fragment = notebook_html(along)
+    assert f"<td>along the graph from 10 eigenvectors, stress {along.chart.stress:.2g}</td>" in fragment
+    rescaled = read(embed(cloud, coordinates="rescaled")).text
+    assert "Drawn rescaled coordinates, in units of X Found by the first 2 eigenvectors, by one matrix" in rescaled
+    few = read(embed(cloud[:6])).text
+    assert "Drawn chart coordinates, in units of X Found by principal axes of few samples" in few
+
+
+@pytest.mark.parametrize("policy", ["cut", "keep"])
+def test_a_page_tells_how_many_short_circuits_were_cut_or_are_suspected(policy):
+    result = embed(make_swiss_roll(200, random_state=0).X, n_neighbors=12, short_circuits=policy)
+    count = len(result.short_circuits)
+    page = read(result)
+    n_back = result.chart.n_put_back
+    closed = f", of which the chart has closed {n_back}" if n_back else ""
+    fate = f"cut{closed} Thin links" if policy == "cut" else "suspected, and kept Thin links"
+    assert f"Short circuits {count} edges across gaps {fate}" in page.text.replace("\xa0", " ")
+    heading = "Short circuits that were cut" if policy == "cut" else "Suspected short circuits"
+    assert f"{heading}, the worst first" in page.text
+    assert page.meta()["cut"] == (policy == "cut")
+    assert page.meta()["shorts"] == result.short_circuits[:60].tolist()
+    assert f"<td>{count} edges across gaps" in notebook_html(result).replace("\xa0", " ")
 
 
 def test_times_versions_and_the_command_are_there(result):
@@ -328,6 +412,11 @@ def test_the_scree_shows_what_is_used_and_the_gap(result):
     assert "4.0 times as large" in gap_in_words(values, 2)
     assert "zero to rounding" in gap_in_words([0.0, 1e-9], 1)
     assert "no gap" in gap_in_words([1e-9], 1)
+    charted = gap_in_words(values, 2, 20)
+    assert charted.startswith("Eigenvalue 2 is 2.0e-06 and the next 8.0e-06: 4.0 times as large.")
+    assert "The chart is made of the first 20 eigenvectors" in charted
+    assert ">first 2</text>" in scree_svg(values, 2, 20)
+    assert "a chart is made of the first 20." in scree_svg(values, 2, 20)
     assert scree_svg([0.0], 1) == scree_svg([], 0) == ""
     assert scree_svg([0.0, 1e-5], 1).count("<circle") == 2
     page = report_page(result, Details(scree=[*result.eigenpairs.values, 1.0, 2.0, 3.0]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hne import embed
+from hne import PUBLISHED, embed
 from hne._trust import Finding
 from hne.datasets import make_faces, make_swiss_roll
 from hne.report import Details, write_report
@@ -139,11 +139,14 @@ def test_links_of_both_layers_are_drawn_on_demand(roll_page):
     page.mouse.click(*roll_page.pixel(5))
     assert roll_page.state()["links"] == roll_page.ink("links") == 0
     page.locator("#inner").check()
-    assert roll_page.state()["links"] == 6
+    graph = rolled(400)[0].graph.indices
+    # Two of its twelve lead to another turn, and were cut.
+    assert roll_page.state()["links"] == (graph[5] >= 0).sum() == 10
     inner = roll_page.ink("links")
     assert inner > 0
     page.locator("#outer").check()
-    assert 18 <= roll_page.state()["links"] <= 42
+    lists = [row[row >= 0] for row in graph]
+    assert 10 + 3 * 10 <= roll_page.state()["links"] <= 10 + sum(len(lists[near]) for near in lists[5])
     assert roll_page.ink("links") > inner
     page.locator("#all").check()
     assert roll_page.state()["links"] > 2400
@@ -199,9 +202,7 @@ def test_box_and_lasso_select_what_is_inside(roll_page):
         page.locator("#download").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(triangle) + 1
-    assert (
-        lines[0] == "sample,rescaled coordinate 1,rescaled coordinate 2,reconstruction error,kind,turn,skewed,class,row"
-    )
+    assert lines[0] == "sample,chart coordinate 1,chart coordinate 2,reconstruction error,kind,turn,skewed,class,row"
     assert lines[1].startswith(f"tree-{triangle[0]},")
     page.locator("#selection-list button").first.click()
     assert roll_page.state()["pinned"] == triangle[0]
@@ -314,7 +315,7 @@ def test_a_unit_is_as_long_across_as_up_and_zoom_move_and_resize_keep_it(browser
         page.set_viewport_size({"width": size[0], "height": 560})
         watched.state()
         scale()
-        assert "Rescaled coordinates, in units of X" in page.locator("#scale-note").text_content()
+        assert "Chart coordinates, in units of X" in page.locator("#scale-note").text_content()
 
 
 @pytest.fixture(scope="module")
@@ -374,21 +375,41 @@ def test_short_circuits_are_drawn_all_at_once_or_shown_one_by_one(browser, judge
             x, y = watched.pixel(end)
             assert plot["x"] < x < plot["x"] + plot["width"]
             assert plot["y"] < y < plot["y"] + plot["height"]
-        watched.until("document.getElementById('live').textContent === 'Short circuit between tree-7 and tree-50'")
+        assert watched.words("#shorts-name") == "short circuits that were cut"
+        told = "Short circuit that was cut, between tree-7 and tree-50"
+        watched.until(f"document.getElementById('live').textContent === '{told}'")
         page.keyboard.press("Escape")
         assert (watched.state()["short"], watched.ink("links")) == (-1, 0)
 
 
-def test_a_page_without_short_circuits_does_not_offer_them(roll_page):
-    assert not roll_page.page.locator("#shorts-choice").is_visible()
-    assert roll_page.page.locator("#verdict .said .mark").count() == 1
+def test_short_circuits_that_were_kept_are_only_called_so(browser, folder):
+    roll = make_swiss_roll(200, random_state=0).X
+    write_report(folder / "kept.html", embed(roll, n_neighbors=12, short_circuits="keep"))
+    with Watched(browser, folder / "kept.html") as watched:
+        assert watched.words("#shorts-name") == "short circuits"
+
+
+def test_a_page_without_short_circuits_does_not_offer_them(browser, folder):
+    write_report(folder / "plane.html", embed(np.random.default_rng(0).random((200, 2))))
+    with Watched(browser, folder / "plane.html") as watched:
+        assert not watched.page.locator("#shorts-choice").is_visible()
+        assert watched.page.locator("#verdict .said .mark").count() == 1
 
 
 def test_the_download_says_which_coordinates_it_holds(roll_page):
     lines = downloaded(roll_page)
-    assert lines[0][1:3] == ["rescaled coordinate 1", "rescaled coordinate 2"]
-    note = "Its coordinates are the rescaled ones that are drawn; embedding_ and files of coordinates are eigenvectors."
-    assert roll_page.words("#download-note") == note
+    assert lines[0][1:3] == ["chart coordinate 1", "chart coordinate 2"]
+    assert roll_page.words("#download-note") == "Its coordinates are the chart ones that are drawn."
+
+
+def test_the_download_says_that_eigenvectors_are_others(browser, folder):
+    write_report(folder / "published.html", embed(make_swiss_roll(200, random_state=0).X, **PUBLISHED))
+    with Watched(browser, folder / "published.html") as watched:
+        lines = downloaded(watched)
+        assert lines[0][1:3] == ["rescaled coordinate 1", "rescaled coordinate 2"]
+        note = "Its coordinates are the rescaled ones that are drawn; embedding_ and files of coordinates are"
+        assert watched.words("#download-note") == f"{note} eigenvectors."
+        assert "Rescaled coordinates, in units of X" in watched.page.locator("#scale-note").text_content()
 
 
 def test_names_of_axes_have_paper_behind_them(roll_page):
@@ -644,7 +665,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
         for label in ("__proto__", "<b>", "reconstruction error"):
             page.select_option("#color", label=label)
         page.select_option("#x-axis", label="<b>")
-        page.select_option("#x-axis", label="rescaled coordinate 1")
+        page.select_option("#x-axis", label="chart coordinate 1")
         page.locator("#mode-box").click()
         box = page.locator("#plot").bounding_box()
         watched.drag([(box["x"] + 5, box["y"] + 5), (box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)])
@@ -674,7 +695,7 @@ def test_lines_and_many_coordinates(browser, folder, d):
     write_report(folder / "d.html", embed(np.random.default_rng(0).normal(size=(50, 5)), n_components=d))
     with Watched(browser, folder / "d.html") as watched:
         axis = watched.page.evaluate("document.querySelector('#y-axis').selectedOptions[0].textContent")
-        assert axis == ("row" if d == 1 else "rescaled coordinate 2")
+        assert axis == ("row" if d == 1 else "chart coordinate 2")
         watched.page.mouse.move(*watched.pixel(11))
         assert watched.state()["hovered"] == 11
         assert "sample 12" in watched.words("#card")

@@ -1,4 +1,4 @@
-"""The verdict of a report: said first, with the numbers behind it, in rescaled coordinates that say what they are."""
+"""The verdict of a report: said first, with the numbers behind it, in coordinates that say what they are."""
 
 import re
 from html import escape
@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 import pytest
 
-from hne import embed
+from hne import PUBLISHED, embed
 from hne._trust import Finding
 from hne._trust._record import LEVELS
 from hne.report import Details, notebook_html, report_page
@@ -103,10 +103,16 @@ def test_short_circuits_are_kept_among_few_points_and_beyond_many_counted(result
 
 def test_a_page_and_a_notebook_say_what_their_axes_are(result):
     page = read(result)
+    assert "in chart coordinates, in units of X: the first coordinate across" in page.text
+    assert (page.meta()["coordinates"], page.meta()["kind"]) == ("chart", "chart")
+    published = embed(result.core.X, **PUBLISHED)
+    page = read(published)
     assert "in rescaled coordinates, in units of X: the first coordinate across" in page.text
-    assert page.meta()["coordinates"] == "eigenvectors"
+    assert (page.meta()["coordinates"], page.meta()["kind"]) == ("eigenvectors", "rescaled")
+    assert "60 samples in rescaled coordinates" in notebook_html(published)
+    assert "rescaled" not in notebook_html(result)
     fragment = notebook_html(result, Details(trust=some_trust(level="doubtful")))
-    assert "rescaled coordinates, in units of X" in fragment
+    assert "chart coordinates, in units of X" in fragment
     assert "<strong>Doubtful.</strong> Do not believe it: try n_neighbors=5.</p>" in fragment
     assert fragment.index("hne-verdict hne-doubtful") < fragment.index("Hierarchic Neighbors")
 

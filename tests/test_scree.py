@@ -5,8 +5,8 @@ import logging
 import numpy as np
 import pytest
 
-from hne import _scree as module
 from hne import PUBLISHED, embed
+from hne import _scree as module
 from hne._alignment import alignment
 from hne._scree import scree
 from hne.exceptions import DisconnectedGraphWarning, EigenSolverError, InputError, InputTypeError

@@ -76,6 +76,14 @@ def test_surfaces_are_near_a_surface_with_noise_too_and_tables_are_not():
     assert share(np.random.default_rng(2).normal(size=(400, 8))) < 0.6
 
 
+def test_noise_is_seen_past_by_larger_neighborhoods(monkeypatch):
+    noise = 0.1 * np.random.default_rng(1).normal(size=(1500, 47))
+    X = np.column_stack([make_swiss_roll(1500, random_state=3).X, noise])
+    assert share(X) > NEAR_SURFACE
+    monkeypatch.setattr(_flatness, "MORE_NEIGHBORS", 800)
+    assert share(X) < NEAR_SURFACE
+
+
 def test_copies_of_a_place_are_left_out_and_where_nothing_is_known_there_is_no_share():
     X = np.vstack([np.zeros((20, 3)), 9 + np.random.default_rng(3).normal(size=(20, 3))])
     assert share(X) == pytest.approx(share_by_loops(X, range(20, 40), 12, 2), rel=1e-9)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from hne import HNE
+from hne._types import UNFOLDED
 from hne.datasets import make_s_curve, make_swiss_hole, make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning
-from hne.metrics import affine_errors
+from hne.metrics import affine_errors, procrustes_error
 
 RIGHT = 0.05
 
@@ -44,7 +45,13 @@ def test_a_surface_comes_out_right(name):
     make, seeds = SURFACES[name]
     for seed in seeds:
         X, chart = make(seed)
-        assert affine_errors(HNE().fit_transform(X), chart).mean() < RIGHT
+        model = HNE().fit(X)
+        Y = model.embedding_
+        assert affine_errors(Y, chart).mean() < RIGHT
+        # In the lengths of the surface, not up to an affine map alone.
+        assert model.chart_.route == UNFOLDED
+        assert procrustes_error(Y, chart) < RIGHT
+        assert np.linalg.norm(Y) == pytest.approx(np.linalg.norm(chart - chart.mean(axis=0)), rel=0.1)
 
 
 @pytest.mark.parametrize("seeds", [(3, 4), (6, 7)])

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hne._trust._circuits import short_circuits
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits, load_iris
@@ -14,7 +15,6 @@ from sklearn.neighbors import kneighbors_graph
 from hne import HNE, embed
 from hne._embed import walk
 from hne._neighbors import knn_graph
-from hne._trust._circuits import short_circuits
 from hne._trust._record import LEVELS
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import Settings

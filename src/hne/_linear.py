@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._alignment import alignment
 from hne._callbacks import CallbackSupportMixin, called_back, with_callbacks
+from hne._circuits import cut_short_circuits
 from hne._notices import warn_of_close_eigenvalues, warn_of_recall
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, linear_from, linear_parts
 from hne._progress import shown, stage
@@ -32,7 +33,7 @@ from hne.exceptions import InputError, InputTypeError
 
 __all__ = ["LinearHNE"]
 
-STAGES = ("neighbors", "weights", "projection")
+STAGES = ("neighbors", "short circuits", "weights", "projection")
 
 
 class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -182,7 +183,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         constraint = self.constraint
         _check_coordinates(X, settings)
         samples = check_samples(X, settings)
-        with called_back(self, X, y, len(STAGES)):
+        with called_back(self, X, y, len(_stages(settings))):
             distinct, graph, weights, found = _walk(samples, settings, constraint)
             embedding = project(samples, found.mean, found.components)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
@@ -290,6 +291,8 @@ def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct,
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads), shown(settings.verbose):
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
+        if "short circuits" in _stages(settings):
+            graph = stage("short circuits", cut_short_circuits, X, graph, settings).graph
         weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
         aligned = alignment(weights, settings.gamma)
         found = stage("projection", projection, aligned, X, settings.n_components, constraint)
@@ -297,6 +300,11 @@ def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct,
     if not found.is_resolved:
         warn_of_close_eigenvalues(found.values, found.next_value)
     return distinct, graph, weights, in_units_of_data(found, units)
+
+
+def _stages(settings: Settings) -> list[str]:
+    """Those that a fit has: nobody looks for short circuits that are kept."""
+    return [name for name in STAGES if name != "short circuits" or settings.short_circuits == "cut"]
 
 
 def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:

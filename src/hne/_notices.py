@@ -7,7 +7,7 @@ import numpy as np
 
 from hne._callers import frames_up
 from hne._landmark_limits import UNSETTLED, is_settled
-from hne._types import Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
+from hne._types import Chart, Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DimensionWarning,
@@ -82,14 +82,28 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         pairs, proof = result.eigenpairs, result.eigenpairs.certificate
         told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
         found.append((CloseEigenvaluesWarning, told))
-    on_its_way = [pairs for pairs in result.core.parts if pairs is not None and not is_settled(pairs)]
-    if on_its_way:
-        found.append((LandmarkWarning, _unsettled(on_its_way[0], result.settings)))
+    found += [(LandmarkWarning, told) for told in _of_landmarks(result)[:1]]
     return found + _of_trust(result)
 
 
-def _unsettled(pairs: EigenPairs, settings: Settings) -> str:
+def _of_landmarks(result: Embedding) -> list[str]:
+    """What is told of pieces whose eigenvectors are on their way and whose charts do not make up for it."""
+    parts, charts = result.core.parts, result.core.rescaled.charts
+    return [
+        _unsettled(pairs, chart, result.settings)
+        for pairs, chart in zip(parts, charts, strict=True)
+        if pairs is not None and not is_settled(pairs, chart)
+    ]
+
+
+def _unsettled(pairs: EigenPairs, chart: Chart | None, settings: Settings) -> str:
     m, moved, d = settings.n_landmarks, pairs.certificate.last_move, len(pairs.values)
+    if chart is not None:
+        return (
+            f"n_landmarks={m} should leave a chart that keeps the lengths between near samples, got one with a stress "
+            f"of {chart.stress:.1e}, of eigenvectors that the last refinement moved by {moved:.1e} rad. Raise "
+            "n_landmarks, unless the samples are noisy or near no surface."
+        )
     if moved > UNSETTLED:
         return (
             f"n_landmarks={m} should leave an embedding at rest, got one that the last refinement moved by {moved:.1e} "

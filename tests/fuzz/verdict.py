@@ -246,6 +246,9 @@ def _varied(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _check_linear(X: object, case: Case, messages: list[str]) -> None:
     """The linear map of the same samples."""
     chosen = {name: value for name, value in case.parameters.items() if name in LinearHNE().get_params()}
+    # What HNE leaves to the samples, a linear map has numbers for.
+    if case.kind != "parameters" and chosen.get("n_neighbors", 1) is None:
+        del chosen["n_neighbors"]
     model = LinearHNE(constraint=case.constraint, **chosen)
     if _tried(lambda: model.fit(X), messages) is None:
         return

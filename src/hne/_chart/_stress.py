@@ -41,7 +41,8 @@ class Ways:
 
     def distances(self, Y: FloatArray) -> FloatArray:
         """Distances of an embedding that stand for the ways, none of them zero."""
-        return np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
+        distances: FloatArray = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
+        return distances
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep, 0 to 1 for one of the right size."""

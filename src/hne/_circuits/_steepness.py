@@ -107,8 +107,8 @@ def _sparse_sines(
         numbered = np.full((len(samples), near.shape[1]), -1)
         is_there = near_some >= 0
         numbered[np.searchsorted(samples, rows)] = np.where(is_there, np.searchsorted(samples, near_some), -1)
-        ends = (np.searchsorted(samples, ends[some]) for ends in (own, others))
-        sines[some] = _dense_sines(local, numbered, *ends, unit, d)
+        one, other = np.searchsorted(samples, own[some]), np.searchsorted(samples, others[some])
+        sines[some] = _dense_sines(local, numbered, one, other, unit, d)
     return sines
 
 

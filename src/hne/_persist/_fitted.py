@@ -244,7 +244,7 @@ def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
 
 
 def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs | None]) -> Rescaled:
-    """The coordinates in the lengths of X, and how they were found; of a file that has none, others stand for them at first."""
+    """The coordinates in the lengths of X, and how they were found; of a file without any, others stand for them."""
     d, count = Y.shape[1], len(parts)
     if "rescaled.Y" not in archive.arrays:
         return Rescaled(Y, (None,) * count)

@@ -135,13 +135,14 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
 
 
 def _of_landmarks(found: Measures, settings: Settings) -> Iterator[Finding]:
-    pairs = found.pairs
+    pairs, chart = found.pairs, found.chart
     if pairs is not None and pairs.solver == LANDMARKS:
-        moved = pairs.certificate.last_move
-        text = f"it was found on landmarks and not solved to the end: the last refinement moved it by {moved:.1e} rad"
-        if not is_settled(pairs):
-            text = f"it was found on landmarks, too few as it seems: the last refinement moved it by {moved:.1e} rad"
-        level = "good" if is_settled(pairs) else "bad" if moved > UNSETTLED else "doubtful"
+        settled, moved = is_settled(pairs, chart), pairs.certificate.last_move
+        it = "it" if chart is None else f"the span of its {len(pairs.values)} eigenvectors"
+        text = f"it was found on landmarks and not solved to the end: the last refinement moved {it} by {moved:.1e} rad"
+        if not settled:
+            text = f"it was found on landmarks, too few as it seems: the last refinement moved {it} by {moved:.1e} rad"
+        level = "good" if settled else "bad" if moved > UNSETTLED and chart is None else "doubtful"
         yield Finding("landmarks", level, text, _more_landmarks(settings))
 
 

@@ -66,7 +66,7 @@ def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
         # The table tells the truth about each; the page has the verdict.
         warnings.simplefilter("ignore", UntrustworthyWarning)
         for variant in VARIANTS:
-            settings = PUBLISHED | {"n_neighbors": N_NEIGHBORS, "reg": REG, "variant": variant}
+            settings = {**PUBLISHED, "n_neighbors": N_NEIGHBORS, "reg": REG, "variant": variant}
             embeddings[variant.upper()] = embed(roll.X, **settings).Y
         embeddings["HNE"] = embed(roll.X).Y
     return embeddings

@@ -83,7 +83,7 @@ def _tuning_seconds(parameters: dict[str, Any], found: "Outline", d: int, k: int
 
 
 def _looked_at(options: argparse.Namespace) -> tuple["Outline", dict[str, Any], Any]:
-    """What the file holds, the parts of its columns, and samples: small ones are read, and refused where a run would."""
+    """What the file holds, its columns, and samples: small files are read, and refused where a run would."""
     from hne._tables import outline, prepared, read_table
 
     source, choices = source_of(options), choices_of(options)

@@ -28,6 +28,7 @@ MAX_LANDMARKS, DEFAULT_LANDMARKS = 2_000, 200
 MAX_PAIRS = MAX_LANDMARKS**2
 # Lengths of the paths from a block of landmarks, in memory at once; and landmarks a block, a second of 50 000 samples.
 BLOCK_BYTES, MAX_BLOCK = 2**25, 32
+NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,12 @@ def geodesic_qualities(
     n_landmarks: int | None,
     random_state: Any,
     n_jobs: Any,
+    cut: IndexArray | None = None,
 ) -> tuple[GeodesicQuality, ...]:
-    """`geodesic_quality` of several embeddings of the same samples, whose graph and paths are found once."""
+    """`geodesic_quality` of several embeddings of the same samples, whose graph and paths are found once.
+
+    `cut` are pairs of samples, (p, 2), between which no link is walked.
+    """
     checked = [check_rows(X, "X", Y, "Y") for Y in embeddings]
     samples, Ys = checked[0][0], [units_of(Y).of(Y) for _, Y in checked]
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=10")
@@ -129,7 +134,9 @@ def geodesic_qualities(
     drawn = random_generator(settings.random_state).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
-    paths, distances, n_asked = _compared(_links(graph), Ys, distinct, drawn[:m], targets)
+    paths, distances, n_asked = _compared(
+        _links(graph, NO_PAIRS if cut is None else distinct.place[cut]), Ys, distinct, drawn[:m], targets
+    )
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
         msg = f"X must have paths of different lengths between samples, got {got}. Raise n_neighbors (now {k})."
@@ -206,9 +213,16 @@ def _check_landmarks(n_landmarks: object, n: int) -> int:
     return m
 
 
-def _links(graph: NeighborGraph) -> SparseMatrix:
-    """Lengths of the links of the graph, walked in either direction; -1 stands for a neighbor that was not found."""
+def _links(graph: NeighborGraph, cut: IndexArray) -> SparseMatrix:
+    """Lengths of the links of the graph but those that were cut, walked in either direction.
+
+    -1 stands for a neighbor that was not found.
+    """
     n, present = graph.n_samples, graph.indices >= 0
+    if len(cut):
+        rows = np.arange(n)[:, None]
+        codes = np.minimum(rows, graph.indices) * n + np.maximum(rows, graph.indices)
+        present &= ~np.isin(codes, cut.min(axis=1) * n + cut.max(axis=1))
     ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
     kind = index_kind(ends[-1])
     parts = (graph.distances[present], graph.indices[present].astype(kind), ends.astype(kind))

@@ -31,8 +31,8 @@ def compare(
 ) -> NDArray[Any]:
     """Draw several embeddings of the same samples side by side, a panel each.
 
-    Charts and rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their frames, because
-    methods scale coordinates as they like. None is turned or mirrored without a chart.
+    Charts and rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their
+    frames, because methods scale coordinates as they like. None is turned or mirrored without a chart.
 
     Parameters
     ----------
@@ -140,7 +140,11 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
 
 
 def _panel(
-    axes: Any, named: tuple[str, FloatArray | str], painted: Paint, titles: Mapping[str, str], rescaled: Mapping[str, str]
+    axes: Any,
+    named: tuple[str, FloatArray | str],
+    painted: Paint,
+    titles: Mapping[str, str],
+    rescaled: Mapping[str, str],
 ) -> Bar | None:
     name, points = named
     if isinstance(points, str):

@@ -55,7 +55,9 @@ def kind_of(model: Any) -> str:
 
 def axis_name(model: Any, column: int) -> str:
     """What an axis shows."""
-    return f"{kind_of(model)} coordinate {column + 1} (units of X)" if is_rescaled(model) else f"coordinate {column + 1}"
+    return (
+        f"{kind_of(model)} coordinate {column + 1} (units of X)" if is_rescaled(model) else f"coordinate {column + 1}"
+    )
 
 
 def has_place(points: FloatArray) -> BoolArray:

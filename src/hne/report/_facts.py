@@ -125,7 +125,10 @@ def chart_facts(result: Embedding) -> list[tuple[str, str]]:
     facts += [
         ("Route", ROUTES[chart.route]),
         ("Made of", f"the first {counted(len(chart.B), 'eigenvector')}"),
-        ("Stress", f"{chart.stress:.2g}: lengths within two links are {math.sqrt(chart.stress):.0%} off, root mean square"),
+        (
+            "Stress",
+            f"{chart.stress:.2g}: lengths within two links are {math.sqrt(chart.stress):.0%} off, root mean square",
+        ),
     ]
     if math.isfinite(chart.way_stress):
         facts.append(("Stress of ways", f"{chart.way_stress:.2g} of the lengths of ways along the graph is not kept"))

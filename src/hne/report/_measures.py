@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from hne._principal import leading_coordinates
 from hne._samples import Distances, lengths_between
-from hne._types import PRECOMPUTED, BoolArray, Embedding, FloatArray, NeighborGraph
+from hne._types import PRECOMPUTED, BoolArray, Embedding, FloatArray, IndexArray, NeighborGraph
 from hne._units import units_of
 from hne.exceptions import HNEError
 from hne.metrics import rank_quality
@@ -51,7 +51,7 @@ def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
     linear = Y if isinstance(samples, str) else leading_coordinates(units_of(samples).of(samples), Y.shape[1])
     return (
         *_of_ranks(result, samples, Y, linear),
-        *_of_paths(result, samples, Y, linear),
+        *_of_paths(result, samples, Y, linear, _cut_pairs(result, is_embedded)),
         _of_rebuilding(result, is_embedded),
         _of_gap(result),
         _of_residuals(result),
@@ -144,20 +144,31 @@ READ_VARIANCE = (
 )
 
 
-def _of_paths(result: Embedding, X: FloatArray | str, Y: FloatArray, linear: FloatArray) -> Iterator[Measure]:
+def _cut_pairs(result: Embedding, is_embedded: BoolArray) -> IndexArray:
+    """Pairs of embedded samples, numbered among themselves, whose edge was cut; other paths would take them."""
+    pairs = result.short_circuits if result.is_cut else result.short_circuits[:0]
+    numbers = np.cumsum(is_embedded) - 1
+    renumbered: IndexArray = numbers[pairs[is_embedded[pairs].all(axis=1)]]
+    return renumbered
+
+
+def _of_paths(
+    result: Embedding, X: FloatArray | str, Y: FloatArray, linear: FloatArray, cut: IndexArray
+) -> Iterator[Measure]:
     how = {"geodesic rank correlation": READ_RANKS, "residual variance": READ_VARIANCE}
     n, k = len(Y), min(result.settings.n_neighbors, result.distinct.n_places - 1)
     why = X if isinstance(X, str) else ""
     if not isinstance(X, str):
         m = min(n, int(np.clip(PATH_VISITS // max(n, 1), FEWEST_LANDMARKS, MOST_LANDMARKS)))
         try:
-            found, of_pca = geodesic_qualities(X, (Y, linear), k, m, 0, result.settings.n_jobs)
+            found, of_pca = geodesic_qualities(X, (Y, linear), k, m, 0, result.settings.n_jobs, cut)
         except HNEError as error:
             why = str(error)
         else:
             starts = "" if m == n else f" from {m} samples drawn at random"
             pieces = f"; {found.share_connected:.1%} of the pairs have a path" if found.share_connected < 1 else ""
-            note = f"{found.n_pairs} pairs{starts}, paths over {k} neighbors{pieces}."
+            without = " without the short circuits" if len(cut) else ""
+            note = f"{found.n_pairs} pairs{starts}, paths over {k} neighbors{without}{pieces}."
             for name, one, other in (
                 ("geodesic rank correlation", found.rank_correlation, of_pca.rank_correlation),
                 ("residual variance", found.residual_variance, of_pca.residual_variance),

@@ -97,7 +97,8 @@ def report_page(result: Embedding, details: Details | None = None) -> str:
 {measures_section(_others(found, trust, result))}
 <div class="below">
 {_worst_section(result, details, points.rows, worst)}
-{chart_section(result)}{scree_section(result, details)}{graph_section(result)}{parameters_section(result)}{making_section(details)}
+{chart_section(result)}{scree_section(result, details)}
+{graph_section(result)}{parameters_section(result)}{making_section(details)}
 {left_out_section(left_out)}</div>
 </main>
 <footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and

@@ -12,7 +12,7 @@ FLOOR = 0.1
 
 
 def eigenvalues_of(result: Embedding, scree: Sequence[float]) -> tuple[list[float], int]:
-    """Eigenvalues after the constant one, ascending, and how many of them are coordinates, or as many as a chart has."""
+    """Eigenvalues after the constant one, ascending, and how many of them are coordinates, or make a chart."""
     pairs, d = result.eigenpairs, result.settings.n_components
     if pairs is None:
         return [], 0

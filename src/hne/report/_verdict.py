@@ -157,6 +157,7 @@ def _shorts(trust: Trust, names: Sequence[tuple[str, str]], *, is_cut: bool) -> 
     rest = len(trust.short_circuits) - len(names)
     more = f"<p>{counted(rest, 'more pair')} not listed.</p>" if rest else ""
     return (
-        f"<h3>{'Short circuits that were cut' if is_cut else 'Suspected short circuits'}, the worst first</h3><p>Each button shows its pair in the picture.</p>"
+        f"<h3>{'Short circuits that were cut' if is_cut else 'Suspected short circuits'}, the worst first</h3>"
+        "<p>Each button shows its pair in the picture.</p>"
         f'<ol class="shorts">{items}</ol>{more}'
     )
