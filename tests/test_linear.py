@@ -57,7 +57,7 @@ def test_parameters_are_those_of_hne_in_its_order_with_its_defaults_or_the_publi
     assert [name for name in own if name != "constraint"] == [name for name in parent if name not in absent]
     for name, parameter in own.items():
         if name != "constraint":
-            default = PUBLISHED.get(name, parent[name].default)
+            default = parent[name].default if name == "short_circuits" else PUBLISHED.get(name, parent[name].default)
             assert (parameter.default, parameter.kind) == (default, parent[name].kind)
 
 
@@ -155,7 +155,8 @@ def test_nothing_is_lost_with_as_many_components_as_dimensions(constraint, n_fea
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_with_more_features_than_samples_the_uncorrelated_embedding_is_that_of_hne(variant):
     X = np.random.default_rng(6).normal(size=(80, 200)) * np.geomspace(1, 0.01, 200)
-    linear, free = LinearHNE(variant=variant).fit(X), HNE(**PUBLISHED | {"variant": variant}).fit(X)
+    published = HNE(**PUBLISHED | {"variant": variant, "short_circuits": "cut"})
+    linear, free = LinearHNE(variant=variant).fit(X), published.fit(X)
     np.testing.assert_allclose(linear.embedding_, free.embedding_, atol=1e-8)
     np.testing.assert_allclose(linear.eigenvalues_, free.eigenvalues_, rtol=1e-8)
 
@@ -304,14 +305,15 @@ def test_it_works_in_a_pipeline_there_and_back(roll):
 def test_stages_are_shown_where_asked(roll, capfd):
     LinearHNE(verbose=1).fit(roll.X)
     shown = capfd.readouterr().err.splitlines()
-    assert [line.split()[1] for line in shown] == ["neighbors", "weights", "projection"]
+    assert len(shown) == len(_linear.STAGES)
+    assert all(name in line for name, line in zip(_linear.STAGES, shown, strict=True))
     assert "3 features to 2, uncorrelated, of 3 spanned" in shown[-1]
 
 
 def test_callbacks_see_the_stages(roll):
     pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
     witness = Witness()
-    LinearHNE(short_circuits="cut").set_callbacks(witness).fit(roll.X)
+    LinearHNE().set_callbacks(witness).fit(roll.X)
     assert [path[1] for path in witness.ended if len(path) == 2] == list(_linear.STAGES)
     assert witness.ended[-1] == ("fit",)
 
@@ -325,12 +327,43 @@ def test_images_with_far_more_pixels_than_samples_are_projected():
     np.testing.assert_array_equal(LinearHNE(n_jobs=1).fit(X).components_, model.components_)
 
 
-def test_short_circuits_are_cut_where_asked_as_hne_cuts_them():
-    dataset = make_swiss_roll(300, random_state=3)
-    kept, cut = (LinearHNE(12, short_circuits=choice).fit(dataset.X) for choice in ("keep", "cut"))
-    free = HNE(**PUBLISHED | {"n_neighbors": 12, "short_circuits": "cut"}).fit(dataset.X)
+def test_short_circuits_are_cut_or_kept_as_hne_cuts_them():
+    X = make_swiss_roll(300, random_state=3).X
+    kept, cut = (LinearHNE(12, short_circuits=choice).fit(X) for choice in ("keep", "cut"))
+    free = HNE(**PUBLISHED | {"n_neighbors": 12, "short_circuits": "cut"}).fit(X)
     assert len(free.short_circuits_) > 10
+    for model in (kept, cut):
+        np.testing.assert_array_equal(model.short_circuits_, free.short_circuits_)
     np.testing.assert_array_equal(cut.inner_weights_.toarray(), free.inner_weights_.toarray())
+    np.testing.assert_array_equal(cut.components_, LinearHNE(12).fit(X).components_)
     one, other = free.short_circuits_.T
     assert (kept.inner_weights_[one, other] != 0).any()
     assert not (cut.inner_weights_[one, other] != 0).any()
+    assert np.abs(kept.components_ - cut.components_).max() > 0
+
+
+def test_short_circuits_are_numbered_as_the_samples_are_copies_or_not():
+    X = make_swiss_roll(300, random_state=3).X
+    order = np.random.default_rng(0).permutation(300)
+    pairs = LinearHNE(12).fit(X).short_circuits_
+    np.testing.assert_array_equal(LinearHNE(12).fit(np.vstack([X, X[:40]])).short_circuits_, pairs)
+    moved = LinearHNE(12).fit(X[order]).short_circuits_
+    np.testing.assert_array_equal(np.sort(order[moved], axis=1), pairs)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+
+
+def test_short_circuits_survive_a_file_and_older_files_have_none(tmp_path, monkeypatch):
+    model = LinearHNE(12).fit(make_swiss_roll(300, random_state=3).X)
+    model.save(tmp_path / "model.hne")
+    again = LinearHNE.load(tmp_path / "model.hne")
+    assert again.short_circuits == "cut"
+    np.testing.assert_array_equal(again.short_circuits_, model.short_circuits_)
+    real = _linear.linear_parts
+
+    def as_before(fitted):
+        scalars, arrays = real(fitted)
+        return scalars, {name: array for name, array in arrays.items() if name != "short_circuits"}
+
+    monkeypatch.setattr(_linear, "linear_parts", as_before)
+    model.save(tmp_path / "old.hne")
+    assert LinearHNE.load(tmp_path / "old.hne").short_circuits_.shape == (0, 2)

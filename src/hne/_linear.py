@@ -18,7 +18,7 @@ from hne._progress import shown, stage
 from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
 from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
-from hne._types import PRECOMPUTED, Distinct, FloatArray, NeighborGraph, Settings, Weights
+from hne._types import PRECOMPUTED, Distinct, FloatArray, Settings, ShortCircuits, Weights
 from hne._validation import (
     check_choice,
     check_new_samples,
@@ -77,9 +77,10 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Further arguments of the metric.
     neighbors : str, sparse matrix or pair of arrays, default="auto"
         How neighbors are searched, or the neighbors themselves, as in :class:`HierarchicNeighborsEmbedding`.
-    short_circuits : {"cut", "keep"}, default="keep"
+    short_circuits : {"cut", "keep"}, default="cut"
         What becomes of edges of the neighbor graph that lead across a gap to another sheet, as in
-        :class:`HierarchicNeighborsEmbedding`.
+        :class:`HierarchicNeighborsEmbedding`: "cut" rebuilds no sample from another sheet, "keep" leaves the graph as
+        it is, as published. See `short_circuits_`.
     n_jobs : int or None, default=-1
         Threads of every stage: -1 for all cores, None for one unless joblib says otherwise.
     random_state : int, RandomState or None, default=0
@@ -105,6 +106,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
         W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+    short_circuits_ : ndarray of shape (n_edges, 2)
+        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
     neighbor_method_ : str
         The search that ran: "tree" and "brute" are exact, "approximate" is not.
     neighbor_recall_ : float
@@ -141,7 +144,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
-        short_circuits: str = "keep",
+        short_circuits: str = "cut",
         n_jobs: int | None = -1,
         random_state: Any = 0,
         verbose: int = 0,
@@ -183,8 +186,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         constraint = self.constraint
         _check_coordinates(X, settings)
         samples = check_samples(X, settings)
-        with called_back(self, X, y, len(_stages(settings))):
-            distinct, graph, weights, found = _walk(samples, settings, constraint)
+        with called_back(self, X, y, len(STAGES)):
+            distinct, circuits, weights, found = _walk(samples, settings, constraint)
             embedding = project(samples, found.mean, found.components)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
@@ -196,8 +199,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             self.rank_ = found.rank
             self.inner_weights_ = distinct.spread(weights.W)
             self.joint_weights_ = distinct.spread(weights.J)
-            self.neighbor_method_ = graph.method
-            self.neighbor_recall_ = graph.recall
+            self.short_circuits_ = distinct.pairs(circuits.pairs)
+            self.neighbor_method_ = circuits.graph.method
+            self.neighbor_recall_ = circuits.graph.recall
             self.preparation_ = None
         return self
 
@@ -285,26 +289,20 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         return len(self.components_)
 
 
-def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct, NeighborGraph, Weights, Projection]:
+def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct, ShortCircuits, Weights, Projection]:
     """Go from checked samples to their projection; copies of a sample count once."""
     distinct, units, X, settings = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
     with library_threads(n_threads), shown(settings.verbose):
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
-        if "short circuits" in _stages(settings):
-            graph = stage("short circuits", cut_short_circuits, X, graph, settings).graph
-        weights = stage("weights", layer_weights, X, graph, settings, None, n_threads)
+        circuits = stage("short circuits", cut_short_circuits, X, graph, settings)
+        weights = stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
         aligned = alignment(weights, settings.gamma)
         found = stage("projection", projection, aligned, X, settings.n_components, constraint)
     warn_of_recall(graph)
     if not found.is_resolved:
         warn_of_close_eigenvalues(found.values, found.next_value)
-    return distinct, graph, weights, in_units_of_data(found, units)
-
-
-def _stages(settings: Settings) -> list[str]:
-    """Those that a fit has: nobody looks for short circuits that are kept."""
-    return [name for name in STAGES if name != "short circuits" or settings.short_circuits == "cut"]
+    return distinct, circuits, weights, in_units_of_data(found, units)
 
 
 def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:

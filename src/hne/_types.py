@@ -372,6 +372,10 @@ class Distinct:
         np.minimum.at(lowest, self.place, np.arange(self.n_samples))
         return lowest[self.place]
 
+    def pairs(self, of_places: IndexArray) -> IndexArray:
+        """Pairs of places as pairs of their first samples, the smaller first, (p, 2)."""
+        return np.sort(self.first[of_places], axis=1)
+
     def spread(self, matrix: SparseMatrix) -> SparseMatrix:
         """A CSR matrix over places as one over samples: rows of copies are equal, columns are those of the first."""
         n, rows = self.n_samples, matrix[self.place]
@@ -473,7 +477,7 @@ class Embedding(PicklesFields):
     @cached_property
     def short_circuits(self) -> IndexArray:
         """Pairs of samples whose edge was cut, or is suspected where it was kept, (p, 2), the worst first."""
-        return np.sort(self.distinct.first[self.core.short_circuits], axis=1)
+        return self.distinct.pairs(self.core.short_circuits)
 
     @property
     def core_Y(self) -> FloatArray:

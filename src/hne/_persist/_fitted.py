@@ -288,6 +288,7 @@ def linear_parts(model: Any) -> tuple[Scalars, Arrays]:
     arrays: Arrays = {name: getattr(model, f"{name}_") for name in LINEAR_ARRAYS}
     arrays["embedding"] = model.embedding_
     arrays |= _csr_parts("W", model.inner_weights_) | _csr_parts("J", model.joint_weights_)
+    arrays["short_circuits"] = _int64(model.short_circuits_)
     scalars = {
         "rank": int(model.rank_),
         "neighbor_method": model.neighbor_method_,
@@ -306,7 +307,11 @@ def linear_from(archive: Archive) -> dict[str, Any]:
     }
     for name in ("components", "loadings", "mean"):
         archive.finite(name, attributes[f"{name}_"].shape)
+    circuits = np.empty((0, 2), dtype=np.intp)
+    if "short_circuits" in archive.arrays:
+        circuits = archive.indices("short_circuits", (None, 2), 0, n)
     return attributes | {
+        "short_circuits_": circuits,
         "embedding_": archive.arrays["embedding"],
         "rank_": archive.entry("rank", int),
         "inner_weights_": _weights(archive, "W", n),
