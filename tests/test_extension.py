@@ -144,7 +144,7 @@ def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_th
     assert (np.argsort(np.linalg.norm(np.vstack([home, away]) - border, axis=1))[:4] < 8).any()
     alone = HNE(4, neighbors=(indices[8:] - 8, None)).fit(away)
     placed, expected = model.transform([border]), alone.transform([border])
-    # The piece keeps its shape in the layout, so an affine map takes one placement to the other: a rotation and a shift.
+    # The piece keeps its shape in the layout, so an affine map takes one placement to the other: a turn and a shift.
     fit, *_ = np.linalg.lstsq(np.column_stack([alone.embedding_, np.ones(30)]), model.embedding_[8:])
     np.testing.assert_allclose(placed, np.column_stack([expected, [1.0]]) @ fit, atol=1e-9)
     np.testing.assert_allclose(fit[:2] @ fit[:2].T, np.eye(2), atol=1e-9)
