@@ -77,6 +77,47 @@ def test_the_direct_solver_finds_many_vectors_of_a_small_matrix(cloud, count):
     np.testing.assert_allclose(direct.values, dense.values, rtol=1e-6, atol=1e-13)
 
 
+@pytest.mark.parametrize("solver", ["direct", "iterative"])
+def test_solvers_find_the_many_vectors_of_a_chart_as_well_as_it_needs_them(roll, solver):
+    record = aligned(roll.X, 12, reg=1e-3)
+    chart = Settings(coordinates="chart")
+    dense, found = (bottom_eigenpairs(record, replace(chart, eigen_solver=s)) for s in ("dense", solver))
+    assert dense.vectors.shape == found.vectors.shape == (400, 20)
+    np.testing.assert_allclose(found.values, dense.values, rtol=1e-3)
+    # What a chart is made of first is right to more than what comes last.
+    assert subspace_angles(found.vectors[:, :10], dense.vectors[:, :10]).max() < 0.01
+    assert found.gap(2) == pytest.approx(dense.values[2] / dense.values[1], rel=1e-3)
+
+
+def test_the_iterative_solver_does_not_rest_for_a_chart_with_residuals_that_are_refused():
+    """A span of twenty that moves little may be on its way yet: residuals of 1.8e-5 where 5e-6 is allowed."""
+    pytest.importorskip("pyamg", reason="needs the extra 'fast'")
+    roll = make_swiss_roll(700, random_state=1)
+    settings = Settings(coordinates="chart", variant="ihne", reg=1e-4, eigen_solver="iterative")
+    pairs = bottom_eigenpairs(aligned(roll.X, 6, variant="ihne"), settings, 1, roll.X)
+    allowed = _certificate.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
+    assert pairs.residuals.max() < allowed
+
+
+def test_a_loose_tolerance_is_no_chart(roll):
+    """Who asks for eigenvectors gets them to the tolerance that he gives, whatever is enough for charts."""
+    record = aligned(roll.X, 6)
+    loose = Settings(eigen_solver="iterative", tol=1e-4)
+    exact = bottom_eigenpairs(record, Settings(eigen_solver="dense"))
+    assert subspace_angles(bottom_eigenpairs(record, loose, 1, roll.X).vectors, exact.vectors).max() < 2e-3
+    assert loose.n_eigenvectors(400) == 2
+    assert loose.effective_tol == 1e-4
+    assert replace(loose, coordinates="chart", tol=1e-9).effective_tol == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "d", "count"), [(5, 2, 2), (30, 2, 5), (120, 2, 20), (10_000, 2, 20), (10_001, 2, 12), (60, 15, 15)]
+)
+def test_a_chart_has_as_many_eigenvectors_as_its_samples_carry(n_samples, d, count):
+    assert Settings(n_components=d, coordinates="chart").n_eigenvectors(n_samples) == count
+    assert Settings(n_components=d, coordinates="rescaled").n_eigenvectors(n_samples) == d
+
+
 def test_as_many_vectors_as_there_are(cloud):
     record = aligned(cloud[:12])
     pairs = bottom_eigenpairs(record, Settings(n_components=11))
