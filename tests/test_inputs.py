@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hne import HNE, LinearHNE, embed
+from hne import HNE, PUBLISHED, LinearHNE, embed
 from hne._neighbors import knn_graph
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
-from hne.metrics import affine_errors
+from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen
 from tests.test_embed import angle
 
@@ -137,10 +137,13 @@ def sparse_cloud():
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
 def test_sparse_samples_give_the_embedding_of_the_dense_ones(variant, layout):
     X = sparse_cloud()
-    model = HNE(variant=variant).fit(sparse.csr_array(X).asformat(layout))
-    dense = HNE(variant=variant).fit(X)
-    assert angle(model.embedding_, dense.embedding_) < 1e-6
+    given = sparse.csr_array(X).asformat(layout)
+    model, dense = HNE(variant=variant).fit(given), HNE(variant=variant).fit(X)
+    np.testing.assert_allclose(model.embedding_, dense.embedding_, atol=1e-5)
+    np.testing.assert_array_equal(model.short_circuits_, dense.short_circuits_)
     np.testing.assert_allclose(model.reconstruction_errors_, dense.reconstruction_errors_, atol=1e-8)
+    published = HNE(**PUBLISHED | {"variant": variant})
+    assert angle(published.fit(given).embedding_, clone(published).fit(X).embedding_) < 1e-6
 
 
 def test_a_model_of_sparse_samples_takes_and_gives_sparse_ones():
@@ -226,6 +229,18 @@ def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(roll, tmp_path):
     np.testing.assert_allclose(again, HNE(n_neighbors=6, variant="ihne").fit_transform(roll.X), atol=1e-6)
 
 
+def test_a_graph_of_distances_gets_as_many_neighbors_as_it_knows_enough_of(roll):
+    few, more, all_ = (KNeighborsTransformer(n_neighbors=count).fit_transform(roll.X) for count in (240, 325, 399))
+    model = HNE(metric="precomputed").fit(few)
+    assert model.n_neighbors_ == 6
+    np.testing.assert_allclose(model.embedding_, HNE(6).fit_transform(roll.X), atol=1e-6)
+    assert HNE(metric="precomputed").fit(more).n_neighbors_ == 8
+    assert HNE(metric="precomputed").fit(all_).n_neighbors_ == 12
+    # Whoever says a number gets it.
+    assert HNE(9, metric="precomputed").fit(more).n_neighbors_ == 9
+    assert HNE(metric="precomputed").fit(cdist(roll.X, roll.X)).n_neighbors_ == 12
+
+
 def test_a_pipeline_that_keeps_too_few_distances_says_how_many_it_takes(roll):
     with pytest.raises(InputError, match=r"got 2\d stored for each sample, with which .* are missing\. Store more"):
         make_pipeline(KNeighborsTransformer(n_neighbors=20), HNE(metric="precomputed")).fit(roll.X)
@@ -304,7 +319,7 @@ METRICS = ["cosine", "correlation", "manhattan", "chebyshev", "sqeuclidean", "ca
 @pytest.mark.parametrize("metric", METRICS)
 def test_any_metric_finds_the_neighbors_that_scikit_learn_finds(metric):
     X = frozen(np.random.default_rng(0).normal(size=(80, 5)) + 2)
-    graph = embed(X, metric=metric, n_neighbors=5).graph
+    graph = embed(X, metric=metric, n_neighbors=5, short_circuits="keep").graph
     apart = pairwise_distances(X, metric=metric)
     np.fill_diagonal(apart, np.inf)
     np.testing.assert_allclose(graph.distances, np.sort(apart, axis=1)[:, :5], rtol=1e-9)
@@ -316,7 +331,7 @@ def test_a_function_may_be_the_metric_and_new_samples_are_measured_by_it(cloud):
     def third(a, b):
         return abs(a[2] - b[2])
 
-    model = HNE(metric=third).fit(cloud)
+    model = HNE(6, metric=third, short_circuits="keep").fit(cloud)
     order = np.argsort(np.abs(cloud[:, 2] - cloud[7, 2]))[1:7]
     assert set(model._fitted.graph.indices[7]) == set(order)
     assert model.neighbor_method_ == "metric"
@@ -325,7 +340,7 @@ def test_a_function_may_be_the_metric_and_new_samples_are_measured_by_it(cloud):
 
 
 def test_parameters_of_a_metric_are_passed_on(cloud):
-    by_three = embed(cloud, metric="minkowski", metric_params={"p": 3}).graph
+    by_three = embed(cloud, **PUBLISHED, metric="minkowski", metric_params={"p": 3}).graph
     apart = pairwise_distances(cloud, metric="minkowski", p=3)
     np.testing.assert_allclose(by_three.distances, np.sort(apart, axis=1)[:, 1:7])
 
@@ -389,16 +404,20 @@ def test_copies_share_one_place_and_count_once(roll, variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("apart", [1e-9, 1e-12, 1e-15])
-def test_near_duplicates_keep_every_result_finite(roll, variant, apart):
+def test_near_duplicates_keep_every_result_finite_and_lie_side_by_side(roll, variant, apart):
     rng = np.random.default_rng(0)
     close = np.vstack([roll.X, roll.X[:100] + apart * rng.normal(size=(100, 3))])
-    model = HNE(variant=variant).fit(close)
+    published, model = HNE(**PUBLISHED | {"variant": variant}).fit(close), HNE(variant=variant).fit(close)
     # The closest may have become copies.
-    Y = model.embedding_[np.unique(close, axis=0, return_index=True)[1]]
+    Y = published.embedding_[np.unique(close, axis=0, return_index=True)[1]]
     np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-10)
-    assert np.isfinite(model.reconstruction_errors_).all()
-    assert np.isfinite(model.transform(close + apart)).all()
-    assert np.isfinite(model.inverse_transform(model.embedding_ + 1e-9)).all()
+    # A chart keeps together what is together, and is no other for it: samples are 2 apart.
+    assert np.linalg.norm(model.embedding_[400:] - model.embedding_[:100], axis=1).max() < 0.05
+    assert procrustes_error(model.embedding_[:400], roll.chart) < 1e-4
+    for one in (published, model):
+        assert np.isfinite(one.reconstruction_errors_).all()
+        assert np.isfinite(one.transform(close + apart)).all()
+        assert np.isfinite(one.inverse_transform(one.embedding_ + 1e-9)).all()
 
 
 def test_which_errors_include_the_sample_itself_is_told(roll):
@@ -558,7 +577,7 @@ def test_given_lists_of_copies_count_for_all_of_them(roll):
     X = np.repeat(roll.X[:150], 8, axis=0)
     # Six neighbors of each: all copies of itself, but for one of the eight, who knows others.
     indices = np.array([[8 * (i // 8) + j for j in range(8) if 8 * (i // 8) + j != i][:6] for i in range(1200)])
-    indices[7::8] = 8 * embed(roll.X[:150]).graph.indices
+    indices[7::8] = 8 * embed(roll.X[:150], n_neighbors=6, short_circuits="keep").graph.indices
     model = HNE(neighbors=(indices, None)).fit(X)
     np.testing.assert_allclose(model.embedding_[::8], HNE().fit_transform(roll.X[:150]), atol=1e-6)
 
@@ -608,9 +627,10 @@ def test_approximate_neighbors_know_two_metrics_and_say_so(cloud):
 @pytest.mark.parametrize("metric", ["cosine", "manhattan", "sqeuclidean"])
 def test_neighbors_given_without_distances_are_ordered_by_the_metric(metric):
     X = frozen(np.random.default_rng(0).normal(size=(80, 4)) + 1)
-    searched = embed(X, metric=metric, n_neighbors=8).graph
+    kept = {"metric": metric, "short_circuits": "keep"}
+    searched = embed(X, n_neighbors=8, **kept).graph
     shuffled = np.random.default_rng(1).permuted(searched.indices, axis=1)
-    given = embed(X, metric=metric, n_neighbors=5, neighbors=(shuffled, None)).graph
+    given = embed(X, n_neighbors=5, neighbors=(shuffled, None), **kept).graph
     np.testing.assert_array_equal(given.indices, searched.indices[:, :5])
     np.testing.assert_allclose(given.distances, searched.distances[:, :5])
 

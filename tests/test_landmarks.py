@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hne import HNE, embed, forecast
+from hne import HNE, PUBLISHED, embed, forecast
 from hne._alignment import alignment
 from hne._costs import Sizes, choose_solver, remedies, solver_bytes
 from hne._eigen import shift_inverted, sine_between
@@ -21,11 +21,19 @@ from hne._parts import share_of_landmarks
 from hne._types import Settings
 from hne.cli import main
 from hne.datasets import make_swiss_roll
-from hne.exceptions import EigenSolverError, InputError, InputTypeError, LandmarkWarning, TooLargeError
-from hne.metrics import affine_errors
+from hne.exceptions import (
+    DisconnectedGraphWarning,
+    EigenSolverError,
+    InputError,
+    InputTypeError,
+    LandmarkWarning,
+    TooLargeError,
+)
+from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen
 
 REG = 1e-5
+SETTINGS = PUBLISHED | {"reg": REG}
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +43,17 @@ def roll():
 
 @pytest.fixture(scope="module")
 def exact(roll):
-    return embed(roll.X, reg=REG)
+    return embed(roll.X, **SETTINGS)
 
 
 @pytest.fixture(scope="module")
 def model(roll):
-    return HNE(reg=REG, n_landmarks=1000).fit(frozen(roll.X))
+    return HNE(**SETTINGS, n_landmarks=1000).fit(frozen(roll.X))
+
+
+@pytest.fixture(scope="module")
+def chart(roll):
+    return HNE(n_landmarks=1000).fit(frozen(roll.X))
 
 
 def smallest_distances(points):
@@ -144,20 +157,34 @@ def test_the_embedding_unrolls_and_says_how_it_was_found(roll, exact, model):
     assert finding.advice == "Raise n_landmarks (now 1000), or lower reg (now 1e-05)"
 
 
+def test_a_chart_of_eigenvectors_on_landmarks_is_the_roll(roll, chart):
+    assert chart.eigen_solver_ == "landmarks"
+    assert len(chart.eigen_certificate_.residuals) == 20
+    assert procrustes_error(chart.embedding_, roll.chart) < 1e-4
+    # Twenty eigenvectors are far from at rest, and nobody is warned: the chart proves itself by the lengths it keeps.
+    assert chart.eigen_certificate_.last_move > 0.005
+    finding = next(one for one in chart.trust_.findings if one.kind == "landmarks")
+    assert finding.level == "good"
+    assert "the last refinement moved the span of its 20 eigenvectors by" in finding.text
+    assert chart.trust_.level == "good"
+
+
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
-def test_bits_do_not_depend_on_threads_or_the_order_of_samples(roll):
+@pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
+def test_bits_do_not_depend_on_threads_or_the_order_of_samples(roll, settings):
     X = frozen(roll.X[:2000])
-    found = embed(X, reg=REG, n_landmarks=700, n_jobs=1).Y
-    np.testing.assert_array_equal(found, embed(X, reg=REG, n_landmarks=700, n_jobs=2).Y)
+    found = embed(X, **settings, n_landmarks=700, n_jobs=1).Y
+    np.testing.assert_array_equal(found, embed(X, **settings, n_landmarks=700, n_jobs=2).Y)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(found[order], embed(X[order], reg=REG, n_landmarks=700).Y)
+    np.testing.assert_array_equal(found[order], embed(X[order], **settings, n_landmarks=700).Y)
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
-def test_copies_share_their_place(roll):
+@pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
+def test_copies_share_their_place(roll, settings):
     X = roll.X[:2000]
     twice = np.vstack([X, X[:500]])
-    alone, found = (embed(frozen(samples), reg=REG, n_landmarks=700).Y for samples in (X, twice))
+    alone, found = (embed(frozen(samples), **settings, n_landmarks=700).Y for samples in (X, twice))
     np.testing.assert_array_equal(found[:2000], alone)
     np.testing.assert_array_equal(found[2000:], alone[:500])
 
@@ -167,9 +194,15 @@ def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
     rolls = [make_swiss_roll(n, even=True, random_state=seed) for seed, n in enumerate(sizes)]
     X = np.vstack([roll.X + np.array([80.0 * place, 0.0, 0.0]) for place, roll in enumerate(rolls)])
     with pytest.warns(UserWarning, match="3 pieces|should leave"):
-        result = embed(X, reg=REG, n_landmarks=1250)
+        result = embed(X, **SETTINGS, n_landmarks=1250)
     assert [pairs.solver for pairs in result.core.parts] == ["landmarks", "landmarks", "dense"]
     assert affine_errors(result.Y[:2600], rolls[0].chart).max() < 0.05
+    with pytest.warns(DisconnectedGraphWarning, match="3 pieces") as caught:
+        result = embed(X, n_landmarks=1250)
+    assert not any(issubclass(warning.category, LandmarkWarning) for warning in caught)
+    assert [pairs.solver for pairs in result.core.parts] == ["landmarks", "landmarks", "dense"]
+    assert all(chart.stress < 1e-3 for chart in result.core.rescaled.charts)
+    assert procrustes_error(result.Y[:2600], rolls[0].chart) < 1e-3
     settings = Settings(n_landmarks=1000)
     assert share_of_landmarks(3000, 4000, settings) == 750
     assert share_of_landmarks(1000, 4000, settings) is None
@@ -180,17 +213,33 @@ def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
 @pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
 def test_a_line_whose_one_coordinate_costs_nothing_is_laid_out_in_order():
     line = np.outer(np.arange(300.0), [3.0, 4.0])
-    y = embed(line, n_neighbors=4, n_components=1, n_landmarks=60).Y[:, 0]
-    assert (np.diff(y) > 0).all() or (np.diff(y) < 0).all()
+    for coordinates in ("eigenvectors", "chart"):
+        y = embed(line, n_neighbors=4, n_components=1, n_landmarks=60, coordinates=coordinates).Y[:, 0]
+        assert (np.diff(y) > 0).all() or (np.diff(y) < 0).all()
+    np.testing.assert_allclose(np.abs(np.diff(y)), 5.0, rtol=1e-3)
 
 
 @pytest.mark.parametrize("n_landmarks", [13, 50, 200])
 def test_too_few_landmarks_are_told(roll, n_landmarks):
     with pytest.warns(LandmarkWarning, match=rf"n_landmarks={n_landmarks} should leave .* Raise n_landmarks\."):
-        result = embed(roll.X, reg=REG, n_landmarks=n_landmarks)
+        result = embed(roll.X, **SETTINGS, n_landmarks=n_landmarks)
     assert not is_settled(result.eigenpairs)
     finding = next(one for one in result.trust.findings if one.kind == "landmarks")
     assert finding.level == "bad"
+
+
+@pytest.mark.parametrize("n_landmarks", [13, 50, 100])
+def test_too_few_landmarks_of_a_chart_are_told(roll, n_landmarks):
+    message = (
+        rf"n_landmarks={n_landmarks} should leave a chart that keeps the lengths .* got one with a stress of .* rad\."
+    )
+    with pytest.warns(LandmarkWarning, match=message):
+        result = embed(roll.X, n_landmarks=n_landmarks)
+    assert procrustes_error(result.Y, roll.chart) > 0.1
+    assert not is_settled(result.eigenpairs, result.chart)
+    finding = next(one for one in result.trust.findings if one.kind == "landmarks")
+    assert finding.level == "doubtful"
+    assert result.trust.level == "doubtful"
 
 
 def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
@@ -199,7 +248,7 @@ def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
     with pytest.warns(
         LandmarkWarning, match=r"n_landmarks=50 should leave eigenvalues far below the next, got .* for "
     ):
-        embed(roll.X, reg=REG, n_landmarks=50)
+        embed(roll.X, **SETTINGS, n_landmarks=50)
 
 
 def test_what_fails_on_the_way_is_an_error_with_a_remedy(exact, monkeypatch):
@@ -255,7 +304,9 @@ def test_settings_are_chosen_without_landmarks_and_embedded_with_them(roll):
     assert found.tuning_ is not None
 
 
-def test_a_model_is_saved_loaded_placed_and_reported(roll, model, tmp_path):
+@pytest.mark.parametrize("fitted", ["model", "chart"])
+def test_a_model_is_saved_loaded_placed_and_reported(roll, fitted, request, tmp_path):
+    model = request.getfixturevalue(fitted)
     model.save(tmp_path / "roll.hne")
     again = HNE.load(tmp_path / "roll.hne")
     assert again.n_landmarks == 1000
@@ -272,7 +323,7 @@ def test_a_model_is_saved_loaded_placed_and_reported(roll, model, tmp_path):
 
 def test_the_command_line_takes_landmarks(roll, tmp_path, capsys):
     np.save(tmp_path / "roll.npy", roll.X)
-    words = ["embed", str(tmp_path / "roll.npy"), "--reg", "1e-5", "--landmarks", "1000", "--json"]
+    words = ["embed", str(tmp_path / "roll.npy"), "--landmarks", "1000", "--json"]
     assert main([*words, "-o", str(tmp_path / "map.csv")]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["eigen_solver"] == "landmarks"
@@ -309,9 +360,17 @@ def test_costs_of_landmarks_are_refused_with_the_numbers():
 @pytest.mark.slow
 def test_a_hundred_thousand_samples_are_near_their_eigenvectors():
     roll = make_swiss_roll(100_000)
-    exact = embed(roll.X, reg=REG)
+    exact = embed(roll.X, **SETTINGS)
     for m, angle, error in ((1000, 0.03, 1e-3), (10_000, 0.003, 1e-4)):
-        found = embed(roll.X, reg=REG, n_landmarks=m)
+        found = embed(roll.X, **SETTINGS, n_landmarks=m)
         assert sine_between(exact.Y, found.Y) < angle
         assert affine_errors(found.Y, roll.chart).max() < error
         assert is_settled(found.eigenpairs)
+
+
+@pytest.mark.slow
+def test_a_chart_of_a_hundred_thousand_samples_on_landmarks_is_the_roll():
+    roll = make_swiss_roll(100_000)
+    found = embed(roll.X, n_landmarks=4000)
+    assert procrustes_error(found.Y, roll.chart) < 1e-4
+    assert found.trust.level == "good"

@@ -16,6 +16,9 @@ MAX_PAIRS = 20_000
 PAIRS_A_SAMPLE = 8
 # Squares of shorter lengths are not told from zero, and those of differences in units of them end float64.
 SHORTEST = 1e-150
+# Pairs so many times as short as most are near-copies: of them, eigenvectors tell less than they are wrong by, and in
+# units of their distance that would outweigh all else.
+NEAR_COPIES = 1e-3
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ def listed_pairs(X: Samples, lists: IndexArray) -> Pairs:
 
 
 def _apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
-    """Those pairs whose distance is known and not next to zero."""
+    """Those pairs whose distance is known and not next to zero, nor to that of others."""
     lengths = lengths_of_pairs(X, first, second)
     apart = lengths > SHORTEST
+    if apart.any():
+        apart &= lengths > NEAR_COPIES * np.median(lengths[apart])
     return Pairs(first[apart], second[apart], lengths[apart])

@@ -24,6 +24,8 @@ FREE_STEPS, FREE_SHARE, FREE_POWER = 10, 0.5, 1.5
 RIDGE = 1e-12
 # Samples nearer than this share of the longest way lie at one place.
 SAME_PLACE = 1e-12
+# Ways shorter than this share of the longest count no more for it: those to near-copies would outweigh all others.
+NEAR_COPIES = 1e-4
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Ways:
     def weights(self, power: float = 1.0) -> FloatArray:
         """What each way counts: 1 / D_li, or another power of it, nothing for those of length zero."""
         is_way = self.lengths > 0
-        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, self.lengths, 1.0) ** power, 0.0)
+        lengths = np.maximum(self.lengths, NEAR_COPIES * self.lengths.max())
+        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, lengths, 1.0) ** power, 0.0)
         return weights
 
     def distances(self, Y: FloatArray) -> FloatArray:
