@@ -138,7 +138,10 @@ def test_bad_samples_are_refused_with_their_row(client):
     [
         (da.zeros((40, 3)), {}, "X must have different samples, got 40 samples that are all equal"),
         (da.zeros(40), {}, r"X must have two dimensions \(samples, features\), got 1"),
-        (da.zeros((3, 3)), {}, "n_neighbors=6 needs at least 7 samples, got n_samples=3"),
+        (da.zeros((3, 3)), {"n_neighbors": 6}, "n_neighbors=6 needs at least 7 samples, got n_samples=3"),
+        (da.zeros((3, 3)), {}, "X must have different samples, got 3 samples that are all equal"),
+        (da.zeros((2, 3)), {}, "n_components=2 needs at least 3 samples, got n_samples=2"),
+        (da.zeros((1, 3)), {}, "X must have at least 2 samples, got n_samples=1"),
         (da.zeros((40, 3), dtype="U1"), {}, "must be a table of numbers, got a Dask array of <U1"),
         (da.ones((40, 3))[da.ones(40) > 0], {}, "must have chunks of known sizes"),
         (da.random.random((40, 3)) * 1e200, {}, "must have values between 1e-90 and 1e90"),

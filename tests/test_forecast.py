@@ -108,9 +108,7 @@ def test_bad_shapes_are_refused():
         forecast(5, 3, 6)
     with pytest.raises(InputTypeError, match="n_neighbors must be an integer, got 'auto'"):
         forecast(100, 3, "auto")
-    with pytest.raises(
-        InputError, match=r"coordinates must be one of 'chart', 'rescaled', 'eigenvectors', got 'map'\."
-    ):
+    with pytest.raises(InputError, match=r"coordinates must be one of 'chart', .*, got 'map'\."):
         forecast(100, 3, coordinates="map")
     with pytest.raises(InputError, match="n_components=5 needs at least 5 features, got n_features=3"):
         forecast(100, 3, n_components=5)

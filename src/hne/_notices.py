@@ -90,7 +90,8 @@ def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
 
 def _of_landmarks(result: Embedding) -> list[str]:
     """What is told of pieces whose eigenvectors are on their way and whose charts do not make up for it."""
-    parts, charts = result.core.parts, result.core.rescaled.charts
+    parts = result.core.parts
+    charts = result.core.rescaled.charts or (None,) * len(parts)
     return [
         _unsettled(pairs, chart, result.settings)
         for pairs, chart in zip(parts, charts, strict=True)

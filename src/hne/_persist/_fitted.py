@@ -229,7 +229,9 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
         next_value = numbers.pop("next_value")
         # All rows where there is one piece: the embedding itself, not a view of it.
         own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
-        width = max(d, int(np.isfinite(values[piece]).sum()))
+        width = int(np.isfinite(values[piece]).sum())
+        if width < d or not np.isfinite(values[piece, :width]).all():
+            archive.refuse(f"array 'eigen.values' must have {d} numbers at least for a piece, and NaN behind the last")
         own = own if width == m else own[:, :width]
         proof = Certificate(residuals[piece, :width], **numbers)
         parts.append(EigenPairs(values[piece, :width], own, next_value, solver, proof))
@@ -257,26 +259,40 @@ def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs |
         archive.refuse(f"array 'rescaled.ends' must ascend from 0 to {len(rows)}")
     matrices = [rows[start:stop] if stop > start else None for start, stop in pairwise(ends)]
     charts = _charts_from(archive, matrices)
+    for A, chart, pairs in zip(matrices, charts or [None] * count, parts, strict=True):
+        if A is not None and (pairs is None or len(A) != (d if chart is None else len(pairs.values))):
+            archive.refuse("array 'rescaled.A' must have a row for each eigenvector that coordinates are made of")
     return Rescaled(lengths, tuple(matrices), charts, archive.entry("is_refused", bool))
 
 
 def _charts_from(archive: Archive, matrices: Sequence[FloatArray | None]) -> tuple[Chart | None, ...]:
+    """How the coordinates of each piece were found: their numbers are those of all charts, one after the other."""
     facts = archive.entry("charts", list)
-    stresses = archive.array("chart.stress", "f8", (None, 2))
-    spectra = archive.array("chart.spectrum", "f8", (None,))
+    there = [A for A, fact in zip(matrices, facts, strict=False) if fact is not None]
+    if len(facts) not in {0, len(matrices)} or any(A is None for A in there) or not all(map(_is_chart, facts)):
+        archive.refuse("'charts' in its header must say of each piece how its chart was found")
+    stresses = archive.array("chart.stress", "f8", (len(there), 2))
+    ends = np.cumsum([0, *(0 if A is None else len(A) for A in there)])
+    spectra = archive.finite("chart.spectrum", (int(ends[-1]),))
+    if not (stresses[:, 0] >= 0).all() or (spectra < 0).any():
+        archive.refuse("arrays 'chart.stress' and 'chart.spectrum' must hold numbers of zero and more")
+    found = iter(zip(stresses.tolist(), pairwise(ends), strict=True))
     charts: list[Chart | None] = []
-    at, number = 0, 0
-    for fact, B in zip(facts, matrices, strict=False):
-        if fact is None:
+    for fact, A in zip(facts, matrices, strict=False):
+        if fact is None or A is None:
             charts.append(None)
             continue
-        is_whole = isinstance(fact, dict) and fact.get("route") in ROUTES and isinstance(fact.get("n_put_back"), int)
-        if not is_whole or B is None or number >= len(stresses) or at + len(B) > len(spectra):
-            archive.refuse("'charts' in its header must say how each chart was found")
-        stress, way_stress = map(float, stresses[number])
-        charts.append(Chart(fact["route"], B, stress, spectra[at : at + len(B)], way_stress, fact["n_put_back"]))
-        at, number = at + len(B), number + 1
+        (stress, way_stress), (start, stop) = next(found)
+        charts.append(Chart(fact["route"], A, stress, spectra[start:stop], way_stress, fact["n_put_back"]))
     return tuple(charts)
+
+
+def _is_chart(fact: Any) -> bool:
+    """Whether that is what a header has of a chart, or of a piece without one."""
+    if fact is None:
+        return True
+    count = fact.get("n_put_back") if isinstance(fact, dict) else None
+    return isinstance(count, int) and not isinstance(count, bool) and count >= 0 and fact.get("route") in ROUTES
 
 
 # Attributes of a fitted LinearHNE: arrays of float64 by their shape in letters, n samples, D features, d components.
