@@ -128,7 +128,7 @@ def test_headers_that_lack_charts_are_told(saved, change, message):
         ("short_circuits", lambda held: held["short_circuits"] * 1.0, "array 'short_circuits' must be of kind i8"),
         ("eigen.vectors", lambda held: held["eigen.vectors"][:, :1], "'eigen.vectors' must have 2 columns at least"),
         ("eigen.vectors", lambda held: held["eigen.vectors"][:, :9], r"'eigen.values' must have shape \(3, 9\)"),
-        (*changed("eigen.values", (0, 0), np.nan), "array 'eigen.values' must have 2 numbers at least for each piece"),
+        (*changed("eigen.values", (0, 0), np.nan), "array 'eigen.values' must have 2 numbers at least for a piece"),
         (*changed("eigen.values", (2, slice(1, None)), np.nan), "array 'eigen.values' must have 2 numbers at least"),
     ],
 )

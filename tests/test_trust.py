@@ -104,7 +104,9 @@ def test_a_good_roll_is_good_and_says_so_in_a_sentence(big_roll, settings):
     assert trust.findings == ()
     assert trust.dimension.dimension == 2
     assert model.verdict_ == trust.verdict
-    told = "neighborhoods keep their shape (score 0.0" if settings else "the chart keeps the lengths between near samples"
+    told = (
+        "neighborhoods keep their shape (score 0.0" if settings else "the chart keeps the lengths between near samples"
+    )
     assert model.verdict_.startswith(f"Can be believed: {told}")
     assert str(trust) == repr(trust) == f"good: {trust.verdict}"
 

@@ -231,7 +231,7 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
         own = vectors if count == 1 else vectors[ends[piece] : ends[piece + 1]]
         width = int(np.isfinite(values[piece]).sum())
         if width < d or not np.isfinite(values[piece, :width]).all():
-            archive.refuse(f"array 'eigen.values' must have {d} numbers at least for each piece, and NaN behind the last")
+            archive.refuse(f"array 'eigen.values' must have {d} numbers at least for a piece, and NaN behind the last")
         own = own if width == m else own[:, :width]
         proof = Certificate(residuals[piece, :width], **numbers)
         parts.append(EigenPairs(values[piece, :width], own, next_value, solver, proof))
