@@ -23,6 +23,7 @@ from hne.datasets import make_swiss_hole, make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning
 from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen, lattice_clouds
+from tests.test_circuits import above, folded_sheet, given_graph
 
 NO_CUTS = np.empty((0, 2), dtype=np.intp)
 
@@ -103,6 +104,15 @@ def test_of_many_pairs_some_are_drawn_each_once(strip, monkeypatch):
     drawn, known = ({frozenset(pair) for pair in zip(p.first, p.second, strict=True)} for p in (some, everyone))
     assert len(drawn) == 300
     assert drawn < known
+
+
+def test_of_many_samples_some_begin_all_pairs_that_they_are_in(strip, monkeypatch):
+    monkeypatch.setattr(_pairs, "PAIRS_A_SAMPLE", 4000)
+    drawn = set(np.random.RandomState(0).choice(150, 10, replace=False).tolist())
+    pairs = of_neighbors(strip)
+    edges = edges_of(knn_graph(strip, 6)).pairs
+    found = [tuple(sorted(pair)) for pair in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)]
+    assert sorted(found) == sorted(pair for pair in within_two_hops(edges, 150) if drawn & set(pair))
 
 
 def test_pairs_of_lists_are_near_pairs_and_all_of_them_where_neighbors_list_each_other(strip):
@@ -344,6 +354,24 @@ def test_right_edges_beside_a_hole_are_put_back(seed, monkeypatch, caplog):
     assert (true[back] < 1.5 * given_length[back]).all()
 
 
+def test_edges_are_put_back_by_groups_and_none_without_which_lengths_are_kept_better():
+    X, chart, lists = folded_sheet()
+    s, v = chart.T
+    graph = given_graph(X, lists)
+    vectors = spanned(s, v, s**2, s * v)
+    # Near the bend, a way around an edge from flat to flat is less than four times as long.
+    row = int(np.argmin(np.linalg.norm(chart - [5.2, 1.6], axis=1)))
+    wrong = np.array([[row, above(X, row)]])
+    right = np.array([[30, 50], [200, 220]])
+    times = [np.linalg.norm(chart[i] - chart[j]) / np.linalg.norm(X[i] - X[j]) for i, j in (*wrong, *right)]
+    assert 2.5 < times[0] < 4
+    assert max(times[1:]) < 1.1
+    for cut, count in ((wrong, 0), (right, 2), (np.vstack([right, wrong]), 2)):
+        _, found = _chart._unfolding(Piece(X, graph, np.sort(cut, axis=1), vectors), 2)
+        assert found.n_put_back == count
+        assert found.stress < 0.01
+
+
 def test_wrong_edges_are_not_put_back():
     roll = make_swiss_roll(300, random_state=2)
     model = HNE().fit(roll.X)
@@ -391,6 +419,15 @@ def test_pieces_have_charts_of_their_own():
     for rows, data in ((slice(0, 250), rolls[0]), (slice(250, 550), rolls[1])):
         assert procrustes_error(result.Y[rows], data.chart) < 0.002
     np.testing.assert_allclose(pdist(result.Y[550:]), np.sqrt(2))
+
+
+def test_edges_are_put_back_in_their_piece():
+    hole, other = make_swiss_hole(300, random_state=21), make_swiss_roll(250, even=True, random_state=1)
+    order = np.random.default_rng(9).permutation(550)
+    with pytest.warns(DisconnectedGraphWarning):
+        result = embed(np.vstack([hole.X, other.X + np.array([0.0, 90.0, 0.0])])[order])
+    assert [chart.n_put_back > 0 for chart in result.core.rescaled.charts] == [True, False]
+    assert affine_errors(result.Y[np.argsort(order)[:300]], hole.chart).mean() < 0.005
 
 
 def test_a_piece_that_is_a_point_among_others_is_drawn_as_one():
