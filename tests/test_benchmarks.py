@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -107,8 +108,10 @@ def test_a_picture_that_is_not_finite_has_no_scores(bench):
 
 
 def test_no_set_is_both_for_development_and_for_the_end(bench):
-    names = [one.name for one in (*bench("real_development").DEVELOPMENT, *bench("real_final").FINAL)]
-    assert len(set(names)) == len(names) >= 30
+    real = bench("real")
+    names = [one.name for one in (*real.DEVELOPMENT, *real.FINAL)]
+    assert len(set(names)) == len(names) >= 58
+    assert len(real.FINAL) >= 16
 
 
 def test_a_set_that_is_not_here_is_left_out_with_a_reason(bench, monkeypatch, tmp_path, capsys):
@@ -148,6 +151,38 @@ def test_an_embedder_is_a_class_or_a_function(bench):
     X = np.random.default_rng(0).normal(size=(30, 4))
     assert embedder("sklearn.decomposition:PCA", {"n_components": 2})(X).shape == (30, 2)
     assert embedder("hne:embed", {"n_neighbors": 6, "n_components": 2})(X).shape == (30, 2)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_final_sets_are_measured_once_the_rules_are_fixed_and_told_of_before(bench, monkeypatch, tmp_path, fixed):
+    real_data, sets = bench("real_data"), bench("real_sets")
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    groups = {
+        name: [sets.RealSet(f"noise for {name}", "quantity", lambda: (X, X[:, 0]), "noise", "a column", "nowhere")]
+        for name in ("development", "final")
+    }
+    monkeypatch.setattr(real_data, "GROUPS", groups)
+    monkeypatch.setattr(real_data, "RIVALS", {"PCA": real_data.RIVALS["PCA"]})
+    monkeypatch.setattr(real_data, "embedder", lambda _: lambda X: X[:, :2])
+    monkeypatch.setattr(real_data, "RULES_ARE_FIXED", fixed)
+    monkeypatch.setattr(real_data, "RESULTS", tmp_path)
+    monkeypatch.setattr(real_data, "BENCHMARKS", tmp_path)
+    (tmp_path / "results").mkdir()
+    text = real_data.measure()
+    assert "noise for development" in text
+    assert ("noise for final" in text) == fixed
+    assert ("further sets are kept for the end" in text) != fixed
+
+
+def test_rows_with_gaps_and_columns_of_text_are_no_part_of_a_frame(bench, monkeypatch):
+    sets = bench("real_sets")
+    columns = {"rownames": [1, 2, 3], "a": [1.0, 2, np.nan], "b": [3.0, 5, 4], "note": list("xyz"), "kind": list("pqr")}
+    monkeypatch.setattr(sets, "read_frame", lambda _: pd.DataFrame(columns))
+    X, kinds = sets.framed("a table", "kind")
+    np.testing.assert_array_equal(X, [[-1, -1], [1, 1]])
+    assert kinds.tolist() == ["p", "q"]
+    X, truth = sets.framed("a table", ["b"], ["a"])
+    assert (X.shape, truth.shape) == ((3, 0), (3, 1))
 
 
 def test_hne_is_not_measured_on_the_final_sets_before_the_rules_are_fixed(bench, monkeypatch, capsys):
