@@ -14,12 +14,13 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from hne import HNE, PUBLISHED, embed
 from hne._chart import Piece, _chart, _pairs, chart_of
 from hne._chart._pairs import Pairs, listed_pairs, near_pairs
+from hne._chart._pictures import Picture
 from hne._chart._stress import Ways, farthest_first, landmark_scaling, longest_way, relaxed, stressed
 from hne._chart._unfolding import SPREADING, polished, stress_of, unfolded
 from hne._circuits import edges_of
 from hne._neighbors import knn_graph
-from hne._types import ALONG_GRAPH, UNFOLDED, NeighborGraph, Settings
-from hne.datasets import make_swiss_hole, make_swiss_roll
+from hne._types import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph, Settings
+from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning
 from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen, lattice_clouds
@@ -245,9 +246,10 @@ def test_samples_at_one_place_are_one_landmark():
 def test_ways_count_by_their_length_and_those_of_none_not_at_all():
     ways = Ways(np.array([0]), np.array([[0.0, 4.0, 0.25]]))
     assert ways.weights().tolist() == [[0.0, 0.25, 4.0]]
-    assert ways.weights(1.5).tolist() == [[0.0, 0.125, 8.0]]
-    # Distances 0, 3 and 0.25: one of the ways is a fourth too short.
-    assert ways.stress(np.array([[0.0], [3.0], [0.25]])) == pytest.approx((1 / 4) / (4 + 0.25))
+    # Distances 0, 3 and 0.25 are nearest to 0, 4 and 0.25 when drawn 13 / 10 times as large: 3.9 and 0.325.
+    Y = np.array([[0.0], [3.0], [0.25]])
+    assert ways.stress(Y) == pytest.approx((0.01 / 4 + 4 * 0.075**2) / (4 + 0.25))
+    assert ways.stress(7 * Y) == pytest.approx(ways.stress(Y))
 
 
 @pytest.mark.parametrize("n_landmarks", [3, 20, 150])
@@ -290,13 +292,13 @@ def test_majorization_lowers_the_stress_from_anywhere(table):
 def test_relaxing_lowers_the_stress_of_what_leaves_the_span(strip):
     ways = exact_ways(strip)
     moved = strip + 0.05 * np.random.default_rng(5).normal(size=strip.shape)
-    assert ways.stress(relaxed(moved, ways)) < 0.2 * ways.stress(moved)
-    np.testing.assert_allclose(relaxed(np.array(strip), ways), strip, atol=1e-9)
+    assert ways.stress(relaxed(moved, ways, 10)) < 0.2 * ways.stress(moved)
+    np.testing.assert_allclose(relaxed(np.array(strip), ways, 10), strip, atol=1e-9)
 
 
 def test_samples_that_fall_onto_a_landmark_stay_numbers(strip):
     ways = exact_ways(strip)
-    Y = relaxed(np.zeros_like(strip), ways)
+    Y = relaxed(np.zeros_like(strip), ways, 10)
     vectors = spanned(*strip.T)
     assert np.isfinite(Y).all()
     assert np.isfinite(stressed(vectors, ways, np.zeros((2, 2)))).all()
@@ -381,12 +383,12 @@ def test_wrong_edges_are_not_put_back():
     assert model.chart_.n_put_back <= np.count_nonzero(true < 1.5 * given_length)
 
 
-def test_heaps_are_drawn_along_the_graph(table, table_model):
+def test_heaps_are_not_unfolded(table, table_model):
     chart = table_model.chart_
-    assert chart.route == ALONG_GRAPH
+    assert chart.route != UNFOLDED
     assert 0 < chart.way_stress < 0.5
     assert (len(chart.B), chart.n_put_back) == (20, 0)
-    assert str(chart) == f"along the graph from 20 eigenvectors, stress {chart.stress:.2g}"
+    assert str(chart) == f"{chart.route} from 20 eigenvectors, stress {chart.stress:.2g}"
     # Each sample among its own heap.
     near = np.argsort(squareform(pdist(table_model.embedding_)), axis=1)[:, 1:6]
     assert (near // 40 == np.arange(160)[:, None] // 40).mean() > 0.6
@@ -400,7 +402,7 @@ def test_pictures_of_tables_have_the_size_of_their_samples(name, table):
     X = X[np.random.default_rng(6).choice(len(X), 95, replace=False)]
     X = np.unique(X / np.maximum(X.std(axis=0), 1e-3), axis=0)
     result = embed(X, pieces="join")
-    assert result.chart.route == ALONG_GRAPH
+    assert result.chart.route != UNFOLDED
     drawn, true = pdist(result.Y), pdist(X)
     # All samples are landmarks: by least squares, no other size is nearer to the distances.
     assert (drawn @ true) / (drawn @ drawn) == pytest.approx(1.0)
@@ -435,7 +437,7 @@ def test_a_piece_that_is_a_point_among_others_is_drawn_as_one():
     tiny = 1e-170 * rng.normal(size=(40, 3))
     with pytest.warns(DisconnectedGraphWarning):
         result = embed(np.vstack([tiny, 5 + rng.normal(size=(60, 3))]))
-    assert result.core.rescaled.charts[0].route == ALONG_GRAPH
+    assert result.core.rescaled.charts[0].route != UNFOLDED
     assert result.core.rescaled.charts[1] is None
     np.testing.assert_allclose(pdist(result.Y[:40]), 0, atol=1e-9)
     assert np.isfinite(result.Y).all()
@@ -475,20 +477,65 @@ class Judge:
         return self.answers[0] / 2, self.answers.pop(0) / 2
 
 
-@pytest.mark.parametrize(("kept", "route"), [((1.9, 1.8), UNFOLDED), ((1.8, 1.9), ALONG_GRAPH)])
-def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, kept, route, monkeypatch, caplog):
+# In the order in which they are drawn.
+PICTURES = (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH, BETWEEN, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
+
+
+@pytest.mark.parametrize("best", range(len(PICTURES)))
+def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, best, monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="hne")
+    kept = [1.9 if number == best else 1.8 for number in range(len(PICTURES))]
     monkeypatch.setattr(_chart, "ranks_of", lambda *_: Judge(*kept))
     _, chart = chart_of(piece_of(model._fitted), 0.84, Settings(coordinates="chart"), 1)
-    assert chart.route == route
-    assert f"chart: {kept[0]:.4f} of ranks kept unfolded, {kept[1]:.4f} along the graph" in caplog.text
+    assert chart.route == PICTURES[best]
+    assert f"{kept[best]:.4f} {PICTURES[best]}" in caplog.text
 
 
-def test_near_a_surface_and_far_from_it_nobody_asks_for_ranks(model, monkeypatch):
+def test_what_keeps_ranks_as_well_as_the_graph_is_drawn_along_it(model, monkeypatch):
+    for straight, route in ((1.804, ALONG_GRAPH), (1.806, STRAIGHT)):
+        monkeypatch.setattr(_chart, "ranks_of", lambda *_, last=straight: Judge(1.7, 1.8, 1.8, 1.7, 1.7, last, 1.7))
+        assert chart_of(piece_of(model._fitted), 0.84, Settings(coordinates="chart"), 1)[1].route == route
+
+
+def test_near_a_surface_nobody_asks_for_ranks_and_far_from_it_nobody_unfolds(model, monkeypatch):
     piece = piece_of(model._fitted)
+    assert chart_of(piece, 0.79, Settings(coordinates="chart"), 1)[1].route != UNFOLDED
     monkeypatch.setattr(_chart, "ranks_of", None)
-    for flat_share, route in ((0.9, UNFOLDED), (0.79, ALONG_GRAPH)):
-        assert chart_of(piece, flat_share, Settings(coordinates="chart"), 1)[1].route == route
+    assert chart_of(piece, 0.9, Settings(coordinates="chart"), 1)[1].route == UNFOLDED
+
+
+def test_a_sphere_with_a_small_hole_which_no_plane_has_room_for_shows_its_first_eigenvectors():
+    sphere = make_punctured_sphere(2000, random_state=3)
+    result = embed(sphere.X)
+    assert result.chart.route == FIRST_EIGENVECTORS
+    assert affine_errors(result.Y, sphere.chart).mean() < 0.05
+
+
+def test_samples_in_a_plane_with_much_noise_are_drawn_as_they_lie():
+    rng = np.random.default_rng(11)
+    X = np.column_stack([rng.normal(size=(300, 2)), 0.2 * rng.normal(size=(300, 20))])
+    result = embed(X)
+    assert result.chart.route != UNFOLDED
+    assert affine_errors(result.Y, X[:, :2]).mean() < 0.1
+
+
+def test_a_few_far_samples_leave_room_for_the_others():
+    rng = np.random.default_rng(12)
+    X = rng.standard_t(2.0, size=(400, 5))
+    with pytest.warns(DisconnectedGraphWarning):
+        result = embed(X, pieces="join")
+    assert result.chart.route == ALONG_GRAPH
+    assert not Picture("", result.Y).is_crowded
+    assert Picture("", np.linalg.svd(X - X.mean(axis=0))[0][:, :2]).is_crowded
+
+
+def test_a_picture_is_crowded_where_a_hundredth_of_it_holds_more_than_a_third():
+    cells = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
+    for more, is_crowded in ((48, False), (49, True)):
+        # With a sample of their own, four cells have 196 of 592, or 200 of 596.
+        Y = np.vstack([cells, np.repeat(cells[[0, 1, 20, 21]], more, axis=0)])
+        assert Picture("", Y).is_crowded == is_crowded
+    assert not Picture("", Y[:, :1]).is_crowded
 
 
 def test_charts_of_very_many_samples_need_no_edges(roll, model, monkeypatch):

@@ -153,10 +153,11 @@ class HierarchicNeighborsEmbedding(
         The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal where they are
         eigenvectors. float32 where X is, computed in float64. Copies of a sample share one place and count once.
     chart_ : Chart or None
-        How the coordinates of the largest piece were found: `route` ("unfolded", or "along the graph"), `stress` (mean
-        squared relative error of the lengths of near pairs), `spectrum` (where its eigenvalues fall off tells the
-        dimension), `B` (the map of the eigenvectors), `n_put_back` (edges that were cut and that the chart closes).
-        None where `coordinates` are no chart, and for a handful of samples.
+        How the coordinates of the largest piece were found: `route` ("unfolded" near a surface; elsewhere
+        what keeps ranks of neighbors best of "along the graph", "between graph and straight lines", "straight lines"
+        and "first eigenvectors"), `stress` (mean squared relative error of the lengths of near pairs), `spectrum`
+        (where its eigenvalues fall off tells the dimension), `B` (the map of the eigenvectors), `n_put_back` (edges
+        that were cut and that the chart closes). None where `coordinates` are no chart, and for a handful of samples.
     short_circuits_ : ndarray of shape (n_edges, 2)
         Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
     rescaled_embedding_ : ndarray of shape (n_samples, n_components)

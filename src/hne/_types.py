@@ -50,8 +50,11 @@ NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
 SHORT_CIRCUITS = ("cut", "keep")
 PIECE_POLICIES = ("separate", "join", "largest", "raise")
 COORDINATES = ("chart", "rescaled", "eigenvectors")
-# How a chart was found: near lengths kept and unfolded, or lengths of ways along the graph.
-UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
+# How a chart was found: near lengths kept and unfolded; or lengths of ways along the graph, of straight lines, or of
+# what is between; or the first eigenvectors, rescaled.
+UNFOLDED, ALONG_GRAPH, STRAIGHT = "unfolded", "along the graph", "straight lines"
+BETWEEN, FIRST_EIGENVECTORS = "between graph and straight lines", "first eigenvectors"
+ROUTES = (UNFOLDED, ALONG_GRAPH, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
 # Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
 # as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
 CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
@@ -389,8 +392,8 @@ class Distinct:
 class Chart:
     """How the coordinates of a piece were found in the span of its eigenvectors, which are unit vectors."""
 
-    route: str  # UNFOLDED near a surface, ALONG_GRAPH elsewhere
-    B: FloatArray  # (m, d), the map of the eigenvectors; along the graph, coordinates have moved a little from it
+    route: str  # one of ROUTES
+    B: FloatArray  # (m, d), the map of the eigenvectors; where a picture was freed from their span, the nearest
     stress: float  # mean of (|y_i - y_j| / |x_i - x_j| - 1)^2 over pairs within two hops
     spectrum: FloatArray  # (m,), descending: eigenvalues of P; where they fall off tells the dimension
     way_stress: float = nan  # share of the lengths of ways that is not kept; NaN where none were measured

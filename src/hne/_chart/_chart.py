@@ -2,7 +2,8 @@
 
 The second coordinate of a long band is not among the first two eigenvectors, and those of clustered samples mostly tell
 clusters apart, which become points. All of it is in the span of the bottom twenty. Near a surface, the map keeps the
-lengths of near pairs and unfolds; elsewhere, where local lengths fit into no plane, those of ways along the graph.
+lengths of near pairs and unfolds; elsewhere, where local lengths fit into no plane, those of ways along the graph. How
+closely to follow them depends on the samples: some pictures are drawn, and ranks of neighbors choose.
 """
 
 import logging
@@ -12,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from hne._chart._pairs import Pairs, listed_pairs, near_pairs
-from hne._chart._stress import farthest_first, landmark_scaling, longest_way, relaxed, stressed
+from hne._chart._pictures import Picture, pictures_of
+from hne._chart._stress import Ways, farthest_first, longest_way
 from hne._chart._unfolding import polished, stress_of, unfolded
 from hne._circuits import Edges, edges_of, lengths_of_pairs
 from hne._samples import Samples
@@ -22,8 +24,12 @@ from hne._yardstick import NEAR_SURFACE, ranks_of
 logger = logging.getLogger("hne")
 
 # Share of the local variance in tangent planes below which nobody tries to unfold; from there to `NEAR_SURFACE`, and
-# where lengths are kept worse than this, both ways are gone and ranks of neighbors decide.
-FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.05
+# where lengths are kept worse than this, other pictures are drawn and ranks of neighbors decide. Rolls, S-curves, peaks
+# and severed spheres that come out right keep them to .019; punctured spheres, for which planes have no room, to .03.
+FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.02
+# Trustworthiness and continuity, added, by which another picture than along the graph must be better: less, 120 rows of
+# ranks do not tell.
+UNSURE = 0.005
 # Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and with them
 # it keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 3 to 10 times
 # as long; with them, the stress is 5 times as large and more.
@@ -63,6 +69,11 @@ class Piece:
         lengths = np.where(np.isnan(lengths), np.nanmax(lengths), lengths)
         return self.edges.matrix(lengths, np.ones(len(self.edges), dtype=bool))
 
+    @cached_property
+    def ways(self) -> Ways:
+        """Shortest ways along the graph from some landmarks."""
+        return farthest_first(self.lengths)
+
     def longest_way(self) -> float:
         """How far it is along the graph to one of its ends; infinitely far where nobody looks."""
         return np.inf if self.is_huge else longest_way(self.lengths)[1]
@@ -84,17 +95,20 @@ def chart_of(piece: Piece, flat_share: float, settings: Settings, n_threads: int
     """
     d = settings.n_components
     longest = piece.longest_way()
-    found = [] if flat_share < FAR_FROM_SURFACE else [_unfolding(piece, d)]
-    is_plain = len(found) == 1 and flat_share >= NEAR_SURFACE and found[0][1].stress <= POORLY_KEPT
-    if not is_plain or _radius(found[0][0]) > WIDER * longest:
-        found.append(_along_graph(piece, d))
-    if len(found) > 1:
-        ranks = ranks_of(piece.X, settings.metric, settings.metric_params, n_threads)
-        kept = [-1.0 if _radius(Y) > WIDER * longest else sum(ranks.kept(Y)) for Y, _ in found]
-        logger.info("chart: %.4f of ranks kept unfolded, %.4f along the graph", *kept)
-        found = [found[int(np.argmax(kept))]]
-    Y, chart = found[0]
-    return _along_axes(Y, chart)
+    unfolding = None if flat_share < FAR_FROM_SURFACE else _unfolding(piece, d)
+    if unfolding is not None and _radius(unfolding[0]) > WIDER * longest:
+        unfolding = None
+    if unfolding is not None and flat_share >= NEAR_SURFACE and unfolding[1].stress <= POORLY_KEPT:
+        return _along_axes(*unfolding)
+    pictures = [] if unfolding is None else [Picture(UNFOLDED, unfolding[0])]
+    pictures += pictures_of(piece.X, piece.vectors, piece.lengths, piece.ways, _first_map(piece, d))
+    ranks = ranks_of(piece.X, settings.metric, settings.metric_params, n_threads)
+    kept = [sum(ranks.kept(picture.Y)) for picture in pictures]
+    told = (f"{score:.4f} {picture.route}" for score, picture in zip(kept, pictures, strict=True))
+    logger.info("chart: ranks kept, %s", ", ".join(told))
+    worth = [score - _handicap(picture) for score, picture in zip(kept, pictures, strict=True)]
+    best = pictures[int(np.argmax(worth))]
+    return _along_axes(*(unfolding if unfolding is not None and best.route == UNFOLDED else _sized(piece, best, d)))
 
 
 def _unfolding(piece: Piece, d: int) -> tuple[FloatArray, Chart]:
@@ -130,23 +144,26 @@ def _unfolded(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
 
 
-def _along_graph(piece: Piece, d: int) -> tuple[FloatArray, Chart]:
-    """The chart that keeps the lengths of ways along the graph, from there or from the embedding rescaled."""
-    vectors, ways = piece.vectors, farthest_first(piece.lengths)
-    ratios = piece.near_pairs.ratios(vectors)
-    first, _ = unfolded(ratios[:, :d], d)
-    starts = vectors.T @ landmark_scaling(ways, d), np.pad(first, ((0, vectors.shape[1] - d), (0, 0)))
-    maps = [stressed(vectors, ways, B) for B in starts]
-    B = min(maps, key=lambda B: ways.stress(vectors @ B))
-    Y = relaxed(vectors @ B, ways)
-    way_stress = ways.stress(Y)
-    _, spectrum = unfolded(ratios, d)
-    # Ways lead around corners: the picture gets the size that the samples have.
-    scale = _scale(piece.X, Y, ways.landmarks)
+def _handicap(picture: Picture) -> float:
+    """What a picture must keep more of ranks than others: those that crowd come last."""
+    return 2.0 * picture.is_crowded + UNSURE * (picture.route not in {UNFOLDED, ALONG_GRAPH})
+
+
+def _first_map(piece: Piece, d: int) -> FloatArray:
+    """The matrix (d, d) by which the first eigenvectors have the lengths of near pairs."""
+    B, _ = unfolded(piece.near_pairs.ratios(piece.vectors[:, :d]), d)
+    return B
+
+
+def _sized(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart]:
+    """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
+    Y = picture.Y * _scale(piece.X, picture.Y, piece.ways.landmarks)
+    _, spectrum = unfolded(piece.near_pairs.ratios(piece.vectors), d)
     images = piece.near_pairs.ratios(Y)
     lengths = np.sqrt(np.einsum("ij,ij->i", images, images))
     images *= lengths.sum() / max(float((lengths**2).sum()), TINY)
-    return Y * scale, Chart(ALONG_GRAPH, B * scale, stress_of(images), spectrum, way_stress)
+    B = piece.vectors.T @ (Y - Y.mean(axis=0))
+    return Y, Chart(picture.route, B, stress_of(images), spectrum, piece.ways.stress(Y))
 
 
 def _scale(X: Samples, Y: FloatArray, landmarks: IndexArray) -> float:

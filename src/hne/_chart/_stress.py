@@ -5,6 +5,7 @@ Some landmarks, each as far as can be from those before; D_li, the shortest way 
     minimize  sum_li (|y_l - y_i| - D_li)^2 / D_li
 
 over B with Y = V B, by majorization from where landmark MDS is nearest in the span; or, from there, over Y itself.
+D is the way along the graph, the straight line, or the geometric mean of both.
 """
 
 from dataclasses import dataclass
@@ -18,9 +19,8 @@ from hne._types import FloatArray, IndexArray, SparseMatrix
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
 LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12
 STEPS = 60
-# Steps over Y itself, each half of the way, in which ways count by this power: more steps leave the span, which
-# smooths, far behind, and a power of 1 lets a few far samples crowd all others.
-FREE_STEPS, FREE_SHARE, FREE_POWER = 10, 0.5, 1.5
+# Steps over Y itself go half of the way.
+FREE_SHARE = 0.5
 RIDGE = 1e-12
 # Samples nearer than this share of the longest way lie at one place.
 SAME_PLACE = 1e-12
@@ -35,11 +35,11 @@ class Ways:
     landmarks: IndexArray  # (l,)
     lengths: FloatArray  # (l, n)
 
-    def weights(self, power: float = 1.0) -> FloatArray:
-        """What each way counts: 1 / D_li, or another power of it, nothing for those of length zero."""
+    def weights(self) -> FloatArray:
+        """What each way counts: 1 / D_li, nothing for those of length zero."""
         is_way = self.lengths > 0
         lengths = np.maximum(self.lengths, NEAR_COPIES * self.lengths.max())
-        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, lengths, 1.0) ** power, 0.0)
+        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, lengths, 1.0), 0.0)
         return weights
 
     def distances(self, Y: FloatArray) -> FloatArray:
@@ -48,10 +48,11 @@ class Ways:
         return distances
 
     def stress(self, Y: FloatArray) -> float:
-        """Share of the ways that an embedding does not keep, 0 to 1 for one of the right size."""
+        """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
         weights = self.weights()
-        misses = cdist(Y[self.landmarks], Y) - self.lengths
-        return float((weights * misses**2).sum() / (weights * self.lengths**2).sum())
+        drawn = cdist(Y[self.landmarks], Y)
+        both, own = (weights * drawn * self.lengths).sum(), (weights * drawn**2).sum()
+        return float(1 - both**2 / max(own * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny))
 
 
 def longest_way(graph: SparseMatrix) -> tuple[int, float]:
@@ -109,11 +110,11 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     return B
 
 
-def relaxed(Y: FloatArray, ways: Ways) -> FloatArray:
-    """Y after some steps by which each sample goes halfway to where its ways to the landmarks want it."""
-    weights = ways.weights(FREE_POWER)
+def relaxed(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
+    """Y after so many steps by which each sample goes halfway to where its ways to the landmarks want it."""
+    weights = ways.weights()
     total = weights.sum(axis=0)[:, None]
-    for _ in range(FREE_STEPS):
+    for _ in range(steps):
         ours = Y[ways.landmarks]
         pull = weights * ways.lengths / ways.distances(Y)
         wanted = (weights.T @ ours + pull.sum(axis=0)[:, None] * Y - pull.T @ ours) / total

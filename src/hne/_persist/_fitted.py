@@ -10,9 +10,8 @@ from hne._persist._archive import Archive
 from hne._persist._values import Arrays, graph_from, number, packed
 from hne._samples import Distances, Samples
 from hne._types import (
-    ALONG_GRAPH,
     PRECOMPUTED,
-    UNFOLDED,
+    ROUTES,
     Certificate,
     Chart,
     Core,
@@ -34,7 +33,6 @@ Scalars = dict[str, Any]
 
 KERNELS = ("numpy", "numba")
 DTYPES = {"float32": np.float32, "float64": np.float64}
-ROUTES = (UNFOLDED, ALONG_GRAPH)
 # The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
 OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error", "last_move")
 # Those that files of earlier versions lack.

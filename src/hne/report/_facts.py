@@ -14,7 +14,18 @@ from hne._notices import notices
 from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._suited import suited
-from hne._types import ALONG_GRAPH, DEFAULTS, UNFOLDED, Embedding, IndexArray, NeighborGraph, Settings
+from hne._types import (
+    ALONG_GRAPH,
+    BETWEEN,
+    DEFAULTS,
+    FIRST_EIGENVECTORS,
+    STRAIGHT,
+    UNFOLDED,
+    Embedding,
+    IndexArray,
+    NeighborGraph,
+    Settings,
+)
 from hne.report._details import Details, trust_shown
 from hne.report._encoded import shortened
 
@@ -107,10 +118,13 @@ def short_circuits_told(result: Embedding) -> str:
     return f"{edges} cut{f', of which the chart has closed {n_back}' if n_back else ''}"
 
 
-# What keeps the lengths that each route keeps.
+# What each route keeps.
 ROUTES = {
     UNFOLDED: "unfolded: lengths between near samples are kept",
     ALONG_GRAPH: "along the graph: lengths of ways from neighbor to neighbor are kept, and near ones less",
+    BETWEEN: "between graph and straight lines: lengths between those of ways along the graph and distances are kept",
+    STRAIGHT: "straight lines: distances are kept, as by multidimensional scaling; the graph would show no more",
+    FIRST_EIGENVECTORS: "first eigenvectors, rescaled: near lengths fit into no plane, and nothing keeps ranks better",
 }
 
 
