@@ -57,7 +57,7 @@ def joined_ranges(found: Sequence[Ranges]) -> Ranges:
     return Ranges(np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0))
 
 
-def ranges_of(X: FloatArray | SparseMatrix) -> Ranges:
+def ranges_of(X: Samples) -> Ranges:
     """Ranges of the columns, dense or sparse; both zeros of floating point are one."""
     low, high = X.min(axis=0), X.max(axis=0)
     return Ranges(*(np.asarray(one.toarray() if issparse(X) else one).ravel() + 0.0 for one in (low, high)))
@@ -71,7 +71,7 @@ def distinct_samples(X: Samples) -> Distinct:
     return distinct_rows(fingerprints(X, ranges), X, leading_values(X, ranges))
 
 
-def fingerprints(X: FloatArray | SparseMatrix, ranges: Ranges) -> Fingerprints:
+def fingerprints(X: Samples, ranges: Ranges) -> Fingerprints:
     """A number for each sample, of all its values; `ranges` are those of all samples, of which X may be some."""
     varying, exponent = ranges.varying, ranges.exponent
     if issparse(X):
@@ -84,7 +84,7 @@ def fingerprints(X: FloatArray | SparseMatrix, ranges: Ranges) -> Fingerprints:
     return _row_sums(X, varying, np.arange(len(varying), dtype=np.uint64), exponent)
 
 
-def leading_values(X: FloatArray | SparseMatrix, ranges: Ranges) -> FloatArray:
+def leading_values(X: Samples, ranges: Ranges) -> FloatArray:
     """The values of the first column that is not constant; zeros where all are."""
     if not len(ranges.varying):
         return np.zeros(X.shape[0])
