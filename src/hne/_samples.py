@@ -16,9 +16,6 @@ from hne.exceptions import InputError
 # Distances that are to be known of a sample for each of its neighbors, and the share of samples that may have fewer.
 KNOWN_A_NEIGHBOR, FEWEST_KNOWN = 40, 0.1
 
-# Bits of a distance that the order of summing may decide: of 53, those that are left tell 5e-13 of it.
-LOST_BITS = 12
-
 
 @dataclass(frozen=True)
 class Distances(PicklesFields):
@@ -123,24 +120,12 @@ def row_lengths(X: Samples) -> FloatArray:
 
 
 def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
-    """Euclidean distance (t, c) of each target to its candidates among the samples, from differences.
-
-    Rounded, so that distances that tie do so in whatever order their squares were summed up.
-    """
+    """Euclidean distance (t, c) of each target to its candidates among the samples, from differences."""
     t, c = candidates.shape
     if issparse(X):
-        lengths = row_lengths(X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]).reshape(t, c)
-    else:
-        difference = X[candidates] - targets[:, None, :]
-        lengths = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
-    return _rounded(lengths)
-
-
-def _rounded(lengths: FloatArray) -> FloatArray:
-    """Lengths without their last bits."""
-    bits = lengths.view(np.int64)
-    bits += 1 << (LOST_BITS - 1)
-    bits &= -(1 << LOST_BITS)
+        return row_lengths(X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]).reshape(t, c)
+    difference = X[candidates] - targets[:, None, :]
+    lengths: FloatArray = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
     return lengths
 
 

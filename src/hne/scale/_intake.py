@@ -1,7 +1,7 @@
 """Samples that nobody has read yet -> samples at their places, on disk, and which of them are copies.
 
 Workers read their chunks once and keep them as they come. What the client gets of each chunk are the ranges of its
-columns; of each sample its fingerprint, for which workers need those of all, and its leading value: sixteen bytes, which
+columns; of each sample its fingerprint, for which they need those of all, and its leading value: sixteen bytes, which
 are enough to put the samples in their order and to find copies.
 """
 
