@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from hne._progress import counted
 from hne._samples import Samples, lengths_between, row_lengths, width
-from hne._threads import map_blocks
+from hne._threads import map_blocks, one_blas_thread
 from hne._types import FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
@@ -237,7 +237,7 @@ def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         shifted = targets[rows] if center is None else targets[rows] - center
         # Without it scikit-learn counts processes, of which workers of a pool may have none: joblib would warn.
-        with parallel_config("threading"):
+        with parallel_config("threading"), one_blas_thread():
             lengths, candidates = finder.kneighbors(shifted, n_candidates)
         lost = rounding * (farthest + row_lengths(shifted)) ** 2
         return candidates, np.sqrt(np.maximum(lengths**2 - lost[:, None], 0.0)) * (1 - ROUNDING)
