@@ -117,6 +117,18 @@ def test_runs_with_other_cuts_coordinates_or_dimensions_share_a_folder_and_no_mo
             assert_same_bits(expected, run(ROLL, tmp_path, **{name: getattr(settings, name) for name in names}))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [lambda X: X / 2, lambda X: np.column_stack([X, np.ones(len(X))]), csr_array],
+    ids=["in another unit", "with a constant column", "sparse"],
+)
+def test_samples_whose_order_is_the_same_find_nothing_of_each_other(tmp_path, other):
+    run(ROLL, tmp_path)
+    n_stages = len(list(tmp_path.glob("neighbors-*")))
+    assert_same_bits(run(other(ROLL), tmp_path), run(other(ROLL)))
+    assert len(list(tmp_path.glob("neighbors-*"))) == n_stages + 1
+
+
 def test_a_run_that_failed_goes_on_from_its_blocks(tmp_path, monkeypatch):
     done = []
     original = _tasks.row_weights

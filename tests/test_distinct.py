@@ -39,6 +39,38 @@ def test_samples_in_another_order_have_their_places_in_the_same(kind):
     np.testing.assert_array_equal(there.place, here.place[order])
 
 
+FORMS = {
+    "twice as large": lambda X: 2 * X,
+    "beyond normal numbers": lambda X: X * 2.0**-1060,
+    "at the end of float64": lambda X: X * 2.0**1015,
+    "sparse": csr_array,
+    "with constant columns": lambda X: np.insert(X, [0, 2], [1e300, 5.0], axis=1),
+    "with constant columns, sparse": lambda X: csr_array(np.insert(X, [0, 2], [1e300, 5.0], axis=1)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_samples_in_another_form_have_the_same_places(form):
+    X = np.random.default_rng(0).integers(-4, 5, size=(200, 4)).astype(float)
+    here, there = distinct_samples(X), distinct_samples(FORMS[form](X))
+    np.testing.assert_array_equal(there.place, here.place)
+
+
+@pytest.mark.parametrize("scale", [2.0, 2.0**-1060, 2.0**1015])
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_distances_in_another_power_of_two_give_the_same_places(scale, kind):
+    # Of a graph of distances, all are known here.
+    D = np.random.default_rng(0).integers(1, 6, size=(30, 30)).astype(float)
+    D = np.triu(D, 1) + np.triu(D, 1).T
+    here, there = (distinct_samples(Distances(kind(one))) for one in (D, D * scale))
+    np.testing.assert_array_equal(there.place, here.place)
+
+
+def test_samples_without_a_column_that_differs_are_copies():
+    assert distinct_samples(np.ones((5, 3))).n_places == 1
+    assert distinct_samples(csr_array((5, 3))).n_places == 1
+
+
 def test_a_graph_of_distances_tells_copies_by_its_zeros():
     X = frozen(np.repeat(np.random.default_rng(0).normal(size=(9, 2)), 2, axis=0))
     D = cdist(X, X)

@@ -37,7 +37,8 @@ def test_distances_ascend_and_belong_to_the_indices(cloud, method):
     assert graph.method == method
     assert (np.diff(graph.distances, axis=1) >= 0).all()
     expected = np.linalg.norm(cloud[graph.indices] - cloud[:, None], axis=2)
-    np.testing.assert_allclose(graph.distances, expected, rtol=1e-14)
+    # Distances are rounded to 41 bits, so that ties are ties.
+    np.testing.assert_allclose(graph.distances, expected, rtol=1e-12)
 
 
 def test_many_duplicates_never_make_a_sample_its_own_neighbor(method):
@@ -131,7 +132,7 @@ def test_approximate_rows_are_ordered_distinct_and_without_the_sample_itself(fai
     assert (np.diff(np.sort(graph.indices, axis=1), axis=1) > 0).all()
     assert (graph.indices != np.arange(len(sheet))[:, None]).all()
     expected = np.linalg.norm(sheet[graph.indices] - sheet[:, None], axis=2)
-    np.testing.assert_allclose(graph.distances, expected, rtol=1e-14)
+    np.testing.assert_allclose(graph.distances, expected, rtol=1e-12)
 
 
 def test_approximate_graphs_have_the_same_bits_for_any_number_of_threads_and_every_time(faiss, sheet, monkeypatch):

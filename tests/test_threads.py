@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -41,9 +42,6 @@ def test_an_interrupt_drops_the_blocks_that_have_not_begun():
 
 
 def test_limits_of_libraries_nest_and_are_undone():
-    def counts():
-        return [library["num_threads"] for library in threadpool_info()]
-
     before = counts()
     limits = LibraryThreads()
     with limits.at_most(2):
@@ -51,6 +49,86 @@ def test_limits_of_libraries_nest_and_are_undone():
             assert set(counts()) == {1}
         assert max(counts()) <= 2
     assert counts() == before
+
+
+def counts():
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def test_threads_whose_limits_overlap_leave_each_other_as_they_were():
+    limits, first_is_in, second_is_in = LibraryThreads(), threading.Event(), threading.Event()
+    inside = []
+
+    def first():
+        before = counts()
+        with limits.at_most(1):
+            first_is_in.set()
+            second_is_in.wait(10)
+        # Of OpenMP, a thread restores its own; what all share is limited until the second leaves.
+        inside.append(counts())
+        return before
+
+    def second():
+        first_is_in.wait(10)
+        with limits.at_most(1):
+            inside.append(counts())
+            second_is_in.set()
+            early.result()
+            inside.append(counts())
+        return counts()
+
+    found = counts()
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        early = one.submit(first)
+        late = other.submit(second)
+        after = late.result()
+        assert set(inside[0]) == set(inside[2]) == {1}
+        assert one.submit(counts).result() == other.submit(counts).result() == after == early.result()
+    assert counts() == found
+
+
+ALIKE_IN_THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from hne import HNE
+from hne.datasets import make_swiss_roll
+
+
+def fit(X):
+    return HNE(n_neighbors=8, eigen_solver="dense", coordinates="eigenvectors").fit_transform(X)
+
+
+def counts(_=None):
+    return [(library["filepath"], library["num_threads"]) for library in threadpool_info()]
+
+
+# The roll is searched by a tree, the other by scikit-learn, which sets limits of its own.
+roll, wide = make_swiss_roll(300, random_state=0).X, np.random.default_rng(0).normal(size=(300, 40))
+expected = [fit(roll), fit(wide)]
+before = counts()
+for n_threads in (1, 4):
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(fit, [roll, wide] * 4))
+        assert all(np.array_equal(one, expected[number % 2]) for number, one in enumerate(found)), "other bits"
+        assert all(one == before for one in pool.map(counts, range(8))), "limits left in a thread"
+    assert counts() == before, "limits left"
+"""
+
+
+def test_fits_in_threads_have_the_bits_of_the_main_thread_and_leave_no_limit():
+    # In a process of its own, whose libraries may have all threads: a limit that fails is seen by nothing else.
+    free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ALIKE_IN_THREADS],
+        env=free | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_n_jobs_means_what_it_means_in_scikit_learn():

@@ -1,11 +1,16 @@
 """Samples -> Distinct: which are copies of each other, and an order that does not depend on where they stand.
 
 A sample's fingerprint is a sum, modulo 2^64, of one scrambled number for each of its values and their columns: exact
-and the same in any order of summing. Samples are ordered by their first value, which keeps neighbors near in memory,
-then by fingerprint; those that agree in both are compared value by value.
+and the same in any order of summing. Zeros and constant columns add nothing, and values count in the power of two that
+is next to the largest: dense and sparse samples, in whatever unit of that kind, have the same fingerprints, and so the
+same neighbors where distances tie. Samples are ordered by the first column that is not constant, which keeps neighbors
+near in memory, then by fingerprint; those that agree in both are compared value by value.
 """
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,27 +24,77 @@ from hne._types import Distinct, FloatArray, IndexArray, SparseMatrix
 Fingerprints = NDArray[np.uint64]
 
 BLOCK_BYTES = 2**25
+# Where the bits of a float64 have its exponent, and from where on those of all values are too small to be written there
+# (2**-1022): values below are raised first, which no value of theirs is too large for.
+EXPONENT_BIT, TINY_EXPONENT, RAISE = 52, -500, 500
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The smallest and the largest value of each column."""
+
+    low: FloatArray  # (D,)
+    high: FloatArray  # (D,)
+
+    @cached_property
+    def varying(self) -> IndexArray:
+        """The columns that are not constant."""
+        return np.flatnonzero(self.low < self.high)
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of all columns."""
+        return max(float(-self.low.min(initial=0.0)), float(self.high.max(initial=0.0)))
+
+    @property
+    def exponent(self) -> int:
+        """The unit in which values count, as a power of two."""
+        return _exponent(Ranges(self.low[self.varying], self.high[self.varying]).largest)
+
+
+def joined_ranges(found: Sequence[Ranges]) -> Ranges:
+    """Ranges of all samples from those of some."""
+    return Ranges(np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0))
+
+
+def ranges_of(X: Samples) -> Ranges:
+    """Ranges of the columns, dense or sparse; both zeros of floating point are one."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return Ranges(*(np.asarray(one.toarray() if issparse(X) else one).ravel() + 0.0 for one in (low, high)))
 
 
 def distinct_samples(X: Samples) -> Distinct:
     """Find the distinct samples; the first of several copies stands for all."""
     if isinstance(X, Distances):
         return _distinct_by_distance(X)
-    return distinct_rows(fingerprints(X), X, None if issparse(X) else X[:, 0])
+    ranges = ranges_of(X)
+    return distinct_rows(fingerprints(X, ranges), X, leading_values(X, ranges))
 
 
-def fingerprints(X: Samples) -> Fingerprints:
-    """A number for each sample, of all its values: of distances, those to all others."""
-    if isinstance(X, Distances):
-        return _marks_by_distance(X.matrix)
+def fingerprints(X: Samples, ranges: Ranges) -> Fingerprints:
+    """A number for each sample, of all its values; `ranges` are those of all samples, of which X may be some."""
+    varying, exponent = ranges.varying, ranges.exponent
     if issparse(X):
-        return _entry_sums(X, X.indices.astype(np.uint64))
-    return _row_sums(X, np.arange(X.shape[1], dtype=np.uint64))
+        # Constant columns get number -1, which counts for nothing.
+        numbers = np.full(X.shape[1], -1)
+        numbers[varying] = np.arange(len(varying))
+        columns = numbers[X.indices]
+        values = np.where(columns >= 0, X.data, 0.0)
+        return _entry_sums(X.indptr, values, columns.astype(np.uint64), exponent)
+    return _row_sums(X, varying, np.arange(len(varying), dtype=np.uint64), exponent)
 
 
-def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray | None) -> Distinct:
-    """Find the distinct samples by their fingerprints and first values; of X, those alike are compared."""
-    order = np.argsort(marks, kind="stable") if leading is None else np.lexsort((marks, leading))
+def leading_values(X: Samples, ranges: Ranges) -> FloatArray:
+    """The values of the first column that is not constant; zeros where all are."""
+    if not len(ranges.varying):
+        return np.zeros(X.shape[0])
+    column = X[:, ranges.varying[:1]]
+    return np.array(column.toarray() if issparse(X) else column).ravel()
+
+
+def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray) -> Distinct:
+    """Find the distinct samples by their fingerprints and leading values; of X, those alike are compared."""
+    order = np.lexsort((marks, leading))
     same = marks[order[1:]] == marks[order[:-1]]
     after = np.flatnonzero(same) + 1
     # Copies stand side by side, first come first; equal fingerprints of samples that differ are not expected, ever.
@@ -85,24 +140,43 @@ def _distinct_by_distance(X: Distances) -> Distinct:
 def _marks_by_distance(matrix: Any) -> Fingerprints:
     # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
     marks = np.zeros(matrix.shape[0], dtype=np.uint64)
+    exponent = _exponent(float((matrix.data if issparse(matrix) else matrix).max(initial=0.0)))
     for _ in range(2):
-        marks = _entry_sums(matrix, marks[matrix.indices]) if issparse(matrix) else _row_sums(matrix, marks)
+        if issparse(matrix):
+            marks = _entry_sums(matrix.indptr, matrix.data, marks[matrix.indices], exponent)
+        else:
+            marks = _row_sums(matrix, np.arange(matrix.shape[1]), marks, exponent)
     return marks
 
 
-def _row_sums(matrix: FloatArray, columns: Fingerprints) -> Fingerprints:
-    """Sums over the entries of each row; `columns` has a number for each column."""
+def _row_sums(matrix: FloatArray, columns: IndexArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
+    """Sums over the entries of each row in some columns, each of which has a number."""
     step = max(1, BLOCK_BYTES // (8 * matrix.shape[1]))
-    # Adding zero makes the two zeros of floating point one.
-    blocks = (matrix[start : start + step] + 0.0 for start in range(0, len(matrix), step))
-    return np.concatenate([scrambled(_bits(block) + scrambled(columns)).sum(axis=1) for block in blocks])
+    blocks = (matrix[start : start + step] for start in range(0, len(matrix), step))
+    if len(columns) < matrix.shape[1]:
+        blocks = (block[:, columns] for block in blocks)
+    return np.concatenate([_marked(block, numbers, exponent).sum(axis=1, dtype=np.uint64) for block in blocks])
 
 
-def _entry_sums(matrix: SparseMatrix, columns: Fingerprints) -> Fingerprints:
-    """Sums over the stored entries of each row; `columns` has the number of each entry's column."""
-    entries = np.concatenate([[np.uint64(0)], np.cumsum(scrambled(_bits(matrix.data + 0.0) + scrambled(columns)))])
-    sums: Fingerprints = entries[matrix.indptr[1:]] - entries[matrix.indptr[:-1]]
+def _entry_sums(ends: IndexArray, values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
+    """Sums over the stored entries of each row; `numbers` has that of each entry's column."""
+    entries = np.concatenate([[np.uint64(0)], np.cumsum(_marked(values, numbers, exponent))])
+    sums: Fingerprints = entries[ends[1:]] - entries[ends[:-1]]
     return sums
+
+
+def _marked(values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
+    """A scrambled number for each value and the number of its column, the same for values in another power of two."""
+    if exponent < TINY_EXPONENT:
+        values, exponent = values * 2.0**RAISE, exponent + RAISE
+    # Taking the exponent off the bits divides by a power of two, and rounds nothing.
+    unit = np.uint64((exponent << EXPONENT_BIT) % 2**64)
+    marks: Fingerprints = np.where(values == 0, np.uint64(0), scrambled(_bits(values) - unit + scrambled(numbers)))
+    return marks
+
+
+def _exponent(largest: float) -> int:
+    return math.frexp(largest)[1]
 
 
 def _bits(values: FloatArray) -> Fingerprints:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hne._signs import fix_signs
 from hne._types import BoolArray, FloatArray, IndexArray
 from hne.exceptions import InputError
 
@@ -133,9 +134,7 @@ def _principal(points: FloatArray) -> FloatArray:
     """Points in their principal coordinates, so that points on a line spread along one axis only, (C, q)."""
     centered = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centered, full_matrices=False)
-    leading = np.argmax(np.abs(axes), axis=1)
-    axes *= np.where(np.take_along_axis(axes, leading[:, None], axis=1) < 0, -1.0, 1.0)
-    coordinates: FloatArray = centered @ axes.T
+    coordinates: FloatArray = centered @ fix_signs(axes.T)
     return coordinates
 
 

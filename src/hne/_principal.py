@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hne._samples import Distances, Samples
+from hne._signs import fix_signs
 from hne._types import FloatArray, IndexArray, Pieces, SparseMatrix
 
 # Pieces from which the distance tells where another piece is: enough to span any plane it is drawn in.
@@ -100,8 +101,5 @@ def _leading(points: FloatArray) -> FloatArray:
 
 def _fitted_to(coordinates: FloatArray, count: int) -> FloatArray:
     """As many columns as asked for, signs fixed by the entry that is farthest out."""
-    found = coordinates[:, :count]
-    if found.size:
-        farthest = np.take_along_axis(found, np.abs(found).argmax(axis=0)[None], axis=0)
-        found = found * np.where(farthest < 0, -1.0, 1.0)
+    found = fix_signs(coordinates[:, :count]) if coordinates.size else coordinates[:, :count]
     return np.hstack([found, np.zeros((len(found), count - found.shape[1]))])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hne._eigen._solve import fix_signs
+from hne._signs import fix_signs
 from hne._threads import library_threads
 from hne._types import Alignment, FloatArray
 from hne._units import Units

@@ -16,6 +16,10 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+# threadpoolctl 3.8 lets only the first thread that asks set OpenBLAS, in silence; this method ends its privilege. In
+# between, another thread may ask: it will have finished soon.
+RELEASE, TRIES = "clear_controlling_thread", 100
+
 _WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when nobody waits for it any more
 
 
@@ -65,46 +69,87 @@ def load_unbroken(module: str) -> ModuleType:
 
 
 class LibraryThreads:
-    """Limits on the threads of BLAS and OpenMP, which the whole process shares.
+    """Limits on the threads of BLAS and OpenMP, most of which the whole process shares.
 
     Two fits at once would each restore what they found, and the later one would find the earlier one's limit: so the
-    smallest limit in force is applied, and what was there before the first is restored after the last.
+    smallest limit in force is applied, and what was there before the first is restored after the last. OpenMP counts
+    for each thread on its own: there, a thread restores what it found itself.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._in_force: list[int] = []
-        self._first: Any = None
+        self._found: list[tuple[Any, int]] = []  # libraries that are shared, as they were before the first limit
         self._controller: Any = None
         self._n_modules = 0
 
     @contextmanager
-    def at_most(self, n_threads: int) -> Iterator[None]:
-        """Keep the libraries to that many threads for a while."""
-        self._change(self._in_force.append, n_threads)
+    def at_most(self, n_threads: int, *, own: bool = True) -> Iterator[None]:
+        """Keep the libraries to that many threads for a while; `own=False` leaves those that count for each thread."""
+        found = self._begin(n_threads)
+        found = found if own else []
         try:
+            for library, count in found:
+                library.set_num_threads(min(count, n_threads))
             yield
         finally:
-            self._change(self._in_force.remove, n_threads)
+            for library, count in found:
+                library.set_num_threads(count)
+            self._end(n_threads)
 
-    def _change(self, change: Callable[[int], None], n_threads: int) -> None:
+    def _begin(self, n_threads: int) -> list[tuple[Any, int]]:
+        """Limit the shared libraries, and tell which others there are, with what they have in this thread."""
         with self._lock:
-            before = min(self._in_force, default=None)
-            change(n_threads)
-            if before is not None and before == min(self._in_force, default=None):
-                return
-            if self._in_force:
-                limits = self._libraries().limit(limits=min(self._in_force))
-                self._first = self._first or limits
-            else:
-                self._first.restore_original_limits()
-                self._first = None
+            libraries = self._libraries().lib_controllers
+            known = {library.filepath for library, _ in self._found}
+            # Those that were loaded under a limit too.
+            new = [one for one in libraries if not _is_own(one) and one.filepath not in known]
+            self._found += [(library, library.num_threads) for library in new]
+            self._in_force.append(n_threads)
+            self._apply()
+            return [(library, library.num_threads) for library in libraries if _is_own(library)]
+
+    def _end(self, n_threads: int) -> None:
+        with self._lock:
+            self._in_force.remove(n_threads)
+            self._apply()
+            if not self._in_force:
+                self._found = []
+
+    def _apply(self) -> None:
+        """Set the shared libraries to the smallest limit in force, or to what they were."""
+        limit = min(self._in_force, default=None)
+        for library, count in self._found:
+            wanted = count if limit is None else limit
+            if library.num_threads != wanted:
+                _set_shared(library, wanted)
 
     def _libraries(self) -> Any:
         """All libraries with threads; looking for them takes 5 ms, so only where modules have been imported since."""
         if len(sys.modules) != self._n_modules:
             self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
         return self._controller
+
+
+def _is_own(library: Any) -> bool:
+    """Whether a limit on the library holds for the thread that sets it: OpenMP, but for Microsoft's."""
+    on_openmp = getattr(library, "threading_layer", None) == "openmp" and hasattr(library, RELEASE)
+    return on_openmp or (library.user_api == "openmp" and library.prefix != "vcomp")
+
+
+def _set_shared(library: Any, n_threads: int) -> None:
+    """Set a library that all threads share, whoever of them has set it last."""
+    release = getattr(library, RELEASE, None)
+    if release is None:
+        library.set_num_threads(n_threads)
+        return
+    for _ in range(TRIES):
+        release(force=True)
+        library.set_num_threads(n_threads)
+        # Not to stand in the way of others, who restore what they found.
+        release(force=True)
+        if library.num_threads == n_threads:
+            return
 
 
 _LIBRARIES = LibraryThreads()
@@ -114,3 +159,11 @@ def library_threads(n_threads: int) -> AbstractContextManager[None]:
     """Keep BLAS and OpenMP to that many threads; with all of several cores allowed, their own settings stand."""
     # One is one even where there is one core: the environment may have asked for more, and bits would depend on it.
     return _LIBRARIES.at_most(n_threads) if n_threads == 1 or n_threads < cpu_count() else nullcontext()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread around a call that does so itself and restores what it found, and leave OpenMP.
+
+    Without it, another fit might find the limit of that call, and restore it for good.
+    """
+    return _LIBRARIES.at_most(1, own=False)

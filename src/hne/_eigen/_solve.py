@@ -19,6 +19,7 @@ from hne._eigen._iterative import iterative_eigenvectors
 from hne._eigen._preconditioner import preconditioner
 from hne._eigen._slepc import is_worth_ranks, slepc_eigenvectors
 from hne._memory import available_bytes
+from hne._signs import fix_signs
 from hne._threads import library_threads
 from hne._types import Alignment, EigenPairs, FloatArray, Operator, Settings
 from hne.exceptions import EigenSolverError
@@ -134,12 +135,3 @@ def rayleigh_ritz(alignment: Operator, basis: FloatArray) -> tuple[FloatArray, F
     _, lengths, rotation = np.linalg.svd(alignment.stacked(orthonormal), full_matrices=False)
     # Singular values descend; eigenvalues and vectors are turned round together.
     return lengths[::-1] ** 2, orthonormal @ rotation[::-1].T
-
-
-def fix_signs(vectors: FloatArray) -> FloatArray:
-    """Give each column the sign that makes its largest entry positive; near-ties go to the first of them."""
-    magnitude = np.abs(vectors)
-    leader = np.argmax(magnitude >= (1 - 1e-6) * magnitude.max(axis=0), axis=0)
-    signs = np.sign(vectors[leader, np.arange(vectors.shape[1])])
-    fixed: FloatArray = vectors * signs
-    return fixed

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from hne._progress import counted
 from hne._samples import Samples, lengths_between, row_lengths, width
-from hne._threads import map_blocks
+from hne._threads import map_blocks, one_blas_thread
 from hne._types import FloatArray, IndexArray
 
 logger = logging.getLogger("hne")
@@ -33,7 +33,9 @@ TREE_SPARE, BRUTE_SPARE = 2, 9
 SCAN_MAX_TARGETS = {"tree": 8, "brute": 2}
 # How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
 BRUTE_PATIENCE = 4
-# Relative slack for distances that two programs sum up in different order.
+# Bits of a distance that the order of summing may decide, with many to spare: 41 are left, which tell 5e-13 of it.
+LOST_BITS = 12
+# Relative slack for distances that two programs sum up in different order, and for those that are rounded.
 ROUNDING = 1e-12
 # What is shorter has a square that vanishes.
 SHORTEST = 1e-150
@@ -165,14 +167,21 @@ def rank(
 
 
 def lengths_to(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
-    """Distances of each target to its candidates, inf to NOBODY."""
+    """Distances of each target to its candidates, inf to NOBODY, rounded."""
     is_somebody = candidates < NOBODY
     if is_somebody.all():
-        return lengths_between(X, targets, candidates)
+        return rounded(lengths_between(X, targets, candidates))
     lengths = np.full(candidates.shape, np.inf)
     rows, columns = np.nonzero(is_somebody)
-    lengths[rows, columns] = lengths_between(X, targets[rows], candidates[rows, columns, None])[:, 0]
+    lengths[rows, columns] = rounded(lengths_between(X, targets[rows], candidates[rows, columns, None]))[:, 0]
     return lengths
+
+
+def rounded(lengths: FloatArray) -> FloatArray:
+    """Lengths without their last bits: those that tie do, in whatever order their squares were summed up."""
+    bits = lengths.view(np.int64) + (1 << (LOST_BITS - 1))
+    bits &= -(1 << LOST_BITS)
+    return bits.view(np.float64)
 
 
 def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -> Search:
@@ -228,7 +237,7 @@ def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         shifted = targets[rows] if center is None else targets[rows] - center
         # Without it scikit-learn counts processes, of which workers of a pool may have none: joblib would warn.
-        with parallel_config("threading"):
+        with parallel_config("threading"), one_blas_thread():
             lengths, candidates = finder.kneighbors(shifted, n_candidates)
         lost = rounding * (farthest + row_lengths(shifted)) ** 2
         return candidates, np.sqrt(np.maximum(lengths**2 - lost[:, None], 0.0)) * (1 - ROUNDING)

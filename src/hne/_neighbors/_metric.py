@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from hne._neighbors._exact import nearest
+from hne._neighbors._exact import nearest, rounded
 from hne._progress import counted
 from hne._samples import Distances, Samples, lengths_between, row_lengths, width
 from hne._threads import library_threads, map_blocks
@@ -128,7 +128,7 @@ def links_measured(metric: Any, params: Any, X: Samples, rows: IndexArray, other
         points = searchable(X, metric)
         step = max(1, BLOCK_BYTES // (8 * width(points)))
         blocks = (slice(start, start + step) for start in range(0, len(rows), step))
-        parts = [lengths_between(points, points[rows[few]], others[few, None])[:, 0] for few in blocks]
+        parts = [rounded(lengths_between(points, points[rows[few]], others[few, None]))[:, 0] for few in blocks]
         return in_metric(np.concatenate(parts), metric)
     distances_of, lengths = _pairwise(metric, params, X), np.empty(len(rows))
     step = max(1, BLOCK_BYTES // (8 * X.shape[0]))

@@ -53,6 +53,11 @@ SELF_WEIGHT, SELF_SHARE = 0.5, 0.5
 # The next eigenvalue over the last wanted one, below which the last coordinate is one of several as good.
 GAP_NOTED = 1.05
 
+# Share of samples from which ties are told of: digits at k = 6 .03, where another choice among them turned the plane by
+# .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a hundredth of its size .01, measured values none.
+# Samples that it is measured on: 500 tell .03 to .008.
+TIES_NOTED, TIED_ROWS = 0.02, 500
+
 # Short circuits that were kept, from how many on they count.
 CIRCUITS_COUNT = 3
 # Eigenvalues below are rounding: those of a roll of a million samples are 1e-15, those of parts that hang together by

@@ -13,6 +13,7 @@ from hne._pieces import thin_links
 from hne._samples import Distances, Samples
 from hne._trust._limits import FEW_SAMPLES, MANY_FEATURES, SELF_WEIGHT
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
+from hne._trust._ties import tied_share
 from hne._types import (
     PRECOMPUTED,
     Chart,
@@ -69,6 +70,7 @@ class Measures:
     short_circuits: IndexArray
     dimension: Dimension | None
     n_rows: int  # samples of the part that was measured
+    tied_share: float = 0.0  # of samples whose last neighbor is one of several that are as near
 
 
 def measures(
@@ -108,6 +110,7 @@ def measures(
         short_circuits=circuits,
         dimension=dimension,
         n_rows=len(rows),
+        tied_share=_attempted("ties", tied_share, X, graph, settings, n_threads) or 0.0,
     )
 
 

@@ -18,7 +18,7 @@ class Finding:
     """One thing that speaks against an embedding, or that its reader should know."""
 
     kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
-    # "stress", "size", "self", "gap", "landmarks", or "unknown" for why no verdict is given
+    # "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given
     level: str  # "bad", "doubtful", or "good" for what is only to be known
     text: str  # a plain sentence
     advice: str = ""  # what to do about it, a sentence; empty where there is nothing to do

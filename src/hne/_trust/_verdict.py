@@ -31,6 +31,7 @@ from hne._trust._limits import (
     STRAINED_BENT,
     STRAINED_SCORE,
     STRAINED_STRESS,
+    TIES_NOTED,
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
@@ -262,3 +263,6 @@ def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "thin links", "good", text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
         )
+    if found.tied_share > TIES_NOTED:
+        text = f"for {found.tied_share:.0%} of the samples, the last neighbor is one of several that are as near"
+        yield Finding("ties", "good", text, "Compare it with another n_neighbors: what both show does not hang on ties")

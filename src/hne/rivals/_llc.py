@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._callers import frames_up
-from hne._eigen._solve import fix_signs
 from hne._pieces import connected_pieces
 from hne._projection import Span, span_of
+from hne._signs import fix_signs
 from hne._threads import library_threads, thread_count
 from hne._types import FloatArray, Pieces, Settings, SparseMatrix
 from hne._units import check_within_reach

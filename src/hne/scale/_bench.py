@@ -15,9 +15,10 @@ from shutil import rmtree
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from hne import __version__
-from hne._distinct import fingerprints
+from hne._distinct import Fingerprints, Ranges, fingerprints, ranges_of
 from hne._eigen import is_worth_ranks
 from hne._exchange import has_result
 from hne._neighbors import BlockedSearch, blocked_search, estimated_params
@@ -107,7 +108,7 @@ class StoredBench(Workbench):
         scratch = self._folder.scratch()
         try:
             intake = taken_in(X, settings, self._engine, scratch)
-            self._key = key_of("samples", intake.marks.tobytes())
+            self._key = key_of("samples", *_told_by(intake.ranges, intake.marks))
             order = self._folder.stage("order", key_of(self._key, intake.distinct.place.tobytes()))
             first = (order.arrays() or order.put({"first": intake.distinct.first}))["first"]
             shape = (intake.distinct.n_places, X.shape[1])
@@ -277,12 +278,19 @@ def _nothing_to_pose(settings: Settings, pieces: Pieces) -> InputError:
     return InputError(msg)
 
 
-def _contents(X: Samples) -> list[bytes]:
-    """What tells samples at their places from others: fingerprints; of distances, which have mirror images, all."""
+def _contents(X: Samples) -> list[Any]:
+    """What tells samples at their places from others: of distances, which have mirror images, all."""
     if not isinstance(X, Distances):
-        return [fingerprints(X).tobytes()]
+        ranges = ranges_of(X)
+        # Sparse samples may differ from the same dense ones by the last digits of their distances.
+        return _told_by(ranges, fingerprints(X, ranges)) + (["sparse"] if issparse(X) else [])
     parts = (X.matrix,) if X.is_complete else (X.matrix.data, X.matrix.indices, X.matrix.indptr)
     return [np.ascontiguousarray(part).tobytes() for part in parts]
+
+
+def _told_by(ranges: Ranges, marks: Fingerprints) -> list[Any]:
+    """Fingerprints, and what they are blind to: the unit, and constant columns."""
+    return [ranges.low.tobytes(), ranges.high.tobytes(), marks.tobytes()]
 
 
 def _graph_on(place: Stage) -> NeighborGraph:

@@ -1,7 +1,8 @@
 """Samples that nobody has read yet -> samples at their places, on disk, and which of them are copies.
 
-Workers read their chunks once and keep them as they come. What the client gets of each sample is its fingerprint and
-its first value, sixteen bytes, which are enough to put the samples in their order and to find copies.
+Workers read their chunks once and keep them as they come. What the client gets of each chunk are the ranges of its
+columns; of each sample its fingerprint, for which they need those of all, and its leading value: sixteen bytes, which
+are enough to put the samples in their order and to find copies.
 """
 
 from contextlib import closing
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._distinct import distinct_rows
+from hne._distinct import Ranges, distinct_rows, joined_ranges
 from hne._progress import counted
 from hne._shelf import Stage
 from hne._types import Distinct, FloatArray, Settings
@@ -19,7 +20,7 @@ from hne._units import is_ordinary
 from hne._validation import check_places
 from hne.exceptions import InputError
 from hne.scale._sources import LazySamples
-from hne.scale._tasks import take_in
+from hne.scale._tasks import MarkedRows, take_in
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Intake:
 
     raw: FloatArray  # on disk, in the order in which they came
     distinct: Distinct
+    ranges: Ranges
     marks: Any  # fingerprints of the samples at their places
 
 
@@ -44,13 +46,15 @@ def taken_in(X: LazySamples, settings: Settings, engine: Any, scratch: Path) -> 
         for (_, chunk), (start, end) in zip(parts, blocks, strict=True)
     ]
     with closing(engine.gathered("samples", calls)) as results:
-        found = list(counted("chunks", results, len(calls)))
-    marks, leading = np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
-    _check_ordinary(max(one[2] for one in found))
+        ranges = joined_ranges(list(counted("chunks", results, len(calls))))
+    _check_ordinary(ranges.largest)
     raw = kept.seal(blocks)["X"]
+    with closing(engine.map("samples", MarkedRows(raw, ranges), blocks)) as results:
+        found = list(counted("order", results, len(blocks)))
+    marks, leading = (np.concatenate(one) for one in zip(*found, strict=True))
     distinct = distinct_rows(marks, raw, leading)
     check_places(distinct, settings)
-    return Intake(raw, distinct, marks[distinct.first])
+    return Intake(raw, distinct, ranges, marks[distinct.first])
 
 
 def _check_ordinary(largest: float) -> None:

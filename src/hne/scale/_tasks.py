@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hne._distinct import fingerprints
+from hne._distinct import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
 from hne._reconstruction import errors_of_rows
 from hne._samples import Samples
 from hne._shelf import Arrays, Block, Stage
@@ -15,9 +14,6 @@ from hne._types import FloatArray, IndexArray, Settings
 from hne._validation import check_matrix
 from hne._weights import row_weights
 from hne.exceptions import InputError
-
-# Fingerprints of a block's samples, their first values, and the largest of all their values.
-ChunkFacts = tuple[NDArray[np.uint64], FloatArray, float]
 
 
 @dataclass(frozen=True)
@@ -32,14 +28,27 @@ class Kept:
         self.stage.keep(block, self.task(block))
 
 
-def take_in(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> ChunkFacts:
-    """Check samples as they come, keep them, and tell what is needed to know who is a copy of whom."""
+def take_in(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> Ranges:
+    """Check samples as they come, keep them, and tell the ranges of their columns."""
     X = check_matrix(np.asarray(values), first_row=start)
     if X.shape != shape:
         msg = f"X must have the chunks that it says, got {X.shape} for {shape} from row {start} on. Make it anew."
         raise InputError(msg)
     stage.keep((start, start + len(X)), {"X": X})
-    return fingerprints(X), X[:, 0].copy(), float(np.abs(X).max(initial=0.0))
+    return ranges_of(X)
+
+
+@dataclass(frozen=True)
+class MarkedRows:
+    """What is needed to know who is a copy of whom, and where each stands."""
+
+    raw: FloatArray
+    ranges: Ranges  # of all samples
+
+    def __call__(self, block: Block) -> tuple[Fingerprints, FloatArray]:
+        """Fingerprints and leading values of the samples of the block."""
+        X = np.asarray(self.raw[slice(*block)])
+        return fingerprints(X, self.ranges), leading_values(X, self.ranges)
 
 
 @dataclass(frozen=True)
