@@ -111,9 +111,9 @@ class HierarchicNeighborsEmbedding(
     coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
         What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
         map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
-        ways along the graph, and a few steps from there, in the size of the samples (`chart_`). "rescaled": the first
-        `n_components` eigenvectors in the lengths of X, by one matrix for the whole. "eigenvectors", as published:
-        columns of unit length, whatever the shape.
+        ways along the graph, or between those and straight lines, whichever keeps more neighbors, and a few steps from
+        there, in the size of the samples (`chart_`). "rescaled": the first `n_components` eigenvectors in the lengths
+        of X, by one matrix for the whole. "eigenvectors", as published: columns of unit length, whatever the shape.
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many

@@ -80,10 +80,10 @@ def why_unknown(found: Measures, d: int) -> str:
         return "there are too few samples to tell how many dimensions they have"
     if not told.is_agreed and min(abs(told.by_likelihood - d), abs(told.by_two_nearest - d)) > DIMENSION_NEAR:
         return f"the samples' own dimension is not clear, {told}"
-    if told.dimension < d:
+    if told.dimension < d <= SCREEN:
         return (
             f"the samples seem to have {_counted(told.dimension, 'dimension')} and the embedding {d}; only closed "
-            "curves and surfaces fill one more than they have"
+            "curves fill one more than they have"
         )
     return ""
 
@@ -240,8 +240,8 @@ def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
     if told < d and repeats:
         text = f"the samples have {_counted(told, 'dimension')}, and of {d} coordinates one repeats the others"
         yield Finding("repeated", "doubtful", text, f"Try n_components={told}")
-    # Closed curves and surfaces fill one coordinate more than they have dimensions: a ring is drawn in two.
-    if own > d or own < d - 1 or (own < d and repeats):
+    # A closed curve fills one coordinate more than it has dimensions: a ring is drawn in two, which screens have.
+    if own > d or own < d - 1 or (own < d and (repeats or d > SCREEN)):
         # Two are what screens have: who asks for them knows.
         level = "good" if own > d == SCREEN else "doubtful"
         text = f"the samples have {_counted(own, 'dimension')}, and the embedding {d}"
