@@ -163,7 +163,7 @@ def test_two_coordinates_of_samples_with_more_are_what_screens_have(recwarn):
 def test_too_many_coordinates_repeat_and_are_warned_of(big_roll):
     with pytest.warns(DimensionWarning, match="got 3"):
         result = embed(big_roll.X, **PUBLISHED, n_components=3)
-    assert result.trust.level == "doubtful"
+    assert result.trust.level == "bad"
     assert result.trust.repeated_share > 0.8
 
 
