@@ -19,9 +19,9 @@ SCORE_SURE = 0.05
 # to 1, holes, S-curves of 60 and 100, bands, peaks, spheres, caps, cubes, a roll with 47 columns of noise). Stress is
 # that of near pairs; bent the eigenvalue of P behind the last coordinate, in that one's. Below both of the first, a
 # chart is the surface laid flat, whatever the score says of neighborhoods that reach across folds.
-FLAT_STRESS, FLAT_BENT = 0.003, 0.1
+FLAT_STRESS, FLAT_BENT = 0.003, 0.08
 # Little stress and much left over: parts hang together by a hinge. Curved surfaces, bent too, have more stress.
-HINGE_STRESS, HINGE_BENT = 0.012, 0.175
+HINGE_STRESS, HINGE_BENT = 0.014, 0.175
 # A band so narrow, its last spread in its first, squared, is right only with little stress.
 NARROW, NARROW_STRESS = 0.01, 0.004
 # Scores above, with noise as below, are doubtful; and above the second, where there are stress and something left over.

@@ -199,18 +199,18 @@ def _is_laid_flat(found: Measures, d: int) -> bool:
 
 
 def _of_chart(found: Measures, score: float, d: int) -> Iterator[Finding]:
-    """What the stress of an unfolded chart says, and what it leaves over."""
+    """What the stress of a chart says, and what it leaves over."""
     chart = found.chart
     if found.is_refused:
         text = "a rescaling would have drawn it larger than the samples are, and was refused"
         yield Finding("size", "doubtful", text, "Choose coordinates='chart'")
-    if chart is None or chart.route != UNFOLDED:
+    if chart is None:
         return
-    bent, stress = _bent(chart, d), chart.stress
-    if stress <= HINGE_STRESS and bent > HINGE_BENT:
+    bent, stress, is_unfolded = _bent(chart, d), chart.stress, chart.route == UNFOLDED
+    if is_unfolded and stress <= HINGE_STRESS and bent > HINGE_BENT:
         text = f"near lengths are kept (stress {stress:.2g}), and yet it could bend: parts hang together by a hinge"
         yield Finding("stress", "doubtful", text, "Raise n_neighbors, or look where it is thin")
-    elif chart.spectrum[d - 1] < NARROW * chart.spectrum[0] and stress > NARROW_STRESS:
+    elif is_unfolded and chart.spectrum[d - 1] < NARROW * chart.spectrum[0] and stress > NARROW_STRESS:
         text = f"it is a narrow band whose lengths are not kept well (stress {stress:.2g})"
         yield Finding("stress", "doubtful", text, "Take more samples, or believe its longest coordinate alone")
     elif stress > STRAINED_STRESS and bent > STRAINED_BENT and score > STRAINED_SCORE:
