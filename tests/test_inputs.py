@@ -1,5 +1,6 @@
 """Any kind of input: the same embedding whatever holds the numbers, or whatever the samples are known by."""
 
+import logging
 import tracemalloc
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from hne import HNE, PUBLISHED, LinearHNE, embed
 from hne._neighbors import knn_graph
 from hne.datasets import make_swiss_roll
-from hne.exceptions import InputError, InputTypeError
+from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
 from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import frozen
 from tests.test_embed import angle
@@ -275,6 +276,33 @@ def test_given_neighbors_stay_right_among_copies(roll):
     model = HNE(6, neighbors=given_as("graph", X, 8)).fit(X)
     np.testing.assert_array_equal(model.embedding_[400:], model.embedding_[:50])
     assert (model._fitted.core.graph.indices != np.arange(400)[:, None]).all()
+
+
+def test_a_given_graph_is_taken_whole_and_the_fit_says_so(roll, caplog):
+    graph = KNeighborsTransformer(n_neighbors=9).fit_transform(roll.X)
+    with caplog.at_level(logging.INFO, logger="hne"):
+        model = HNE(neighbors=graph).fit(roll.X)
+    assert model.n_neighbors_ == 9
+    np.testing.assert_array_equal(model.embedding_, HNE(9).fit(roll.X).embedding_)
+    assert "neighbors: given, all of them, up to 9 of each sample" in caplog.text
+
+
+def test_a_fit_says_how_many_of_a_given_graph_it_takes(roll, caplog):
+    graph = KNeighborsTransformer(n_neighbors=9).fit_transform(roll.X)
+    with caplog.at_level(logging.INFO, logger="hne"):
+        assert HNE(6, neighbors=graph).fit(roll.X).n_neighbors_ == 6
+    assert "neighbors: given, the nearest 6 of up to 9 of each sample" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["graph", "pair without distances"])
+def test_far_samples_spoil_no_embedding_by_a_given_graph(kind):
+    roll = make_swiss_roll(1000, random_state=0)
+    X = np.vstack([roll.X, roll.X.mean(axis=0) + np.diag([300.0, 400.0, 500.0])])
+    with pytest.warns(DisconnectedGraphWarning, match="3 of them isolated"):
+        model = HNE(neighbors=given_as(kind, X, 12)).fit(X)
+    assert affine_errors(model.embedding_[:1000], roll.chart)[0] < 0.01
+    advice = [one.advice for one in model.trust_.findings if one.kind == "pieces"]
+    assert advice == ["Add links to the given graph where they belong together"]
 
 
 def test_neighborhoods_may_be_unequal(roll):
@@ -579,7 +607,7 @@ def test_given_lists_of_copies_count_for_all_of_them(roll):
     indices = np.array([[8 * (i // 8) + j for j in range(8) if 8 * (i // 8) + j != i][:6] for i in range(1200)])
     indices[7::8] = 8 * embed(roll.X[:150], n_neighbors=6, short_circuits="keep").graph.indices
     model = HNE(neighbors=(indices, None)).fit(X)
-    np.testing.assert_allclose(model.embedding_[::8], HNE().fit_transform(roll.X[:150]), atol=1e-6)
+    np.testing.assert_allclose(model.embedding_[::8], HNE(6).fit_transform(roll.X[:150]), atol=1e-6)
 
 
 def test_what_is_known_of_a_copy_is_known_of_the_sample(roll):

@@ -124,10 +124,12 @@ def test_what_was_said_is_kept_and_reg_suits_the_neighbors_that_were():
     assert suited(said, ("reg",), 0.2, 300) == Settings(n_neighbors=9, reg=0.1)
 
 
-def test_a_given_graph_has_no_more_neighbors_than_it_has():
+def test_a_given_graph_is_taken_whole_where_no_number_is_given():
+    # Sample 0 lists itself, and others seven beside themselves.
     graph = NeighborGraph(np.zeros((300, 7), dtype=np.intp), np.zeros((300, 7)), "given")
-    assert suited(Settings(neighbors=graph), OPEN, 1.0, 300).n_neighbors == 7
-    assert suited(Settings(neighbors=graph), OPEN, 0.2, 300).n_neighbors == 5
+    for flatness in (1.0, 0.2):
+        assert suited(Settings(neighbors=graph), OPEN, flatness, 300).n_neighbors == 7
+    assert suited(Settings(neighbors=graph), OPEN, 1.0, 6).n_neighbors == 5
     assert suited(Settings(neighbors=graph, n_neighbors=9), ("reg",), 1.0, 300).n_neighbors == 9
 
 

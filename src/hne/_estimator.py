@@ -54,12 +54,12 @@ class HierarchicNeighborsEmbedding(
     Parameters
     ----------
     n_neighbors : int, "auto" or None, default=None
-        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods
-        reach across folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much
-        of small neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than
-        5 000 samples; elsewhere, as for tables and images, 5. `n_neighbors_` says which. "auto", here or in `variant`
-        and `reg`: whatever of the three is "auto" is chosen by fitting many settings and scoring them without knowing
-        the truth, see :func:`hne.tuning.tune`.
+        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach across
+        folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much of small
+        neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than 5 000
+        samples; elsewhere, as for tables and images, 5; of a graph that is given as `neighbors`, all. `n_neighbors_`
+        says which. "auto", here or in `variant` and `reg`: whatever of the three is "auto" is chosen by fitting many
+        settings and scoring them without knowing the truth, see :func:`hne.tuning.tune`.
     n_components : int or "auto", default=2
         d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
         :func:`hne.metrics.intrinsic_dimension`.
@@ -91,8 +91,9 @@ class HierarchicNeighborsEmbedding(
         Further arguments of the metric, such as p of "minkowski".
     neighbors : str, sparse matrix or pair of arrays, default="auto"
         How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
-        of distances or as (indices, distances), short rows filled up with -1, of which the nearest `n_neighbors` are
-        taken. "exact" takes a tree up to 12 features, and else time of n^2 D.
+        of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
+        given the nearest so many. Samples that only far links tie to others are cut off, in a given graph too, by its
+        own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
         "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
         one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
         samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.

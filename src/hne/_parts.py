@@ -60,8 +60,8 @@ class Found:
 
 
 def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
-    """The graph without the far links of isolated samples; a given graph is taken as it is."""
-    return graph if graph.method == "given" else without_islands(graph, squared=is_squared(settings.metric))
+    """The graph without the far links of isolated samples; of a given one, distances count as those of the metric."""
+    return without_islands(graph, squared=is_squared(settings.metric))
 
 
 def found_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:

@@ -38,7 +38,8 @@ def suited(
         if n_known is not None:
             k = min(k, max(NEIGHBORS_ELSEWHERE, n_known // KNOWN_A_NEIGHBOR))
         if isinstance(settings.neighbors, NeighborGraph):
-            k = min(k, settings.neighbors.n_neighbors)
+            # Who gives a graph and says no number means all of it.
+            k = min(settings.neighbors.n_others, n_samples - 1)
         settings = replace(settings, n_neighbors=max(1, k))
     if "reg" in unset:
         reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE

@@ -154,6 +154,12 @@ class NeighborGraph:
         """Number of neighbors a sample, k; the largest where rows are unequal."""
         return int(self.indices.shape[1])
 
+    @property
+    def n_others(self) -> int:
+        """Most neighbors of a sample beside itself, which a given graph may list."""
+        others = (self.indices >= 0) & (self.indices != np.arange(self.n_samples)[:, None])
+        return int(others.sum(axis=1).max(initial=0))
+
     def among(self, rows: IndexArray) -> "NeighborGraph":
         """The graph of some samples that have no edges to others, numbered anew."""
         numbers = np.full(self.n_samples + 1, -1)

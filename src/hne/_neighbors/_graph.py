@@ -51,6 +51,10 @@ def given_graph(
     Copies of a sample count as one neighbor, and a sample's own copies as none. Where all given distances are equal,
     as in a graph that only tells who is a neighbor, distances are those of X by the metric.
     """
+    if n_neighbors < given.n_others:
+        logger.info("neighbors: given, the nearest %d of up to %d of each sample", n_neighbors, given.n_others)
+    else:
+        logger.info("neighbors: given, all of them, up to %d of each sample", given.n_others)
     present = given.indices >= 0
     rows = distinct.place[np.nonzero(present)[0]]
     places, lengths = distinct.place[given.indices[present]], given.distances[present]

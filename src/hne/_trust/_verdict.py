@@ -35,7 +35,7 @@ from hne._trust._limits import (
 )
 from hne._trust._measure import Measures, Shape
 from hne._trust._record import Finding
-from hne._types import LANDMARKS, UNFOLDED, Chart, Settings
+from hne._types import LANDMARKS, UNFOLDED, Chart, NeighborGraph, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
 # What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
@@ -248,21 +248,24 @@ def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
         yield Finding("dimension", level, text, f"Try n_components={own}")
 
 
+def _more_links(settings: Settings) -> str:
+    given, k = settings.neighbors, settings.n_neighbors
+    if isinstance(given, NeighborGraph) and given.n_others <= k:
+        return "Add links to the given graph"
+    return f"Raise n_neighbors (now {k})"
+
+
 def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
     pieces = found.pieces
     if pieces.count > 1:
         outside = 1 - pieces.sizes[0] / pieces.sizes.sum()
         level = "doubtful" if outside > PIECES_SHARE else "good"
         text = f"the neighbor graph is in {pieces.count} pieces, and how they lie to each other is not known"
-        yield Finding(
-            "pieces", level, text, f"Raise n_neighbors (now {settings.n_neighbors}) where they belong together"
-        )
+        yield Finding("pieces", level, text, f"{_more_links(settings)} where they belong together")
     if found.n_thin_links:
         links = "one link is" if found.n_thin_links == 1 else f"{found.n_thin_links} links are"
         text = f"{links} all that holds parts together"
-        yield Finding(
-            "thin links", "good", text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
-        )
+        yield Finding("thin links", "good", text, f"{_more_links(settings)} if that is an accident")
     if found.tied_share > TIES_NOTED:
         text = f"for {found.tied_share:.0%} of the samples, the last neighbor is one of several that are as near"
         yield Finding("ties", "good", text, "Compare it with another n_neighbors: what both show does not hang on ties")
