@@ -25,7 +25,7 @@ def distinct_samples(X: Samples) -> Distinct:
     """Find the distinct samples; the first of several copies stands for all."""
     if isinstance(X, Distances):
         return _distinct_by_distance(X)
-    return distinct_rows(fingerprints(X), X, None if issparse(X) else X[:, 0])
+    return distinct_rows(fingerprints(X), X, X[:, [0]].toarray().ravel() if issparse(X) else X[:, 0])
 
 
 def fingerprints(X: Samples) -> Fingerprints:
@@ -33,7 +33,7 @@ def fingerprints(X: Samples) -> Fingerprints:
     if isinstance(X, Distances):
         return _marks_by_distance(X.matrix)
     if issparse(X):
-        return _entry_sums(X, X.indices.astype(np.uint64))
+        return _sparse_row_sums(X)
     return _row_sums(X, np.arange(X.shape[1], dtype=np.uint64))
 
 
@@ -96,6 +96,16 @@ def _row_sums(matrix: FloatArray, columns: Fingerprints) -> Fingerprints:
     # Adding zero makes the two zeros of floating point one.
     blocks = (matrix[start : start + step] + 0.0 for start in range(0, len(matrix), step))
     return np.concatenate([scrambled(_bits(block) + scrambled(columns)).sum(axis=1) for block in blocks])
+
+
+def _sparse_row_sums(matrix: SparseMatrix) -> Fingerprints:
+    """What `_row_sums` makes of the same matrix when it is dense, so that sparse samples stand in the same order."""
+    columns = matrix.indices.astype(np.uint64)
+    zeros = csr_array((np.zeros_like(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+    # Bits of zero are zero: what is left of a column without a value is its number.
+    everywhere = scrambled(scrambled(np.arange(matrix.shape[1], dtype=np.uint64))).sum()
+    sums: Fingerprints = _entry_sums(matrix, columns) - _entry_sums(zeros, columns) + everywhere
+    return sums
 
 
 def _entry_sums(matrix: SparseMatrix, columns: Fingerprints) -> Fingerprints:
