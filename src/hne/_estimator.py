@@ -168,8 +168,8 @@ class HierarchicNeighborsEmbedding(
     trust_ : Trust
         How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
         or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
-        it, and what to do), `score`, `dimension` and more. "bad" raises an `UntrustworthyWarning`, a `n_components`
-        above two that is not the samples' own dimension a `DimensionWarning`.
+        it, and what to do), `score`, `dimension` and more. One that has collapsed or repeats a coordinate
+        raises an `UntrustworthyWarning`.
     verdict_ : str
         The same in a sentence: can it be believed, why, and what to do if not.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -198,7 +198,7 @@ class HierarchicNeighborsEmbedding(
         Share of neighbors that are true ones: 1.0 where the search was exact, else measured on a sample of
         rows. Less than 0.9 raises a `NeighborRecallWarning`.
     n_pieces_ : int
-        Connected pieces of the neighbor graph. More than one raises a `DisconnectedGraphWarning`.
+        Connected pieces of the neighbor graph. More than one is told in `verdict_`, or among the findings of `trust_`.
     piece_labels_ : ndarray of shape (n_samples,)
         The piece of each sample, 0 the largest.
     is_embedded_ : ndarray of shape (n_samples,)

@@ -33,12 +33,10 @@ from hne._trust._limits import (
     STRAINED_STRESS,
 )
 from hne._trust._measure import Measures, Shape
-from hne._trust._record import Finding
+from hne._trust._record import CERTAIN, Finding
 from hne._types import LANDMARKS, UNFOLDED, Chart, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
-# What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks", "size"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Dimensions of a picture.
