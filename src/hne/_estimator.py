@@ -15,12 +15,12 @@ from hne._embed import STAGES, walk
 from hne._extension import lift, place
 from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
-from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Distances, width
+from hne._thin import thin_links
 from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
@@ -204,7 +204,8 @@ class HierarchicNeighborsEmbedding(
     is_embedded_ : ndarray of shape (n_samples,)
         Whether each sample has coordinates: all True but with pieces="largest".
     thin_links_ : ndarray of shape (n_links, 2)
-        Pairs of samples whose link is all that holds two parts of a piece together.
+        Pairs of samples whose link is all that holds two parts of a piece together, or that are all links of one sample
+        to a part, larger than a neighborhood, that hangs by it.
     n_distinct_ : int
         Samples that differ: all but copies.
     same_as_ : ndarray of shape (n_samples,)
@@ -416,7 +417,7 @@ class HierarchicNeighborsEmbedding(
     def thin_links_(self) -> IndexArray:
         """Thin links, searched when asked for."""
         check_is_fitted(self)
-        pairs = np.sort(self._fitted.distinct.first[thin_links(self._fitted.core.graph)], axis=1)
+        pairs = np.sort(self._fitted.distinct.first[thin_links(self._fitted.core.graph).pairs], axis=1)
         return pairs[np.lexsort(pairs.T[::-1])]
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002

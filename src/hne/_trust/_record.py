@@ -12,7 +12,7 @@ from hne._yardstick import TangentScore
 # How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
 LEVELS = ("good", "doubtful", "bad", "unknown")
 # Findings that speak for themselves, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks", "size"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "thin links", "gap", "landmarks", "size"})
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,10 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     """All that speaks against the embedding, or that its reader should know."""
     d = settings.n_components
     yield from _of_dimension(found, d)
+    # What is wrong with the graph shows in the shape as well: of both, the cause is told.
+    yield from _of_graph(found, settings)
     if found.shape is not None:
         yield from _of_shape(found, found.shape, settings)
-    yield from _of_graph(found, settings)
     if found.chart is not None:
         # A chart is made of eigenvectors of which the last are some of many.
         pass
@@ -154,7 +155,9 @@ def _of_shape(found: Measures, shape: Shape, settings: Settings) -> Iterator[Fin
         text = f"it has collapsed: {shape.collapsed_share:.0%} of the neighborhoods shrink to points or lines"
         least = math.nan if found.pairs is None else float(found.pairs.values[0])
         tiny = f" (the first eigenvalue, {least:.0e}, is rounding)" if least < EIGENVALUE_ROUNDING else ""
-        yield Finding("collapsed", "bad", text + tiny, "Try a larger n_neighbors and reg, or n_neighbors='auto'")
+        cause = f", and {found.thin.n_hanging} samples hang by a single one" if _hangs(found) else ""
+        advice = "Try a larger n_neighbors and reg, or n_neighbors='auto'"
+        yield Finding("collapsed", "bad", text + tiny + cause, advice)
     score, limit = shape.score.score, score_limit(shape, _score_from(found), d)
     if found.repeated_share > REPEATED and d <= _told(found, d):
         # A crescent's coordinates tell much of each other, too: its neighborhoods keep their shape.
@@ -245,6 +248,11 @@ def _of_dimension(found: Measures, d: int) -> Iterator[Finding]:
         yield Finding("dimension", level, text, f"Try n_components={own}")
 
 
+def _hangs(found: Measures) -> bool:
+    """Whether more than a few strays hang by one sample."""
+    return found.thin.n_hanging > PIECES_SHARE * int(found.pieces.sizes.sum())
+
+
 def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
     pieces = found.pieces
     if pieces.count > 1:
@@ -254,9 +262,15 @@ def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "pieces", level, text, f"Raise n_neighbors (now {settings.n_neighbors}) where they belong together"
         )
-    if found.n_thin_links:
-        links = "one link is" if found.n_thin_links == 1 else f"{found.n_thin_links} links are"
+    n_thin, hanging = len(found.thin.pairs), found.thin.n_hanging
+    if n_thin:
+        links = "one link is" if n_thin == 1 else f"{n_thin} links are"
         text = f"{links} all that holds parts together"
+        level = "good"
+        if _hangs(found):
+            # Two parts turn about a sample that they share: how they lie to each other is as little known as of pieces.
+            level = "doubtful"
+            text = f"{hanging} samples hang by a single one, and how they lie to the others is not known"
         yield Finding(
-            "thin links", "good", text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
+            "thin links", level, text, f"Raise n_neighbors (now {settings.n_neighbors}) if that is an accident"
         )
