@@ -22,7 +22,7 @@ def lowest(project: dict, asked: list[str]) -> dict[str, str]:
             continue
         told = REQUIREMENT.fullmatch(requirement)
         if not told:
-            sys.exit(f"{PROJECT.name} must give every requirement a lower bound, got {requirement!r}. Write name>=bound.")
+            sys.exit(f"{PROJECT.name} needs a lower bound for all it requires, got {requirement!r}. Write name>=1.0.")
         pins[told["name"]] = f"{told['name']}{told['extras'] or ''}=={told['bound']}{told['marker'] or ''}"
     return pins
 
