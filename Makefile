@@ -11,7 +11,15 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 # One process a core, and one thread a process.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo reproduce test test-slow test-scale fuzz lint format bench bench-tuning clean
+# Everything at the lower bounds of pyproject.toml: what stands at the doors, and what other packages may break.
+LOWEST := .venv-lowest
+# The oldest Python, too: newer ones have no wheels of what was there before them.
+LOWEST_PYTHON ?= python3.11
+LOWEST_READY := $(LOWEST)/.ready
+LOWEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,embed estimator interop contract linear metrics_sparse thin persist \
+  plots rivals_clle tables_columnar tables_hdf5))
+
+.PHONY: demo reproduce test test-lowest test-slow test-scale fuzz lint format bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -21,6 +29,9 @@ reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR
 
 test: $(READY) $(BROWSER) $(MPI)  ## the whole fast suite, documentation examples included
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
+
+test-lowest: $(LOWEST_READY)  ## the core of the suite with the oldest versions that pyproject.toml allows
+	$(ONE_THREAD) $(LOWEST)/bin/pytest -n auto -m "not slow and not scale" $(LOWEST_TESTS)
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow
@@ -50,7 +61,7 @@ bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 da
 	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning tuning_cost
 
 clean:  ## remove the environment, all caches and the demo's files
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
+	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Reports are tested in a real browser; where none can be installed, those tests skip with a reason.
@@ -72,4 +83,11 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing hne and its tools into $(VENV), about a minute ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(LOWEST_READY): pyproject.toml .ci/lowest.py
+	$(LOWEST_PYTHON) -m venv $(LOWEST)
+	@$(LOWEST_PYTHON) .ci/lowest.py dev > $(LOWEST)/requirements.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(LOWEST)/requirements.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@

@@ -1,6 +1,8 @@
 """Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
 
+import re
 import signal
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from hne._progress import advised as listening_to_advice
 from hne.datasets import make_swiss_roll
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -62,3 +65,12 @@ def shared_file(*parts):
     if not path.exists():
         pytest.skip(f"needs {'/'.join(parts)} in a folder 'shared' beside the project")
     return path
+
+
+@contextmanager
+def advised(match=""):
+    """Fails unless advice is logged that matches; gives all that was."""
+    told = []
+    with listening_to_advice(told.append):
+        yield told
+    assert any(re.search(match, text) for text in told), f"no advice matches {match!r}: {told}"

@@ -111,7 +111,6 @@ def test_a_scikit_learn_without_callbacks_fits_all_the_same():
     assert run.stdout == "(40, 2) False\n"
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 @pytest.mark.parametrize("pieces", ["separate", "join"])
 def test_pieces_are_counted_around_the_steps_of_their_solvers(witness, pieces):
     rng = np.random.default_rng(0)

@@ -21,9 +21,8 @@ from hne._circuits import edges_of
 from hne._neighbors import knn_graph
 from hne._types import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph, Settings
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
-from hne.exceptions import DisconnectedGraphWarning
 from hne.metrics import affine_errors, procrustes_error
-from tests.conftest import frozen, lattice_clouds
+from tests.conftest import advised, frozen, lattice_clouds
 from tests.test_circuits import above, folded_sheet, given_graph
 
 NO_CUTS = np.empty((0, 2), dtype=np.intp)
@@ -412,7 +411,7 @@ def test_pictures_of_tables_have_the_size_of_their_samples(name, table):
 def test_pieces_have_charts_of_their_own():
     rolls = [make_swiss_roll(n, even=True, random_state=n) for n in (250, 300)]
     X = np.vstack([rolls[0].X, rolls[1].X + np.array([0.0, 90.0, 0.0]), 500 + np.eye(3)])
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(X)
     charts = result.core.rescaled.charts
     assert [chart and chart.route for chart in charts] == [UNFOLDED, UNFOLDED, None]
@@ -426,7 +425,7 @@ def test_pieces_have_charts_of_their_own():
 def test_edges_are_put_back_in_their_piece():
     hole, other = make_swiss_hole(300, random_state=21), make_swiss_roll(250, even=True, random_state=1)
     order = np.random.default_rng(9).permutation(550)
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(np.vstack([hole.X, other.X + np.array([0.0, 90.0, 0.0])])[order])
     assert [chart.n_put_back > 0 for chart in result.core.rescaled.charts] == [True, False]
     assert affine_errors(result.Y[np.argsort(order)[:300]], hole.chart).mean() < 0.005
@@ -435,7 +434,7 @@ def test_edges_are_put_back_in_their_piece():
 def test_a_piece_that_is_a_point_among_others_is_drawn_as_one():
     rng = np.random.default_rng(7)
     tiny = 1e-170 * rng.normal(size=(40, 3))
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(np.vstack([tiny, 5 + rng.normal(size=(60, 3))]))
     assert result.core.rescaled.charts[0].route != UNFOLDED
     assert result.core.rescaled.charts[1] is None
@@ -522,7 +521,7 @@ def test_samples_in_a_plane_with_much_noise_are_drawn_as_they_lie():
 def test_a_few_far_samples_leave_room_for_the_others():
     rng = np.random.default_rng(12)
     X = rng.standard_t(2.0, size=(400, 5))
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised("pieces"):
         result = embed(X, pieces="join")
     assert result.chart.route == ALONG_GRAPH
     assert not Picture("", result.Y).is_crowded

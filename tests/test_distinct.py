@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
@@ -96,3 +97,13 @@ def test_weights_over_places_spread_over_samples():
     # Places in the order 1, 3, 5: the place of 5 leans on that of 1.
     wide = found.spread(csr_array(([2.0], ([2], [0])), shape=(3, 3))).toarray()
     np.testing.assert_array_equal(wide, [[0, 2, 0, 0], [0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("kind", ["real", "counts"])
+def test_sparse_samples_stand_in_the_order_of_the_same_dense_ones(kind):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((80, 30), density=0.1, rng=rng).toarray()
+    X = np.rint(2 * X) if kind == "counts" else X
+    dense, found = distinct_samples(X), distinct_samples(sparse.csr_array(X))
+    np.testing.assert_array_equal(found.first, dense.first)
+    np.testing.assert_array_equal(found.place, dense.place)

@@ -19,16 +19,18 @@ from threadpoolctl import threadpool_info
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, _start, embed
 from hne._types import DEFAULTS, Settings
 from hne.datasets import make_swiss_roll
-from hne.exceptions import DisconnectedGraphWarning, InputError, NeighborRecallWarning
+from hne.exceptions import InputError, NeighborRecallWarning
 from hne.metrics import affine_errors, procrustes_error
+from tests.conftest import advised
 
-# The common tests fit two blobs that no neighbor graph connects: warned about, finite, deterministic.
-pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 VARIANTS = ("ihne", "rhne", "bhne")
 
 
+# All warnings: what is advice must be none.
+@pytest.mark.filterwarnings("error")
 @parametrize_with_checks(
-    [HNE(variant=variant) for variant in VARIANTS]
+    [HNE()]
+    + [HNE(variant=variant) for variant in VARIANTS]
     + [HNE(variant=variant, eigen_solver="direct") for variant in VARIANTS]
     + [HNE(include_self=False), HNE(n_neighbors=3, n_components=1)]
 )
@@ -138,12 +140,14 @@ def test_fits_at_the_same_time_disturb_neither_each_other_nor_the_process():
         np.testing.assert_array_equal(found, HNE().fit(X).joint_weights_.toarray())
 
 
-def test_warnings_point_at_the_line_of_the_caller():
+def test_advice_is_logged_and_warns_nobody(caplog):
     blobs = np.vstack([np.eye(3), np.eye(3) + 100])
     for fit in (lambda: HNE(2).fit(blobs), lambda: HNE(2).fit_transform(blobs), lambda: embed(blobs, n_neighbors=2)):
-        with pytest.warns(DisconnectedGraphWarning, match="2 pieces") as caught:
+        caplog.clear()
+        with advised(r"^the neighbor graph has 2 pieces \(of 3, 3 samples\)"):
             fit()
-        assert caught[0].filename == __file__
+        told = [record for record in caplog.records if record.name == "hne.advice"]
+        assert [record.levelname for record in told] == ["WARNING"]
 
 
 def test_transform_before_fit_is_refused(roll):
@@ -211,9 +215,11 @@ def test_approximate_neighbors_unroll_the_roll_too_and_tell_their_recall():
 def test_a_low_recall_is_warned_of_at_the_line_of_the_caller(roll, monkeypatch):
     real = _start.knn_graph
     monkeypatch.setattr(_start, "knn_graph", lambda *parts: replace(real(*parts), recall=0.5))
-    with pytest.warns(NeighborRecallWarning, match=r"at least 90% .* got 50\.0% .* pass neighbors='exact'") as caught:
-        HNE().fit(roll.X)
-    assert caught[0].filename == __file__
+    for fit in (lambda: HNE().fit(roll.X), lambda: HNE().fit_transform(roll.X), lambda: embed(roll.X)):
+        match = r"at least 90% .* got 50\.0% .* pass neighbors='exact'"
+        with pytest.warns(NeighborRecallWarning, match=match) as caught:
+            fit()
+        assert caught[0].filename == __file__
 
 
 def test_the_published_method_is_a_mapping_that_nobody_changes(cloud):

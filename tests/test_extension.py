@@ -125,14 +125,12 @@ def test_points_are_lifted_to_sparse_samples(cloud):
     np.testing.assert_allclose(lifted.toarray(), cloud, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_a_new_sample_beside_an_isolated_one_takes_its_place():
     X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
     model = HNE().fit(X)
     np.testing.assert_allclose(model.transform([[1e6, 1e6 + 1]]), model.embedding_[-1:])
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_that_piece():
     rng = np.random.default_rng(0)
     home, away = rng.normal(size=(8, 2)), rng.normal(size=(30, 2)) + np.array([3.0, 0.0])
@@ -150,7 +148,6 @@ def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_th
     np.testing.assert_allclose(fit[:2] @ fit[:2].T, np.eye(2), atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_a_point_beside_an_isolated_samples_place_is_lifted_to_it():
     X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
     model = HNE().fit(X)

@@ -31,7 +31,6 @@ NAMES = ["a", "b", "c"]
 
 
 # The default kind of input runs these checks in test_estimator.
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 @parametrize_with_checks(
     [HNE(variant=variant, metric="precomputed") for variant in VARIANTS]
     + [HNE(metric="cosine"), HNE(metric="manhattan"), HNE(pieces="join")]
@@ -53,7 +52,6 @@ OUTPUT_CHECKS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names:UserWarning")
 @pytest.mark.parametrize("check", OUTPUT_CHECKS)
 @pytest.mark.parametrize("model", [HNE(variant=variant) for variant in VARIANTS] + [LinearHNE()], ids=str)
@@ -354,7 +352,6 @@ def test_any_metric_finds_the_neighbors_that_scikit_learn_finds(metric):
     np.testing.assert_allclose(graph.distances, np.take_along_axis(apart, graph.indices, axis=1), rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_a_function_may_be_the_metric_and_new_samples_are_measured_by_it(cloud):
     def third(a, b):
         return abs(a[2] - b[2])
@@ -527,7 +524,6 @@ def test_what_has_not_run_yet_and_condensed_distances_are_told_apart_from_tables
         HNE(metric="precomputed").fit(np.ones(10))
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_samples_without_neighbors_are_rebuilt_by_nobody(roll):
     model = HNE().fit(np.vstack([roll.X, [[500.0, 0.0, 0.0]]]))
     assert np.isnan(model.reconstruct()[-1]).all()
@@ -541,7 +537,6 @@ def graph_of_blocks(*sizes):
     return sparse.csr_array(sparse.block_diag([cdist(blob, blob) for blob in blobs]))
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_samples_that_no_distance_compares_are_no_copies():
     for sizes in ((30, 30), (50, 20)):
         assert HNE(metric="precomputed").fit(graph_of_blocks(*sizes)).n_distinct_ == sum(sizes)
@@ -551,7 +546,6 @@ def test_samples_that_no_distance_compares_are_no_copies():
     assert HNE(2, n_components=1, metric="precomputed").fit(sparse.csr_array(near)).n_distinct_ == 30
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
 @pytest.mark.parametrize("pieces", ["separate", "join"])
 def test_what_a_metric_takes_from_the_samples_is_taken_from_all_of_them(metric, pieces):
@@ -625,7 +619,6 @@ def test_what_is_known_of_a_copy_is_known_of_the_sample(roll):
     np.testing.assert_allclose(model.transform(late), HNE().fit(X).transform(X[:3] + 0.1), atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_distances_lay_pieces_out_as_the_coordinates_do():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(size, 3)) + 60 * rng.normal(size=3) for size in (60, 40, 30, 20)])
@@ -639,7 +632,6 @@ def test_metrics_that_sparse_samples_have_not_are_refused_in_one_sentence():
             HNE(metric=metric).fit(sparse.csr_array(sparse_cloud()))
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_what_a_metric_makes_of_a_sample_and_itself_is_nobodys_concern():
     X = np.random.default_rng(0).integers(0, 2, (60, 12))
     X[0] = 0

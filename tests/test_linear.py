@@ -2,13 +2,14 @@
 
 import pickle
 import re
+import tracemalloc
 from dataclasses import replace
 from inspect import signature
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_matrix, csr_array, random_array
 from scipy.stats import ortho_group
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsTransformer
@@ -16,10 +17,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hne import HNE, PUBLISHED, LinearHNE, _linear
+from hne import HNE, PUBLISHED, LinearHNE, _linear, _projection
 from hne._projection import CONSTRAINTS
 from hne.datasets import make_swiss_roll
-from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError, NeighborRecallWarning
+from hne.exceptions import (
+    CloseEigenvaluesWarning,
+    InputError,
+    InputTypeError,
+    NeighborRecallWarning,
+    TooLargeError,
+)
 from hne.metrics import affine_errors
 from tests.conftest import frozen
 from tests.test_callbacks import Witness
@@ -216,12 +223,46 @@ def test_more_components_than_the_samples_span_are_refused(plane):
         LinearHNE(n_components=3).fit(X)
 
 
-def test_sparse_samples_are_refused_with_a_way_out(roll):
-    match = r"X must be a dense array, got a sparse matrix\. Reduce it first: make_pipeline\(TruncatedSVD"
-    with pytest.raises(InputTypeError, match=match):
+@both_constraints
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_sparse_samples_have_the_map_of_the_dense_ones(roll, constraint, scale):
+    # Beside the roll, features without a value, and some with values of few samples.
+    X = np.zeros((400, 40))
+    X[:, 5:8] = roll.X
+    X[np.arange(400), 10 + np.arange(400) % 20] = 1.0
+    X *= scale
+    dense, found = (LinearHNE(constraint=constraint).fit(given) for given in (X, csr_array(X)))
+    assert found.rank_ == dense.rank_
+    for name in ("components_", "loadings_", "mean_", "embedding_"):
+        expected = getattr(dense, name)
+        np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    assert not found.components_[:, 30:].any()
+    # Rows of either kind are placed alike, whichever kind was fitted.
+    for model in (dense, found):
+        np.testing.assert_array_equal(model.transform(csc_matrix(X)), model.embedding_)
+        np.testing.assert_array_equal(model.transform(X), model.embedding_)
+        np.testing.assert_array_equal(model.transform(csr_array(X[7:8])), model.embedding_[7:8])
+
+
+def test_sparse_samples_of_many_features_are_dense_only_where_they_have_values():
+    # 100 x 2 000 000 numbers are 1.6 GB.
+    X = random_array((100, 2_000_000), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    tracemalloc.start()
+    model = LinearHNE().fit(X)
+    np.testing.assert_array_equal(model.transform(X[:5]), model.embedding_[:5])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300e6
+
+
+def test_sparse_samples_that_do_not_fit_are_refused_with_a_way_out(roll, monkeypatch):
+    monkeypatch.setattr(_projection, "available_bytes", lambda: 30_000)
+    match = (
+        r"^LinearHNE of a sparse X needs about 3\.8e-05 GB for 400 centered samples of 3 features with values, got "
+        r"3e-05 GB free\. Reduce it first: make_pipeline\(TruncatedSVD\(100\), LinearHNE\(\)\)\.$"
+    )
+    with pytest.raises(TooLargeError, match=match):
         LinearHNE().fit(csr_array(roll.X))
-    with pytest.raises(InputTypeError, match=match):
-        LinearHNE().fit(roll.X).transform(csr_array(roll.X))
 
 
 def test_unknown_constraints_are_refused_with_the_choices(roll):

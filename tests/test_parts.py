@@ -7,11 +7,9 @@ from scipy.spatial.distance import cdist
 
 from hne import HNE, PUBLISHED, embed
 from hne.datasets import make_swiss_roll
-from hne.exceptions import DisconnectedGraphError, DisconnectedGraphWarning, InputError
+from hne.exceptions import DisconnectedGraphError, InputError
 from hne.metrics import affine_errors, procrustes_error
-from tests.conftest import frozen
-
-pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+from tests.conftest import advised, frozen
 
 
 def two_rolls():
@@ -38,7 +36,7 @@ def assert_orthonormal(Y):
 @pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
 def test_two_rolls_are_recovered_each_on_its_own(settings):
     X, charts = two_rolls()
-    with pytest.warns(DisconnectedGraphWarning, match=r"2 pieces \(of 700, 300 samples\): each is embedded on its own"):
+    with advised(r"2 pieces \(of 700, 300 samples\): each is embedded on its own"):
         model = HNE(**settings).fit(X)
     Y = model.embedding_
     assert model.n_pieces_ == 2
@@ -118,7 +116,7 @@ def test_near_pieces_are_laid_out_near():
 
 def test_joined_pieces_are_one_problem_with_links_between():
     X, _ = two_rolls()
-    with pytest.warns(DisconnectedGraphWarning, match="they are joined by the shortest links between them"):
+    with advised("they are joined by the shortest links between them"):
         model = HNE(**PUBLISHED, pieces="join").fit(X)
     assert model.n_pieces_ == 2
     graph = model._fitted.graph
@@ -154,7 +152,7 @@ def test_pieces_are_joined_and_laid_out_whatever_samples_are_known_by(kind):
 @pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
 def test_the_largest_piece_alone_leaves_nan_and_a_mask(settings):
     X, charts = two_rolls()
-    with pytest.warns(DisconnectedGraphWarning, match=r"only the largest is embedded, and the others get NaN"):
+    with advised(r"only the largest is embedded, and the others get NaN"):
         model = HNE(**settings, pieces="largest").fit(X)
     np.testing.assert_array_equal(model.is_embedded_, np.arange(1000) < 700)
     assert np.isnan(model.embedding_[700:]).all()

@@ -24,8 +24,6 @@ from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, ModelFileError
 from tests.conftest import frozen
 
-pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
-
 DATA = Path(__file__).parent / "data"
 ROLL = frozen(make_swiss_roll(120, even=True, random_state=3).X)
 CLOUD = frozen(np.random.default_rng(7).normal(size=(50, 3)))

@@ -18,8 +18,6 @@ PIECES = np.vstack(
     ]
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
-
 
 @pytest.fixture(scope="module")
 def model():

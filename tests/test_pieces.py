@@ -1,13 +1,11 @@
-"""Pieces: every sample in exactly one, the largest first; the links that are thin; isolated samples on their own."""
-
-from itertools import pairwise
+"""Pieces: every sample in exactly one, the largest first; isolated samples on their own."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hne._neighbors import knn_graph
-from hne._pieces import connected_pieces, thin_links, without_islands
+from hne._pieces import connected_pieces, without_islands
 from hne._types import NeighborGraph
 from tests.conftest import frozen
 
@@ -83,30 +81,6 @@ def test_pieces_are_as_many_as_by_following_the_links_and_none_has_a_link_to_ano
     first = [int(np.argmax(pieces.labels == label)) for label in range(pieces.count)]
     ranks = list(zip(-pieces.sizes, first, strict=True))
     assert ranks == sorted(ranks)
-
-
-@given(ragged_graphs())
-def test_thin_links_are_those_whose_removal_makes_one_more_piece(graph):
-    n, links = graph.n_samples, links_of(graph)
-    whole = count_pieces(n, links)
-    cuts = [link for link in links if count_pieces(n, [other for other in links if other != link]) > whole]
-    found = thin_links(graph)
-    assert found.shape == (len(cuts), 2)
-    assert [tuple(link) for link in found.tolist()] == cuts
-
-
-def test_the_link_between_two_triangles_is_thin_and_so_is_a_lone_sample_s():
-    graph = graph_of([[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4], [5]])
-    np.testing.assert_array_equal(thin_links(graph), [[2, 3], [5, 6]])
-
-
-def test_a_long_line_is_all_thin_and_closed_to_a_ring_has_no_thin_link():
-    n = 200_000
-    following = np.arange(1, n + 1)[:, None]
-    ring = NeighborGraph(frozen(following % n), np.ones((n, 1)), "given")
-    line = NeighborGraph(frozen(np.where(following < n, following, -1)), np.ones((n, 1)), "given")
-    assert len(thin_links(ring)) == 0
-    np.testing.assert_array_equal(thin_links(line), list(pairwise(range(n))))
 
 
 def test_samples_far_from_everyone_lose_their_links_and_nobody_else_does(roll):

@@ -238,7 +238,6 @@ def test_verbose_must_count():
         embed(np.eye(9), verbose="yes")
 
 
-@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
 def test_a_task_within_a_task_does_not_take_over_its_count(capfd):
     rng = np.random.default_rng(0)
     HNE(eigen_solver="direct", verbose=2).fit(np.vstack([rng.normal(size=(60, 3)) + at for at in (0, 100)]))

@@ -8,8 +8,9 @@ from scipy.spatial.distance import pdist, squareform
 from hne import HNE, PUBLISHED, embed
 from hne._persist import walk_parts
 from hne.datasets import make_s_curve, make_swiss_roll, make_two_surfaces
-from hne.exceptions import DisconnectedGraphWarning, InputError
+from hne.exceptions import InputError
 from hne.metrics import procrustes_error
+from tests.conftest import advised
 
 SETTINGS = {"n_neighbors": 8, "variant": "ihne", "reg": 1e-4, "short_circuits": "keep"}
 EIGENVECTORS = PUBLISHED | SETTINGS
@@ -96,7 +97,7 @@ def test_they_survive_a_file(model, tmp_path):
 def test_pieces_each_have_their_lengths_side_by_side():
     one, other = make_s_curve(400, random_state=0), make_s_curve(300, random_state=1)
     X = np.concatenate([one.X, other.X + np.array([50.0, 0, 0])])
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         model = HNE(coordinates="rescaled", **SETTINGS).fit(X)
     assert model.n_pieces_ == 2
     for data, rows in ((one, slice(0, 400)), (other, slice(400, 700))):
@@ -109,7 +110,7 @@ def test_pieces_each_have_their_lengths_side_by_side():
 
 def test_pieces_that_are_not_embedded_have_none():
     X = np.concatenate([make_swiss_roll(300, random_state=0).X, 500 + np.eye(3)])
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         model = HNE(pieces="largest", n_neighbors=5).fit(X)
     assert np.isnan(model.rescaled_embedding_[-3:]).all()
     assert np.isfinite(model.rescaled_embedding_[:-3]).all()
@@ -118,7 +119,7 @@ def test_pieces_that_are_not_embedded_have_none():
 @pytest.mark.parametrize("pieces", ["separate", "join"])
 def test_small_pieces_and_joined_ones_have_coordinates(pieces):
     X = np.concatenate([make_swiss_roll(300, random_state=0).X, 500 + np.eye(3)])
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(X, pieces=pieces, n_neighbors=5)
     assert np.isfinite(result.rescaled_Y).all()
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array
 from scipy.stats import ortho_group
-from sklearn import config_context
+from sklearn import config_context, get_config
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
@@ -120,12 +120,24 @@ def test_two_calls_give_the_same_bits(strip, method):
     np.testing.assert_array_equal(*(rival_embedding(method, strip, n_neighbors=8) for _ in range(2)))
 
 
+CONFIGS = {
+    "pandas": {"transform_output": "pandas"},
+    "polars": {"transform_output": "polars"},
+    "sparse arrays": {"sparse_interface": "sparray"},
+    "unchecked": {"assume_finite": True, "skip_parameter_validation": True},
+    "routed": {"enable_metadata_routing": True},
+}
+
+
 @every_method
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", CONFIGS)
 def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip, method, kind):
-    pytest.importorskip(kind)
+    if not CONFIGS[kind].keys() <= get_config().keys():
+        pytest.skip(f"the installed scikit-learn has no {', '.join(CONFIGS[kind])}")
+    if kind in {"pandas", "polars"}:
+        pytest.importorskip(kind)
     expected = rival_embedding(method, strip, n_neighbors=8)
-    with config_context(transform_output=kind):
+    with config_context(**CONFIGS[kind]):
         Y = rival_embedding(method, strip, n_neighbors=8)
     assert type(Y) is np.ndarray
     assert Y.dtype == np.float64

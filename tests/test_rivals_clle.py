@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn import config_context
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -146,3 +147,17 @@ def test_a_failed_fit_leaves_the_model_as_it_was(roll):
     with pytest.raises(InputError, match="n_neighbors=7 needs at least 8 samples"):
         model.fit(roll.X[:5])
     np.testing.assert_array_equal(model.embedding_, before)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_tables_come_out_where_they_are_asked_for_of_one_model_or_of_all(roll, kind):
+    pytest.importorskip(kind)
+    plain = CLLE(n_neighbors=7).fit_transform(roll.X)
+    told = CLLE(n_neighbors=7).set_output(transform=kind)
+    with config_context(transform_output=kind):
+        found = [told.fit_transform(roll.X), CLLE(n_neighbors=7).fit_transform(roll.X)]
+    for table in found:
+        assert type(table).__module__.startswith(kind)
+        assert list(table.columns) == ["clle0", "clle1"] == list(told.get_feature_names_out())
+        np.testing.assert_array_equal(table.to_numpy(), plain)
+    assert type(told.embedding_) is np.ndarray

@@ -9,7 +9,8 @@ from hne import PUBLISHED, embed
 from hne import _scree as module
 from hne._alignment import alignment
 from hne._scree import scree
-from hne.exceptions import DisconnectedGraphWarning, EigenSolverError, InputError, InputTypeError
+from hne.exceptions import EigenSolverError, InputError, InputTypeError
+from tests.conftest import advised
 from tests.test_architecture import modules_after
 
 
@@ -78,14 +79,14 @@ def test_any_solver_of_the_fit_gives_the_same_scree(roll, solver):
 
 @pytest.mark.parametrize("pieces", ["separate", "largest"])
 def test_of_several_pieces_the_largest_is_shown(pieces):
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(two_pieces(), pieces=pieces)
     expected = all_eigenvalues(result.core.weights, 1.0, np.flatnonzero(result.core.pieces.labels == 0))[:6]
     np.testing.assert_allclose(scree(result, 6).values, expected, rtol=1e-6)
 
 
 def test_of_joined_pieces_all_are_shown():
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(two_pieces(), pieces="join")
     expected = all_eigenvalues(result.core.weights, 1.0, np.arange(130))[:6]
     np.testing.assert_allclose(scree(result, 6).values, expected, rtol=1e-5, atol=1e-13)
@@ -105,7 +106,7 @@ def test_a_piece_has_no_more_eigenvalues_than_samples_but_one():
 
 def test_a_piece_too_small_for_eigenpairs_has_an_empty_scree():
     pairs = np.repeat(np.arange(8.0) ** 3, 2) * 1000 + np.tile([0.0, 1.0], 8)
-    with pytest.warns(DisconnectedGraphWarning):
+    with advised():
         result = embed(np.column_stack([pairs, -pairs]), n_neighbors=1)
     found = scree(result)
     assert (found.values.size, found.n_used, found.is_short) == (0, 0, False)

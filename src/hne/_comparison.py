@@ -9,7 +9,7 @@ wrong; they do not decide who is right.
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hne._embed import embed, walk
-from hne._progress import stage
+from hne._progress import advised, stage
 from hne._random import random_generator
 from hne._types import PUBLISHED, VARIANTS, FloatArray, Settings
 from hne._validation import check_matrix, check_samples, check_settings
@@ -78,7 +78,7 @@ class Compared:
     preservation: float = nan
     geodesic_correlation: float = nan  # Spearman's, of distances and paths along the samples
     n_measured: int = 0  # samples with coordinates
-    warnings: tuple[str, ...] = ()  # of the method, a line each
+    warnings: tuple[str, ...] = ()  # of the method, and its advice, a line each
 
     def __str__(self) -> str:
         if self.reason:
@@ -187,27 +187,32 @@ def _compared(method: str, X: FloatArray, settings: Settings, named: dict[str, A
 
 def _embedded(method: str, X: FloatArray, settings: Settings, named: dict[str, Any]) -> Compared:
     """What the method makes of the samples, or why it makes nothing."""
+    told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         try:
             # In a context without listeners: a method's own stages would be told as if they were ours.
-            Y, reason = Context().run(_coordinates, method, X, settings, named), ""
+            Y, reason = Context().run(_coordinates, method, X, settings, named, told.append), ""
         except (HNEError, MemoryError, np.linalg.LinAlgError) as error:
             Y, reason = None, _one_line(error)
         seconds = time.perf_counter() - start
-    notices = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
+    told += [str(one.message) for one in caught]
+    notices = tuple(dict.fromkeys(" ".join(message.split()) for message in told))
     return Compared(label_of(method), Y, reason, seconds, warnings=notices)
 
 
-def _coordinates(method: str, X: FloatArray, settings: Settings, named: dict[str, Any]) -> FloatArray:
+def _coordinates(
+    method: str, X: FloatArray, settings: Settings, named: dict[str, Any], hear: Callable[[str], None]
+) -> FloatArray:
     """Coordinates by one method; who has defaults of its own is told what was `named` alone."""
-    if method in VARIANTS:
-        return walk(X, replace(settings, variant=method)).Y
-    has_defaults = method == DEFAULT_HNE or bool(RIVALS[method].estimator)
+    has_defaults = method == DEFAULT_HNE or (method in RIVALS and bool(RIVALS[method].estimator))
     told = {name: getattr(settings, name) for name in ("n_components", "random_state", "n_jobs")}
     told |= named if has_defaults else {"n_neighbors": settings.n_neighbors, "reg": settings.reg}
-    return embed(X, **told).Y if method == DEFAULT_HNE else rival_embedding(method, X, **told)
+    with advised(hear):
+        if method in VARIANTS:
+            return walk(X, replace(settings, variant=method)).Y
+        return embed(X, **told).Y if method == DEFAULT_HNE else rival_embedding(method, X, **told)
 
 
 def _measured(made: Compared, Y: FloatArray, X: FloatArray, settings: Settings) -> Compared:

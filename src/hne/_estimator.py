@@ -15,12 +15,12 @@ from hne._embed import STAGES, walk
 from hne._extension import lift, place
 from hne._parts import Parts
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, walk_from, walk_parts
-from hne._pieces import thin_links
 from hne._progress import Stopwatch, listening, shown, stage
 from hne._reconstruction import rebuild
 from hne._reported import ReportedMixin
 from hne._rescaled import rescaled_coordinates
 from hne._samples import Distances, width
+from hne._thin import thin_links
 from hne._threads import thread_count
 from hne._trust import Trust, trust_in
 from hne._types import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
@@ -170,8 +170,8 @@ class HierarchicNeighborsEmbedding(
     trust_ : Trust
         How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
         or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
-        it, and what to do), `score`, `dimension` and more. "bad" raises an `UntrustworthyWarning`, a `n_components`
-        above two that is not the samples' own dimension a `DimensionWarning`.
+        it, and what to do), `score`, `dimension` and more. One that has collapsed or repeats a coordinate
+        raises an `UntrustworthyWarning`.
     verdict_ : str
         The same in a sentence: can it be believed, why, and what to do if not.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -200,13 +200,14 @@ class HierarchicNeighborsEmbedding(
         Share of neighbors that are true ones: 1.0 where the search was exact, else measured on a sample of
         rows. Less than 0.9 raises a `NeighborRecallWarning`.
     n_pieces_ : int
-        Connected pieces of the neighbor graph. More than one raises a `DisconnectedGraphWarning`.
+        Connected pieces of the neighbor graph. More than one is told in `verdict_`, or among the findings of `trust_`.
     piece_labels_ : ndarray of shape (n_samples,)
         The piece of each sample, 0 the largest.
     is_embedded_ : ndarray of shape (n_samples,)
         Whether each sample has coordinates: all True but with pieces="largest".
     thin_links_ : ndarray of shape (n_links, 2)
-        Pairs of samples whose link is all that holds two parts of a piece together.
+        Pairs of samples whose link is all that holds two parts of a piece together, or that are all links of one sample
+        to a part, larger than a neighborhood, that hangs by it.
     n_distinct_ : int
         Samples that differ: all but copies.
     same_as_ : ndarray of shape (n_samples,)
@@ -418,7 +419,7 @@ class HierarchicNeighborsEmbedding(
     def thin_links_(self) -> IndexArray:
         """Thin links, searched when asked for."""
         check_is_fitted(self)
-        pairs = np.sort(self._fitted.distinct.first[thin_links(self._fitted.core.graph)], axis=1)
+        pairs = np.sort(self._fitted.distinct.first[thin_links(self._fitted.core.graph).pairs], axis=1)
         return pairs[np.lexsort(pairs.T[::-1])]
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002

@@ -16,9 +16,10 @@ from hne._notices import warn_of_close_eigenvalues, warn_of_recall
 from hne._persist import Archive, Arrays, SavedMixin, Scalars, linear_from, linear_parts
 from hne._progress import shown, stage
 from hne._projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
+from hne._samples import Samples
 from hne._start import at_places, neighbor_graph
 from hne._threads import library_threads, thread_count
-from hne._types import PRECOMPUTED, Distinct, FloatArray, Settings, ShortCircuits, Weights
+from hne._types import PRECOMPUTED, Distinct, Settings, ShortCircuits, Weights
 from hne._validation import (
     check_choice,
     check_new_samples,
@@ -29,7 +30,7 @@ from hne._validation import (
     output_kind,
 )
 from hne._weights import layer_weights
-from hne.exceptions import InputError, InputTypeError
+from hne.exceptions import InputError
 
 __all__ = ["LinearHNE"]
 
@@ -172,8 +173,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
+            what does not fit into free memory is refused.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -184,7 +186,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         """
         settings = self._checked_parameters(self.get_params(deep=False))
         constraint = self.constraint
-        _check_coordinates(X, settings)
+        _check_metric(settings)
         samples = check_samples(X, settings)
         with called_back(self, X, y, len(STAGES)):
             distinct, circuits, weights, found = _walk(samples, settings, constraint)
@@ -210,8 +212,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
+            what does not fit into free memory is refused.
         y : ignored
             Present for scikit-learn's pipelines.
 
@@ -229,7 +232,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features)
+        X : array-like or sparse matrix of shape (n_new, n_features)
             Samples in the units of the fitted ones.
 
         Returns
@@ -238,10 +241,10 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             Their coordinates.
         """
         check_is_fitted(self)
-        _check_coordinates(X)
         if is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        matrix = check_new_samples(X, self.mean_)
+        # Sparse ones stay so: the map takes either kind.
+        matrix = check_new_samples(X, X if issparse(X) else self.mean_)
         if not is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         return project(matrix, self.mean_, self.components_).astype(output_kind(X), copy=False)
@@ -278,8 +281,9 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that single precision stays single."""
+        """Tell scikit-learn that sparse samples are welcome, and that single precision stays single."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -289,7 +293,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         return len(self.components_)
 
 
-def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct, ShortCircuits, Weights, Projection]:
+def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[Distinct, ShortCircuits, Weights, Projection]:
     """Go from checked samples to their projection; copies of a sample count once."""
     distinct, units, X, settings = at_places(X, settings)
     n_threads = thread_count(settings.n_jobs)
@@ -305,14 +309,8 @@ def _walk(X: FloatArray, settings: Settings, constraint: str) -> tuple[Distinct,
     return distinct, circuits, weights, in_units_of_data(found, units)
 
 
-def _check_coordinates(X: ArrayLike, settings: Settings | None = None) -> None:
+def _check_metric(settings: Settings) -> None:
     """Refuse what no linear map takes."""
-    if issparse(X):
-        msg = (
-            "X must be a dense array, got a sparse matrix. Reduce it first: "
-            "make_pipeline(TruncatedSVD(100), LinearHNE()), or pass X.toarray()."
-        )
-        raise InputTypeError(msg)
-    if settings is not None and settings.metric == PRECOMPUTED:
+    if settings.metric == PRECOMPUTED:
         msg = "metric='precomputed' has no coordinates that a map could take, got it in LinearHNE. Use HNE, or pass X."
         raise InputError(msg)

@@ -1,4 +1,8 @@
-"""What a user is told of an embedding: the error for a graph in pieces, and the warnings."""
+"""What a user is told of an embedding: the error for a graph in pieces, warnings of what is wrong, and advice.
+
+Warnings are for what nobody would want: an eigenvector that is one of many, neighbors that were missed, a collapse.
+What the data is like, in pieces or of another dimension, and what might be better, is advice: logged, and in `trust_`.
+"""
 
 import math
 import warnings
@@ -7,18 +11,20 @@ import numpy as np
 
 from hne._callers import frames_up
 from hne._landmark_limits import UNSETTLED, is_settled
+from hne._progress import advise
 from hne._types import Chart, Distinct, EigenPairs, Embedding, FloatArray, NeighborGraph, Pieces, Settings
 from hne.exceptions import (
     CloseEigenvaluesWarning,
-    DimensionWarning,
     DisconnectedGraphError,
-    DisconnectedGraphWarning,
     HNEWarning,
     InputError,
     LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
 )
+
+# A category of warnings, or None for advice, and what is said.
+Notice = tuple[type[HNEWarning] | None, str]
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
@@ -63,18 +69,21 @@ def check_lengths(result: Embedding) -> None:
 
 
 def warn_of(result: Embedding) -> None:
-    """Warn of what makes the embedding less than it seems."""
+    """Warn of what is wrong with the embedding, and log what is worth knowing."""
     for category, message in notices(result):
-        warnings.warn(message, category, stacklevel=frames_up())
+        if category is None:
+            advise(message)
+        else:
+            warnings.warn(message, category, stacklevel=frames_up())
 
 
-def notices(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
-    """What makes the embedding less than it seems: categories of warnings, and their messages."""
-    found: list[tuple[type[HNEWarning], str]] = []
+def notices(result: Embedding) -> list[Notice]:
+    """What makes the embedding less than it seems: warnings, and advice."""
+    found: list[Notice] = []
     if result.core.graph.recall < LOW_RECALL:
         found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
     if result.core.pieces.count > 1:
-        found.append((DisconnectedGraphWarning, _in_pieces(result)))
+        found.append((None, _in_pieces(result)))
     # A chart is made of eigenvectors of which the last are some of many.
     elif (
         result.settings.coordinates != "chart"
@@ -119,13 +128,15 @@ def _unsettled(pairs: EigenPairs, chart: Chart | None, settings: Settings) -> st
     )
 
 
-def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
+def _of_trust(result: Embedding) -> list[Notice]:
     """What its trust says: nothing where it has not been measured."""
-    found: list[tuple[type[HNEWarning], str]] = []
+    found: list[Notice] = []
     if result.trust is None:
         return found
     if result.trust.level == "bad":
-        found.append((UntrustworthyWarning, f"{result.trust.verdict} See trust_."))
+        # Limits of scores were calibrated on other samples: what lies beyond them need not be wrong.
+        category = UntrustworthyWarning if result.trust.is_certainly_bad else None
+        found.append((category, f"{result.trust.verdict} See trust_."))
     told, d = result.trust.dimension, result.settings.n_components
     # Two are what screens have: who asks for them knows.
     is_told = any(finding.kind == "dimension" for finding in result.trust.findings)
@@ -133,7 +144,7 @@ def _of_trust(result: Embedding) -> list[tuple[type[HNEWarning], str]]:
         message = (
             f"n_components should be the samples' own dimension, {told}, got {d}. Try n_components={told.dimension}."
         )
-        found.append((DimensionWarning, message))
+        found.append((None, message))
     return found
 
 

@@ -1,4 +1,4 @@
-"""NeighborGraph -> Pieces: which samples hang together, and by which thin links.
+"""NeighborGraph -> Pieces: which samples hang together.
 
 Every sample is in exactly one piece; directions of links are ignored.
 """
@@ -6,11 +6,10 @@ Every sample is in exactly one piece; directions of links are ignored.
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components
 
-from hne._types import BoolArray, IndexArray, NeighborGraph, Pieces, SparseMatrix
+from hne._types import BoolArray, NeighborGraph, Pieces
 
 # A sample is isolated if its links are this many times as long as those around where they lead, and as all. Measured:
 # samples on the fringe of Gaussians, of images, of Student's t with 3 degrees of freedom reach 1 to 7; a point at five
@@ -74,69 +73,3 @@ def _with_links_of(graph: NeighborGraph, kept: BoolArray) -> NeighborGraph:
     return replace(
         graph, indices=indices, distances=np.where(kept, np.take_along_axis(graph.distances, order, axis=1), np.inf)
     )
-
-
-def thin_links(graph: NeighborGraph) -> IndexArray:
-    """Find the bridges: links without which a piece would fall in two, the only link of a sample included.
-
-    Cycle space sampling: each link outside a spanning forest gets a random number, added at its one end and subtracted
-    at its other. Summed over a subtree, links inside it cancel, and what is left are those that lead out of it beside
-    the link above it: zero if there is none, and otherwise with probability 2**-64.
-
-    Returns
-    -------
-    IndexArray of shape (m, 2)
-        Pairs (smaller, larger) of samples, sorted.
-    """
-    n = graph.n_samples
-    links = _undirected_links(graph)
-    parents = _spanning_forest(links, n)
-    smaller, larger = links.T
-    outside = links[(parents[smaller] != larger) & (parents[larger] != smaller)]
-    # The seed is no setting: any labels find the same bridges.
-    labels = np.random.default_rng(0).integers(2**64, size=len(outside), dtype=np.uint64)
-    sums = np.zeros(n, dtype=np.uint64)
-    np.add.at(sums, outside[:, 0], labels)
-    np.subtract.at(sums, outside[:, 1], labels)
-    below = np.flatnonzero((_subtree_sums(sums, parents) == 0) & (parents >= 0))
-    bridges = np.sort(np.column_stack([below, parents[below]]), axis=1)
-    return bridges[np.lexsort(bridges.T[::-1])]
-
-
-def _undirected_links(graph: NeighborGraph) -> IndexArray:
-    """Links as pairs (smaller, larger), sorted, each once whether one or both of its ends list the other, (m, 2)."""
-    rows, slots = np.nonzero(graph.indices >= 0)
-    columns = graph.indices[rows, slots]
-    codes = np.sort(np.minimum(rows, columns) * graph.n_samples + np.maximum(rows, columns))
-    # What np.unique gives, in a quarter of its 12 s for 8 million codes (NumPy 2.4 hashes them).
-    codes = codes[np.diff(codes, prepend=-1) > 0]
-    return np.column_stack(np.divmod(codes, graph.n_samples)).astype(np.intp, copy=False)
-
-
-def _spanning_forest(links: IndexArray, n: int) -> IndexArray:
-    """Parents in a breadth-first tree of each piece, -1 for its first sample, (n,)."""
-    _, first = np.unique(connected_components(_matrix(links, n), directed=False)[1], return_index=True)
-    # SciPy searches from one sample only: one more, linked to a sample of each piece, makes one tree of all.
-    to_roots = np.column_stack([first, np.full(len(first), n)])
-    _, parents = breadth_first_order(_matrix(np.vstack([links, to_roots]), n + 1), n, directed=False)
-    return np.where(parents[:n] == n, -1, parents[:n]).astype(np.intp)
-
-
-def _matrix(links: IndexArray, n: int) -> SparseMatrix:
-    return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n, n))
-
-
-def _subtree_sums(values: NDArray[np.uint64], parents: IndexArray) -> NDArray[np.uint64]:
-    """Sum the values, modulo 2**64, of each sample and all below it in the forest.
-
-    Reaches twice as deep in each round, so that a line of samples takes no longer than a bush: with `sums` over less
-    than s generations, the sums of those just s generations below complete those over less than 2 s.
-    """
-    sums = values.copy()
-    above = parents
-    below = np.flatnonzero(above >= 0)
-    while len(below):
-        np.add.at(sums, above[below], sums[below])
-        above = np.where(above >= 0, above[above], -1)
-        below = below[above[below] >= 0]
-    return sums

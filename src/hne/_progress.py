@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from typing import Any, Protocol, TextIO, TypeVar
 
 logger = logging.getLogger("hne")
+# A child, so that who logs can tell advice from all else.
+advice = logging.getLogger("hne.advice")
 
 Item = TypeVar("Item")
 Record = TypeVar("Record")
@@ -42,6 +44,7 @@ class Listener(Protocol):
 # What a stage has to say besides what it made; what is said outside of any is lost.
 _REMARKS: ContextVar[list[str]] = ContextVar("hne_remarks", default=[])  # noqa: B039, shared by nobody who reads it
 _LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("hne_listeners", default=())
+_ADVISED: ContextVar[tuple[Callable[[str], None], ...]] = ContextVar("hne_advised", default=())
 
 
 @contextmanager
@@ -82,6 +85,23 @@ def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record
     for listener in listeners:
         listener.end(name, result, seconds)
     return record
+
+
+def advise(text: str) -> None:
+    """Log what is worth knowing and nothing wrong, and tell those who want to hear it."""
+    advice.warning(text)
+    for hear in _ADVISED.get():
+        hear(text)
+
+
+@contextmanager
+def advised(hear: Callable[[str], None]) -> Iterator[None]:
+    """Let somebody hear this thread's advice for a while: at a terminal, it is read."""
+    before = _ADVISED.set((*_ADVISED.get(), hear))
+    try:
+        yield
+    finally:
+        _ADVISED.reset(before)
 
 
 def remark(text: str) -> None:

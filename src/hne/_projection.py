@@ -15,12 +15,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import issparse
 
+from hne._memory import available_bytes, gigabytes
+from hne._samples import Samples
 from hne._signs import fix_signs
 from hne._threads import library_threads
-from hne._types import Alignment, FloatArray
+from hne._types import Alignment, FloatArray, IndexArray, SparseMatrix
 from hne._units import Units
-from hne.exceptions import InputError
+from hne.exceptions import InputError, TooLargeError
 
 CONSTRAINTS = ("uncorrelated", "orthonormal")
 
@@ -30,6 +33,8 @@ ROUNDINGS_OF_LENGTH = 10
 # Components beyond 2**+-LARGEST_EXPONENT would lose digits, or be infinite.
 LARGEST_EXPONENT = 1000
 BLOCK_BYTES = 2**24
+# Arrays (n, D) that a decomposition has at once: X, X centered, its left or right vectors, and LAPACK's copy of them.
+ARRAYS = 4
 # Multiplications of a decomposition, n D min(n, D), from which on BLAS may share them out. Below, some 20 s on one
 # core, its threads wait for each other on a busy machine: 700 x 4096 took 2 s with one and 22 s with two of them.
 SHARED_MIN_WORK = 1e11
@@ -63,11 +68,40 @@ class Span:
     directions: FloatArray  # (r, D), V': orthonormal rows
 
 
-def projection(alignment: Alignment, X: FloatArray, n_components: int, constraint: str) -> Projection:
+def projection(alignment: Alignment, X: Samples, n_components: int, constraint: str) -> Projection:
     """Find the linear map of X to that many components which the alignment's weights rebuild best."""
+    if issparse(X):
+        used = np.unique(X.indices)
+        found = projection(alignment, _centerable(X, used), n_components, constraint)
+        return _over_features(found, used, X.shape[1])
     n, n_features = X.shape
     with library_threads(1) if n * n_features * min(n, n_features) < SHARED_MIN_WORK else nullcontext():
         return _best_map(alignment, X, n_components, constraint)
+
+
+def _centerable(X: SparseMatrix, used: IndexArray) -> FloatArray:
+    """Those columns of X that have values, dense: the centered samples are. Raise where they do not fit."""
+    n = X.shape[0]
+    needed, free = ARRAYS * 8 * n * len(used), available_bytes()
+    if needed > free:
+        msg = (
+            f"LinearHNE of a sparse X needs about {gigabytes(needed)} for {n} centered samples of {len(used)} features "
+            f"with values, got {gigabytes(free)} free. Reduce it first: make_pipeline(TruncatedSVD(100), LinearHNE())."
+        )
+        raise TooLargeError(msg)
+    dense: FloatArray = X[:, used].toarray()
+    return dense
+
+
+def _over_features(found: Projection, used: IndexArray, n_features: int) -> Projection:
+    """The same map over all features, of which it knew some: the others do not vary, and have no say."""
+
+    def spread(values: FloatArray) -> FloatArray:
+        over = np.zeros((*values.shape[:-1], n_features))
+        over[..., used] = values
+        return over
+
+    return replace(found, components=spread(found.components), loadings=spread(found.loadings), mean=spread(found.mean))
 
 
 def _best_map(alignment: Alignment, X: FloatArray, n_components: int, constraint: str) -> Projection:
@@ -167,7 +201,7 @@ def in_units_of_data(found: Projection, units: Units) -> Projection:
     return replace(found, mean=mean, components=found.components * units.scale, loadings=found.loadings / units.scale)
 
 
-def project(X: FloatArray, mean: FloatArray, components: FloatArray) -> FloatArray:
+def project(X: Samples, mean: FloatArray, components: FloatArray) -> FloatArray:
     """Coordinates (n, d) of samples, components (x - mean); the bits of a row do not depend on the others."""
     with np.errstate(over="ignore", invalid="ignore"):
         Y = _times_rows(X, mean, components)
@@ -191,12 +225,14 @@ def lift(Y: FloatArray, mean: FloatArray, loadings: FloatArray) -> FloatArray:
         return _times_rows(Y, np.zeros(1), np.ascontiguousarray(loadings.T)) + mean
 
 
-def _times_rows(X: FloatArray, origin: FloatArray, matrix: FloatArray) -> FloatArray:
+def _times_rows(X: Samples, origin: FloatArray, matrix: FloatArray) -> FloatArray:
     """(X - origin) @ matrix.T, each entry a dot product of its own: a product of matrices rounds by their shapes."""
-    product = np.empty((len(X), len(matrix)))
+    n = X.shape[0]
+    product = np.empty((n, len(matrix)))
     block = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(X), block):
+    for start in range(0, n, block):
         rows = slice(start, start + block)
-        moved = np.ascontiguousarray(X[rows] - origin)
+        few = X[rows].toarray() if issparse(X) else X[rows]
+        moved = np.ascontiguousarray(few - origin)
         product[rows] = np.vecdot(moved[:, None, :], matrix)
     return product

@@ -13,13 +13,15 @@
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
-    ├── DimensionWarning                     the samples have another dimension than the embedding
-    ├── DisconnectedGraphWarning             the neighbor graph falls apart into pieces
+    ├── DisconnectedGraphWarning             a rival or a measure needs one neighbor graph, and it falls apart
     ├── FallbackWarning                      what was asked for is not there, and something else has done it
     ├── LandmarkWarning                      an embedding on landmarks still moved when its refinement ended
     ├── NeighborRecallWarning                approximate search missed many neighbors
     ├── PreparedModelWarning                 a loaded model needs samples that are filled and scaled first
-    └── UntrustworthyWarning                 the embedding is not to be believed, and why
+    └── UntrustworthyWarning                 the embedding has collapsed or repeats a coordinate
+
+Warnings are for what is wrong. Advice, such as that the samples are in pieces or have another dimension than the
+embedding, goes to the logger `hne.advice` and to `trust_`.
 
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
@@ -27,7 +29,6 @@ Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 __all__ = [
     "CheckpointError",
     "CloseEigenvaluesWarning",
-    "DimensionWarning",
     "DisconnectedGraphError",
     "DisconnectedGraphWarning",
     "EigenSolverError",
@@ -100,12 +101,8 @@ class CloseEigenvaluesWarning(HNEWarning):
     """The last wanted eigenvalue equals the next to all digits: the embedding is one of many equally good ones."""
 
 
-class DimensionWarning(HNEWarning):
-    """Both estimators agree on another dimension of the samples than `n_components`."""
-
-
 class DisconnectedGraphWarning(HNEWarning):
-    """The neighbor graph has several pieces; the message says how many, of what sizes, and what became of them."""
+    """The neighbor graph has several pieces, and what a rival gives or a measure tells is about each of them alone."""
 
 
 class FallbackWarning(HNEWarning):
@@ -125,4 +122,4 @@ class PreparedModelWarning(HNEWarning):
 
 
 class UntrustworthyWarning(HNEWarning):
-    """The embedding has collapsed, repeats a coordinate or loses the shape of neighborhoods: see `trust_`."""
+    """The embedding has collapsed, repeats a coordinate or is far from its end: see `trust_`."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from hne._types import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix
+from hne._types import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix, index_kind
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def spanning_forest(edges: Edges, is_suspect: BoolArray, suspicion: FloatArray) 
     order = np.lexsort((suspects, suspicion[suspects]))
     suspects, codes = suspects[order], ends[order, 0] * n + ends[order, 1]
     _, first = np.unique(codes, return_index=True)
-    rows, columns = np.divmod(codes[first], n)
+    # SciPy 1.15 has this for indices of 32 bits alone, and keeps those it is given.
+    rows, columns = (ends.astype(index_kind(count)) for ends in np.divmod(codes[first], n))
     forest = minimum_spanning_tree(csr_array((first + 1.0, (rows, columns)), shape=(count, count)))
     needed[suspects[forest.data.astype(np.intp) - 1]] = True
     return needed

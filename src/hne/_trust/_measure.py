@@ -9,8 +9,8 @@ import numpy as np
 
 from hne._dimension import Dimension
 from hne._parts import Parts, leading
-from hne._pieces import thin_links
 from hne._samples import Distances, Samples
+from hne._thin import ThinLinks, thin_links
 from hne._trust._limits import FEW_SAMPLES, MANY_FEATURES, SELF_WEIGHT
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._trust._ties import tied_share
@@ -66,7 +66,7 @@ class Measures:
     repeated_share: float
     self_share: float
     pieces: Pieces
-    n_thin_links: int
+    thin: ThinLinks
     short_circuits: IndexArray
     dimension: Dimension | None
     n_rows: int  # samples of the part that was measured
@@ -106,7 +106,7 @@ def measures(
         repeated_share=NAN if drawn is None else repeated_share(drawn),
         self_share=_self_share(weights),
         pieces=pieces,
-        n_thin_links=len(thin_links(graph)),
+        thin=thin_links(graph),
         short_circuits=circuits,
         dimension=dimension,
         n_rows=len(rows),

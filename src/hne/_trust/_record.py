@@ -11,6 +11,8 @@ from hne._yardstick import TangentScore
 
 # How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
 LEVELS = ("good", "doubtful", "bad", "unknown")
+# Findings that speak for themselves, on whatever samples: the others count only where their limits were calibrated.
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "thin links", "gap", "landmarks", "size"})
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Trust:
     short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
     dimension: Dimension | None  # what the samples' own dimension seems to be
     collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
+
+    @property
+    def is_certainly_bad(self) -> bool:
+        """Whether something is wrong that no calibration is needed to see."""
+        return any(finding.level == "bad" and finding.kind in CERTAIN for finding in self.findings)
 
     def of_samples(self, first: IndexArray) -> "Trust":
         """The same with pairs of samples instead of places: `first` is a sample at each place."""

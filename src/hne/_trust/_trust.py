@@ -43,7 +43,7 @@ def trust_of(
         repeated_share=found.repeated_share,
         self_share=found.self_share,
         n_pieces=pieces.count,
-        n_thin_links=found.n_thin_links,
+        n_thin_links=len(found.thin.pairs),
         short_circuits=found.short_circuits,
         dimension=found.dimension,
         collapsed_share=math.nan if shape is None else shape.collapsed_share,

@@ -34,12 +34,10 @@ from hne._trust._limits import (
     TIES_NOTED,
 )
 from hne._trust._measure import Measures, Shape
-from hne._trust._record import Finding
+from hne._trust._record import CERTAIN, Finding
 from hne._types import LANDMARKS, UNFOLDED, Chart, NeighborGraph, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
-# What speaks for itself, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "gap", "landmarks", "size"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Dimensions of a picture.
@@ -117,9 +115,10 @@ def _findings(found: Measures, settings: Settings) -> Iterator[Finding]:
     """All that speaks against the embedding, or that its reader should know."""
     d = settings.n_components
     yield from _of_dimension(found, d)
+    # What is wrong with the graph shows in the shape as well: of both, the cause is told.
+    yield from _of_graph(found, settings)
     if found.shape is not None:
         yield from _of_shape(found, found.shape, settings)
-    yield from _of_graph(found, settings)
     if found.chart is not None:
         # A chart is made of eigenvectors of which the last are some of many.
         pass
@@ -157,7 +156,9 @@ def _of_shape(found: Measures, shape: Shape, settings: Settings) -> Iterator[Fin
         text = f"it has collapsed: {shape.collapsed_share:.0%} of the neighborhoods shrink to points or lines"
         least = math.nan if found.pairs is None else float(found.pairs.values[0])
         tiny = f" (the first eigenvalue, {least:.0e}, is rounding)" if least < EIGENVALUE_ROUNDING else ""
-        yield Finding("collapsed", "bad", text + tiny, "Try a larger n_neighbors and reg, or n_neighbors='auto'")
+        cause = f", and {found.thin.n_hanging} samples hang by a single one" if _hangs(found) else ""
+        advice = "Try a larger n_neighbors and reg, or n_neighbors='auto'"
+        yield Finding("collapsed", "bad", text + tiny + cause, advice)
     score, limit = shape.score.score, score_limit(shape, _score_from(found), d)
     if found.repeated_share > REPEATED and d <= _told(found, d):
         # A crescent's coordinates tell much of each other, too: its neighborhoods keep their shape.
@@ -255,6 +256,11 @@ def _more_links(settings: Settings) -> str:
     return f"Raise n_neighbors (now {k})"
 
 
+def _hangs(found: Measures) -> bool:
+    """Whether more than a few strays hang by one sample."""
+    return found.thin.n_hanging > PIECES_SHARE * int(found.pieces.sizes.sum())
+
+
 def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
     pieces = found.pieces
     if pieces.count > 1:
@@ -262,10 +268,16 @@ def _of_graph(found: Measures, settings: Settings) -> Iterator[Finding]:
         level = "doubtful" if outside > PIECES_SHARE else "good"
         text = f"the neighbor graph is in {pieces.count} pieces, and how they lie to each other is not known"
         yield Finding("pieces", level, text, f"{_more_links(settings)} where they belong together")
-    if found.n_thin_links:
-        links = "one link is" if found.n_thin_links == 1 else f"{found.n_thin_links} links are"
+    n_thin, hanging = len(found.thin.pairs), found.thin.n_hanging
+    if n_thin:
+        links = "one link is" if n_thin == 1 else f"{n_thin} links are"
         text = f"{links} all that holds parts together"
-        yield Finding("thin links", "good", text, f"{_more_links(settings)} if that is an accident")
+        level = "good"
+        if _hangs(found):
+            # Two parts turn about a sample that they share: how they lie to each other is as little known as of pieces.
+            level = "doubtful"
+            text = f"{hanging} samples hang by a single one, and how they lie to the others is not known"
+        yield Finding("thin links", level, text, f"{_more_links(settings)} if that is an accident")
     if found.tied_share > TIES_NOTED:
         text = f"for {found.tied_share:.0%} of the samples, the last neighbor is one of several that are as near"
         yield Finding("ties", "good", text, "Compare it with another n_neighbors: what both show does not hang on ties")

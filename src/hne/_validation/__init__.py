@@ -22,7 +22,7 @@ from hne._validation._samples import (
     check_samples,
     check_shape,
 )
-from hne._validation._tables import check_matrix, is_table, output_kind
+from hne._validation._tables import check_matrix, check_stored, is_table, output_kind
 
 __all__ = [
     "check_choice",
@@ -38,6 +38,7 @@ __all__ = [
     "check_samples",
     "check_settings",
     "check_shape",
+    "check_stored",
     "check_wishes",
     "is_auto",
     "is_table",

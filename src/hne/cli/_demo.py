@@ -61,7 +61,7 @@ def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
     from hne.exceptions import UntrustworthyWarning
 
     lle = LocallyLinearEmbedding(n_neighbors=N_NEIGHBORS, reg=REG, eigen_solver="dense")
-    embeddings = {"LLE": lle.fit_transform(roll.X)}
+    embeddings = {"LLE": lle.fit(roll.X).embedding_}
     with warnings.catch_warnings():
         # The table tells the truth about each; the page has the verdict.
         warnings.simplefilter("ignore", UntrustworthyWarning)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hne._files import existing_files_kept
-from hne._progress import Stopwatch, listening, one_line, shown
+from hne._progress import Stopwatch, advised, listening, one_line, shown
 
 # Parameters of the estimator by the names that messages of the library use.
 PARAMETERS = (
@@ -89,7 +89,7 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def heard_warnings(options: argparse.Namespace) -> Iterator[list[str]]:
-    """Collect the library's warnings, in the words of the command line, and say them at once."""
+    """Collect the library's warnings and advice, in the words of the command line, and say them at once."""
     heard: list[str] = []
 
     def hear(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -100,7 +100,7 @@ def heard_warnings(options: argparse.Namespace) -> Iterator[list[str]]:
             options,
         )
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), advised(lambda text: hear(text, UserWarning)):
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = hear
         yield heard

@@ -50,7 +50,7 @@ def coranking(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     Y : array-like of shape (n_samples, n_components)
         The embedding.

@@ -9,12 +9,13 @@ from hne._dimension import Dimension, estimated_dimension
 from hne._distinct import distinct_samples
 from hne._neighbors import nearest
 from hne._random import random_generator
+from hne._samples import Samples
 from hne._threads import thread_count
 from hne._types import FloatArray, IndexArray
 from hne._units import check_told_apart, units_of
 from hne._validation import check_integer, check_settings
 from hne.exceptions import InputError
-from hne.metrics._pairs import check_some
+from hne.metrics._pairs import check_given
 
 # Samples that are looked at unless told: they tell d within d / 100 (one standard deviation; d / 40 the two nearest).
 DEFAULT_SAMPLED = 2_000
@@ -44,7 +45,7 @@ def intrinsic_dimension(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     n_neighbors : int, default=12
         Neighbors of each sample that are looked at, 4 or more. More look beyond stronger noise, fewer into finer
@@ -71,21 +72,22 @@ def intrinsic_dimension(
     >>> found.dimension, found.is_agreed
     (2, True)
     """
-    samples = check_some(X, "X")
+    samples = check_given(X)
     k = check_integer("n_neighbors", n_neighbors, LEAST_NEIGHBORS, "Try n_neighbors=12")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
     samples = units_of(samples).of(samples)
     # An order that is not that of X: the draw falls on the same samples, however they stand.
     places = samples[distinct_samples(samples).first]
-    if len(places) <= k:
+    n_places = places.shape[0]
+    if n_places <= k:
         msg = (
-            f"n_neighbors={k} needs at least {k + 1} different samples, got {len(places)}. "
+            f"n_neighbors={k} needs at least {k + 1} different samples, got {n_places}. "
             "Lower n_neighbors or pass more samples."
         )
         raise InputError(msg)
-    rows = _drawn(len(places), n_sampled, settings.random_state)
+    rows = _drawn(n_places, n_sampled, settings.random_state)
     distances = _distances(places, rows, k, thread_count(settings.n_jobs))
-    return estimated_dimension(distances, min(samples.shape[1], len(places) - 1))
+    return estimated_dimension(distances, min(samples.shape[1], n_places - 1))
 
 
 def _drawn(n_places: int, n_sampled: int | None, random_state: Any) -> IndexArray:
@@ -101,7 +103,7 @@ def _drawn(n_places: int, n_sampled: int | None, random_state: Any) -> IndexArra
     return np.sort(random_generator(random_state).permutation(n_places)[:count])
 
 
-def _distances(places: FloatArray, rows: IndexArray, k: int, n_threads: int) -> FloatArray:
+def _distances(places: Samples, rows: IndexArray, k: int, n_threads: int) -> FloatArray:
     """Distances from these places to their k nearest others, none of them zero."""
     _, distances, _ = nearest(places, places[rows], k, rows, n_threads)
     check_told_apart(len(rows), int((distances[:, 0] > 0).sum()))

@@ -20,7 +20,7 @@ from hne._types import Distinct, FloatArray, IndexArray, NeighborGraph, SparseMa
 from hne._units import units_of
 from hne._validation import check_integer, check_settings
 from hne.exceptions import DisconnectedGraphWarning, InputError
-from hne.metrics._pairs import check_rows
+from hne.metrics._pairs import check_embedded
 
 # Paths start from all samples up to the first number, two seconds; of more, from the second unless told.
 MAX_LANDMARKS, DEFAULT_LANDMARKS = 2_000, 200
@@ -71,7 +71,7 @@ def geodesic_quality(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     Y : array-like of shape (n_samples, n_components)
         The embedding.
@@ -115,11 +115,11 @@ def geodesic_qualities(
 
     `cut` are pairs of samples, (p, 2), between which no link is walked.
     """
-    checked = [check_rows(X, "X", Y, "Y") for Y in embeddings]
+    checked = [check_embedded(X, Y) for Y in embeddings]
     samples, Ys = checked[0][0], [units_of(Y).of(Y) for _, Y in checked]
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=10")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
-    n = len(samples)
+    n = len(Ys[0])
     m = _check_landmarks(n_landmarks, n)
     samples = units_of(samples).of(samples)
     distinct = distinct_samples(samples)

@@ -8,17 +8,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from hne._progress import counted
 from hne._random import random_generator
+from hne._samples import Samples
 from hne._threads import checkpoint, library_threads, load_unbroken, map_blocks, thread_count
 from hne._types import FloatArray, IndexArray
 from hne._units import units_of
 from hne._validation import check_integer, check_settings
 from hne.exceptions import InputError
-from hne.metrics._pairs import check_rows
+from hne.metrics._pairs import check_embedded
 from hne.metrics._products import Products, products, settle
 from hne.metrics._rows import COUNTED_NEIGHBORS
+from hne.metrics._sparse_products import sparse_products
 
 logger = logging.getLogger("hne")
 
@@ -48,7 +51,7 @@ MOST_IN_DOUBT = 0.05
 class Ranking:
     """What is ranked: checked samples in both spaces, and the rows whose ranks are looked at."""
 
-    X: FloatArray
+    X: Samples  # dense or CSR
     Y: FloatArray
     rows: IndexArray  # ascending
     n_threads: int
@@ -56,7 +59,7 @@ class Ranking:
     @property
     def n_samples(self) -> int:
         """Number of samples, n."""
-        return len(self.X)
+        return len(self.Y)
 
     @property
     def is_exact(self) -> bool:
@@ -98,12 +101,18 @@ def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
     return n_features >= at_least + more * k
 
 
-def _products_that_pay(points: FloatArray, k: int | None) -> Products | None:
+def _products_that_pay(points: Samples, k: int | None) -> Products | None:
+    if issparse(points):
+        return sparse_products(points)
     if k is None or not pay_products(points.shape[1], "numpy", k):
         return None
     with library_threads(1):
         space = products(points)
         return space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
+
+
+def _is_paid(space: Products, kernel: str, k: int | None) -> bool:
+    return issparse(space.points) or pay_products(space.points.shape[1], kernel, k)
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, 
     kernel = ranking.choose_kernel(pair_seconds, sum(points.shape[1] for points, space in pairs if space is None))
     module: Any = load_unbroken(KERNELS[kernel])
     spaces = [
-        space if space and pay_products(points.shape[1], kernel, k) else Differences(module, module.arranged(points))
+        space if space and _is_paid(space, kernel, k) else Differences(module, module.arranged(points))
         for points, space in pairs
     ]
     kinds = [type(space).__name__.lower() for space in spaces]
@@ -159,9 +168,9 @@ def check_ranking(
     X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None, min_samples: int = 3
 ) -> Ranking:
     """Return the samples of both spaces and the rows to measure."""
-    samples, embedding = check_rows(X, "X", Y, "Y")
+    samples, embedding = check_embedded(X, Y)
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
-    n = len(samples)
+    n = len(embedding)
     if n < min_samples:
         msg = f"X must have at least {min_samples} samples to rank them, got n_samples={n}. Pass more samples."
         raise InputError(msg)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from hne._samples import Samples
 from hne._types import FloatArray, IndexArray
 from hne.metrics._rows import nearest, nearest_of
 
@@ -32,8 +32,8 @@ CENTER_ROWS, ROWS_TRIED = 1000, 16
 class Products:
     """Samples, and the same centered and scaled to at most 1, a row a feature, for products."""
 
-    points: FloatArray
-    columns: NDArray[np.float32]
+    points: Samples
+    columns: Any  # of single precision, or of `points` where these are sparse
     squares: FloatArray  # squared length of each column
     unit: float  # squared length of the samples that is 1 in the columns, a power of two
     slacks: FloatArray  # (n,), of which the sum for two samples bounds the error of their squared distance
@@ -64,18 +64,24 @@ class Products:
 
     def share_in_doubt(self, k: int) -> float:
         """Share of all samples that may be, but are not, among the k nearest of one: the median of a few rows."""
-        rows = np.linspace(0, len(self.points) - 1, ROWS_TRIED).astype(np.intp)
+        n = len(self.squares)
+        rows = np.linspace(0, n - 1, ROWS_TRIED).astype(np.intp)
         tried = zip(rows, self.squared_distances(rows), strict=True)
         n_found = np.median([len(self.candidates(row, distances, k)) for row, distances in tried])
-        return float(n_found - k - 1) / len(self.points)
+        return float(n_found - k - 1) / n
 
     def measure(self, sample: int, distances: FloatArray, found: IndexArray) -> None:
         """Write the distances by differences of a sample to those found."""
         if len(found) > MOST_PICKED * len(distances):
-            distances[:] = cdist(self.points[sample : sample + 1], self.points, "sqeuclidean")[0]
+            distances[:] = self._differences(sample, slice(None))
         else:
-            distances[found] = cdist(self.points[sample : sample + 1], self.points[found], "sqeuclidean")[0]
+            distances[found] = self._differences(sample, found)
         distances[sample] = -1.0
+
+    def _differences(self, sample: int, others: IndexArray | slice) -> FloatArray:
+        """Squared distances of a sample to others, from differences."""
+        distances: FloatArray = cdist(self.points[sample : sample + 1], self.points[others], "sqeuclidean")[0]
+        return distances
 
 
 def products(points: FloatArray) -> Products:

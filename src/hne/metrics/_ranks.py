@@ -63,7 +63,7 @@ def rank_quality(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     Y : array-like of shape (n_samples, n_components)
         The embedding.

@@ -8,11 +8,12 @@ from scipy.sparse import csr_array, issparse
 
 from hne._distinct import distinct_samples
 from hne._reconstruction import reconstruction_errors as lengths_of_errors
+from hne._samples import Samples
 from hne._types import FloatArray, SparseMatrix
 from hne._units import units_of
 from hne._validation import check_matrix, check_settings
 from hne.exceptions import InputError
-from hne.metrics._pairs import check_length, check_some
+from hne.metrics._pairs import check_given, check_length
 
 # How far a row's sum may be from one, and what a sum may be called nothing, both beside the sizes of its weights:
 # far above rounding, far below what anyone means.
@@ -28,7 +29,7 @@ def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, in
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     weights : array-like or sparse matrix of shape (n_samples, n_samples)
         Row i has the weights that rebuild sample i, such as `joint_weights_` of a fitted model. Rows sum to
@@ -53,7 +54,7 @@ def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, in
     >>> reconstruction_errors(X, weights, include_self=False)
     array([ 3.,  1., nan])
     """
-    samples = check_some(X, "X")
+    samples = check_given(X)
     matrix = _check_weights(weights, samples)
     with_self = check_settings({"include_self": include_self}).include_self
     units = units_of(samples)
@@ -61,14 +62,15 @@ def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, in
     if with_self:
         return errors
     place = distinct_samples(samples).place
-    rows = np.repeat(np.arange(len(samples)), np.diff(matrix.indptr))
+    n = samples.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
     of_others = np.where(place[rows] != place[matrix.indices], matrix.data, 0.0)
-    shares, sizes = (np.bincount(rows, values, minlength=len(samples)) for values in (of_others, np.abs(matrix.data)))
+    shares, sizes = (np.bincount(rows, values, minlength=n) for values in (of_others, np.abs(matrix.data)))
     rebuilt = np.abs(shares) > ROUNDING * sizes
     return np.where(rebuilt, errors / np.where(rebuilt, np.abs(shares), 1.0), np.nan)
 
 
-def _check_weights(weights: Any, samples: FloatArray) -> SparseMatrix:
+def _check_weights(weights: Any, samples: Samples) -> SparseMatrix:
     """Return square weights as CSR without zeros, whose rows sum to one or are empty."""
     if issparse(weights):
         if weights.dtype.kind not in "biuf" or weights.ndim != 2:

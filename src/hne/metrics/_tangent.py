@@ -10,7 +10,7 @@ from hne._units import units_of
 from hne._validation import check_settings
 from hne._yardstick import TangentScore, frame_neighbors, is_measurable, yardstick
 from hne.exceptions import InputError
-from hne.metrics._pairs import check_rows
+from hne.metrics._pairs import check_embedded
 
 
 def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> TangentScore:
@@ -29,7 +29,7 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     Y : array-like of shape (n_samples, n_components)
         The embedding.
@@ -52,7 +52,7 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     >>> print(f"{unrolled.score:.3f} {from_the_end.score:.3f}")
     0.000 0.672
     """
-    samples, embedding = check_rows(X, "X", Y, "Y")
+    samples, embedding = check_embedded(X, Y)
     n_threads = thread_count(check_settings({"n_jobs": n_jobs}).n_jobs)
     units, own = units_of(samples), units_of(embedding)
     first = distinct_samples(samples).first

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from hne._pieces import thin_links
+from hne._thin import thin_links
 from hne._types import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne._validation import check_matrix
 from hne.exceptions import InputError, InputTypeError
@@ -104,7 +104,7 @@ def inner_links(W: SparseMatrix) -> IndexArray:
 def thin_links_of(model: Any) -> IndexArray:
     """Pairs of samples whose link alone holds two parts together; none of a model that does not know them."""
     if isinstance(model, Embedding):
-        return model.distinct.first[thin_links(model.core.graph)]
+        return model.distinct.first[thin_links(model.core.graph).pairs]
     return getattr(model, "thin_links_", np.empty((0, 2), dtype=np.intp))
 
 

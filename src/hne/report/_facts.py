@@ -11,9 +11,9 @@ from scipy.sparse import issparse
 
 from hne import __version__
 from hne._notices import notices
-from hne._pieces import thin_links
 from hne._samples import Distances
 from hne._suited import suited
+from hne._thin import thin_links
 from hne._types import (
     ALONG_GRAPH,
     BETWEEN,
@@ -96,9 +96,16 @@ def piece_facts(result: Embedding) -> list[tuple[str, str]]:
         facts.append(("Not embedded", f"{n - n_embedded} of {n}, outside the largest piece"))
     copies = n - result.distinct.n_places
     facts.append(("Copies", f"{copies} of {n} samples equal another, and share its place" if copies else "none"))
-    n_thin = len(thin_links(result.core.graph))
+    n_thin = len(thin_links(result.core.graph).pairs)
     facts.append(("Short circuits", short_circuits_told(result)))
-    facts.append(("Thin links", f"{n_thin}: without any one of them, a piece would fall in two" if n_thin else "none"))
+    facts.append(
+        (
+            "Thin links",
+            f"{n_thin}: without one of them, or the sample that several share, a piece would fall in two"
+            if n_thin
+            else "none",
+        )
+    )
     search = result.core.graph
     recall = "" if search.recall == 1 else f", {search.recall:.1%} of the true neighbors found"
     how = "given" if search.method == "given" else f"found by {search.method} search"

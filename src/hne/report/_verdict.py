@@ -90,7 +90,9 @@ READ_COLLAPSED = (
 )
 READ_SELF = "How many samples are rebuilt mostly by themselves. Such a sample tells little about where it belongs."
 READ_PIECES = "Parts of the data that no link between neighbors ties. How they lie to each other is a layout."
-READ_THIN = "Links without any one of which a piece would fall in two. What they join can turn about them."
+READ_THIN = (
+    "Links without which, or without whose one sample, a piece would fall in two. What they join can turn about them."
+)
 READ_SHORTS = (
     "Pairs of neighbors that are near in the data and far along the surface that it seems to lie on. One of them can "
     "fold the picture."

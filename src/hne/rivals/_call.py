@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn import config_context
+from sklearn import config_context, get_config
 
 from hne._threads import library_threads
 from hne._types import FloatArray, Settings
@@ -21,6 +21,9 @@ from hne.rivals._methods import METHODS, RIVALS, Rival
 __all__ = ["rival_embedding"]
 
 DEFAULT_NEIGHBORS = 5
+# What scikit-learn is told while it works for us, whatever it is told to give to others: arrays come out, and its
+# spectral embedding of 1.9.1 takes none of the sparse arrays with 64-bit indices that its own search then makes.
+PLAIN = {"transform_output": "default", "sparse_interface": "spmatrix"}
 
 
 def rival_embedding(
@@ -117,9 +120,10 @@ def _coordinates(rival: Rival, X: FloatArray, settings: Settings, *, is_named: b
         Y = check_answer(rival, models.Y, models.pieces, settings)
         warn_of_llc(models, settings)
         return Y
-    # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here. And
-    # arrays, whatever scikit-learn is told to give to others.
-    with library_threads(1), config_context(transform_output="default"):
+    # Versions before 1.9 have only one kind of sparse matrices.
+    plain = {name: value for name, value in PLAIN.items() if name in get_config()}
+    # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here.
+    with library_threads(1), config_context(**plain):
         if rival.estimator:
             return estimator_embedding(rival, X, settings, is_named=is_named)
         return sklearn_embedding(rival, X, settings)

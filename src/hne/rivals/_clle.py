@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -46,7 +46,7 @@ class Correspondence:
     pieces: Pieces  # of both neighbor graphs together
 
 
-class CLLE(BaseEstimator):
+class CLLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Locally linear embedding of two overlapping parts of the samples, aligned by what they share.
 
     A share of the samples is in both parts, the others are halved. Each part has neighbors and weights within itself
@@ -154,6 +154,11 @@ class CLLE(BaseEstimator):
             The coordinates, `embedding_`.
         """
         return self.fit(X).embedding_
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates, which names the output columns."""
+        return int(self.embedding_.shape[1])
 
 
 def clle(X: FloatArray, settings: Settings, shared: float = SHARE) -> tuple[Correspondence, EigenPairs]:

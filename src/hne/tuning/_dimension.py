@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
-from hne._callers import frames_up
-from hne._progress import shown, stage
+from hne._progress import advise, shown, stage
 from hne._samples import Samples
 from hne._start import at_places
 from hne._threads import library_threads, thread_count
 from hne._types import Settings
 from hne._yardstick import dimension_of
-from hne.exceptions import DimensionWarning, InputError
+from hne.exceptions import InputError
 
 
 def found_dimension(X: Samples, settings: Settings) -> int:
@@ -31,6 +28,6 @@ def found_dimension(X: Samples, settings: Settings) -> int:
             f"n_components='auto' takes the samples' own dimension, got two estimates that do not agree: {found}. "
             "Look at others as well."
         )
-        warnings.warn(msg, DimensionWarning, stacklevel=frames_up())
+        advise(msg)
     dimension: int = found.dimension
     return dimension
