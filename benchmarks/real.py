@@ -17,7 +17,7 @@ from real_signals import SIGNALS
 from real_tables import TABLES
 
 DEVELOPMENT = (*IMAGES, *SIGNALS, *TABLES)
-RULES_ARE_FIXED = False
+RULES_ARE_FIXED = True
 
 
 def development_sets() -> Iterator[tuple[str, FloatArray, Truth, str]]:
