@@ -28,7 +28,7 @@ begun = time.perf_counter()
 end = time.perf_counter()
 print(end - start, end - begun)
 """
-CALLS = {"one fit with the defaults": "HNE().fit(X)", "`tune`, 84 settings": "tune(X)"}
+CALLS = {"one fit with the defaults": "HNE().fit(X)", "`tune`, 24 settings": "tune(X)"}
 
 
 def measure() -> str:
@@ -48,7 +48,7 @@ def measure() -> str:
             f"Swiss roll, n = {N_SAMPLES}; medians of {REPEATS} fresh processes each, imports included, in seconds,",
             "with the cache of compiled code filled or empty. The last two columns leave imports out.",
             "",
-            table(["cache", "one fit", "`tune`, 84 settings", "ratio", "fit alone", "`tune` alone"], lines),
+            table(["cache", "one fit", "`tune`, 24 settings", "ratio", "fit alone", "`tune` alone"], lines),
             "",
             f"Rescaled coordinates of the choice on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
             f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst), the",

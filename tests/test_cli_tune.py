@@ -345,7 +345,7 @@ def test_a_dry_run_says_that_tuning_comes_on_top(points, capsys):
     assert main(["embed", str(points), "--auto", "-d", "auto", "--dry-run"]) == 0
     told = capsys.readouterr().out
     assert "auto neighbors, auto dimensions, reg auto" in told
-    assert "forecast for 12 neighbors, the most and 2 dimensions" in told
+    assert "forecast for 16 neighbors, the most and 2 dimensions" in told
     assert "tuning   comes on top, very roughly" in told
     assert main(["embed", str(points), "--reg", "auto", "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)

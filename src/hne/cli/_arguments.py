@@ -205,13 +205,14 @@ def add_method(parser: argparse.ArgumentParser) -> None:
 
 def add_grid(parser: argparse.ArgumentParser) -> None:
     """Add the values to search among, and the parameters that are not searched for."""
-    grid = parser.add_argument_group("grid", "Values to try, with commas in between; one alone is kept.")
+    told = "Values to try, with commas in between; one alone is kept. In brackets, the usual ones near a surface."
+    grid = parser.add_argument_group("grid", told)
     grid.add_argument(
         "-k",
         "--n-neighbors",
         type=values_of(int, "6,8,10"),
         metavar="K,...",
-        help="neighbors of a sample [4,5,6,7,8,10,12]",
+        help="neighbors of a sample [8,10,12,16]",
     )
     grid.add_argument(
         "--variant",
@@ -223,7 +224,7 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         "--reg",
         type=values_of(float, "1e-3,1e-4"),
         metavar="REG,...",
-        help="ridge of the small problems [1e-2,1e-3,1e-4,1e-5]",
+        help="ridge of the small problems [1e-3,1e-4]",
     )
     method = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
     _add_dimension(method)

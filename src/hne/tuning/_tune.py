@@ -24,7 +24,7 @@ from hne._yardstick import dimension_of, flat_share, frame_neighbors, is_measura
 from hne.exceptions import InputError
 from hne.tuning._choice import chosen, ordered
 from hne.tuning._dimension import found_dimension
-from hne.tuning._grid import GRID, check_grid, settings_of
+from hne.tuning._grid import GRID, check_grid, settings_of, usual_grid
 from hne.tuning._record import FAILED, MEASURED, NOT_REACHED, Trial, Tuning
 from hne.tuning._search import Problem, Setting, searched
 from hne.tuning._subset import patch
@@ -49,8 +49,8 @@ def tune(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples, as for `HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the whole.
     grid : dict, default=None
-        Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps those of `hne.tuning.GRID`, 84
-        settings in all.
+        Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps the usual ones: near a surface those
+        of `hne.tuning.GRID`, 24 settings in all, elsewhere 8 of few neighbors, without charts 84.
     budget : float, default=None
         Seconds after which no further settings are begun. The usually best ones come first.
     **parameters
@@ -132,7 +132,11 @@ def _wanted(
     settings: Settings, values: Sequence[Any], unset: Collection[str], flatness: float, n_samples: int
 ) -> list[Setting]:
     """Settings to try; those that were left open are as they suit the samples, reg also the neighbors beside it."""
-    tried = [(getattr(settings, name),) if name in unset else one for name, one in zip(GRID, values, strict=True)]
+    usual = usual_grid(settings, flatness)
+    tried = [
+        (getattr(settings, name),) if name in unset else usual[name] if one is None else one
+        for name, one in zip(GRID, values, strict=True)
+    ]
     wanted: list[Setting] = settings_of(tried)
     if "reg" not in unset:
         return wanted
