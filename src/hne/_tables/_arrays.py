@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from hne._tables._finish import finished, n_features_foreseen, unit_pixels
+from hne._tables._finish import NAME_BYTES, finished, n_features_foreseen, unit_pixels
 from hne._tables._labels import as_label
 from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
@@ -158,11 +158,13 @@ def outline_arrays(file: File, entries: Sequence[Entry], choices: Choices, sourc
     others = [other for other in entries if other is not entry]
     layout = laid_out(entry, others, choices, is_matlab=is_matlab)
     labels = [name for other in others for name in _label_names(other, layout.n_samples)]
-    n_features = n_features_foreseen(file, numbered(layout.n_features), labels, choices)
+    n_features = n_features_foreseen(file, layout.n_features, labels, choices)
     # Read as it is, then turned to float64 unless it is that, or float32.
     count = prod(entry.shape)
     is_float = entry.kind == "f" and entry.size in (4, 8)
     size = count * entry.size if is_float and layout.axis == 0 else count * (entry.size + 8)
+    size += NAME_BYTES * layout.n_features
+    size += sum(prod(other.shape) * other.size for other in others if _length_for(other, layout.n_samples))
     return Outline(n_samples=layout.n_samples, n_features=n_features, is_exact=True, bytes=size, source=source)
 
 

@@ -1,6 +1,7 @@
 """MAT files of version 7 and older -> arrays by name."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.sparse import issparse
 from hne._matlab import UNREADABLE, named_values, reason_of
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._sources import File
+from hne._tables._sources import DEFLATED, File
 
 # MATLAB's classes of plain numbers: their kind and the bytes of one.
 NUMBERS = {
@@ -42,8 +43,12 @@ def _entries(file: File) -> list[Entry]:
         raise _unreadable(file, error) from error
     entries = []
     others = []
+    # A number takes a byte or more, whatever its class: small ones are stored as small integers.
+    most = DEFLATED * file.path.stat().st_size
     for name, shape, kind in variables:
         if kind in NUMBERS:
+            if not 0 <= prod(shape) <= most:
+                raise _unreadable(file, ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
             letter, size = NUMBERS[kind]
             entries.append(Entry(name=name, shape=tuple(shape), kind=letter, size=size, read=_reader(file, name)))
         else:

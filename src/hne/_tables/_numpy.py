@@ -12,14 +12,15 @@ from scipy.sparse import csr_array, load_npz
 
 from hne._matlab import reason_of
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
-from hne._tables._finish import finished, n_features_foreseen
+from hne._tables._finish import NAME_BYTES, finished, n_features_foreseen
 from hne._tables._labels import as_label
-from hne._tables._names import numbered
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._sources import File
+from hne._tables._sources import DEFLATED, File
 
 # Arrays of a sparse matrix that SciPy wrote.
 SPARSE = {"data", "indices", "indptr", "format", "shape"}
+# The first length that NumPy's indices do not reach.
+LARGEST_SIDE = 2**63
 DAMAGED = (
     ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, NotImplementedError, RuntimeError,
     zipfile.BadZipFile, zlib.error, tokenize.TokenError,
@@ -51,12 +52,11 @@ def _npy_entry(file: File) -> tuple[Entry, np.dtype[Any]]:
     try:
         with file.path.open("rb") as stream:
             shape, kind = _header(stream)
-            held, expected = file.path.stat().st_size - stream.tell(), int(np.prod(shape)) * kind.itemsize
+            held = file.path.stat().st_size - stream.tell()
     except DAMAGED as error:
         raise _damaged(file, "an NPY file", reason_of(error)) from error
     _check_kind(file, kind)
-    if held < expected:
-        raise _damaged(file, "an NPY file", f"{held} bytes of numbers, not {expected}")
+    _check_held(file, "an NPY file", held, shape, kind)
     entry = _entry("array", shape, kind, lambda: np.array(np.load(file.path, mmap_mode="r")))
     return entry, kind
 
@@ -65,7 +65,18 @@ def _header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, kind = reader(stream, max_header_size=1 << 20)
+    wrong = [side for side in shape if not 0 <= side < LARGEST_SIDE]
+    if wrong:
+        msg = f"a side of {wrong[0]}"
+        raise ValueError(msg)
     return shape, kind
+
+
+def _check_held(file: File, what: str, held: int, shape: tuple[int, ...], kind: np.dtype[Any], place: str = "") -> None:
+    """Refuse an array that claims more bytes than there are: nothing has been made for it yet."""
+    expected = prod(shape) * kind.itemsize
+    if held < expected:
+        raise _damaged(file, what, f"{held} bytes of numbers{place}, not {expected}")
 
 
 def _entry(name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Any) -> Entry:
@@ -121,22 +132,37 @@ def outline_npz(file: File, choices: Choices) -> Outline:
     entries = _npz_entries(file)
     known = {entry.name: entry for entry in entries}
     if known.keys() >= SPARSE:
-        n_samples, n_features = (int(side) for side in known["shape"].read())
-        n_features = n_features_foreseen(file, numbered(n_features), (), choices)
-        size = 24 * known["data"].shape[0]
+        n_samples, n_features = _sparse_shape(file, known["shape"], transpose=choices.transpose)
+        # Indices, values and both once more; an end for each row or column; names of the features.
+        size = 24 * prod(known["data"].shape) + 8 * max(n_samples, n_features) + NAME_BYTES * n_features
+        n_features = n_features_foreseen(file, n_features, (), choices)
         return Outline(n_samples=n_samples, n_features=n_features, is_exact=True, bytes=size, source="NPZ, sparse")
     return outline_arrays(file, entries, choices, "NPZ", is_matlab=False)
+
+
+def _sparse_shape(file: File, entry: Entry, *, transpose: bool) -> tuple[int, int]:
+    try:
+        n_rows, n_columns = (int(side) for side in entry.read())
+    except DAMAGED as error:
+        raise _damaged(file, "an NPZ file", f"no shape of a matrix: {reason_of(error)}") from error
+    if min(n_rows, n_columns) < 0:
+        raise _damaged(file, "an NPZ file", f"a shape of {n_rows} x {n_columns}")
+    return (n_columns, n_rows) if transpose else (n_rows, n_columns)
 
 
 def _npz_entries(file: File) -> list[Entry]:
     entries = []
     try:
         with zipfile.ZipFile(file.path) as archive:
-            for member in archive.namelist():
-                if member.endswith(".npy"):
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                if name != member.filename:
                     with archive.open(member) as stream:
                         shape, kind = _header(stream)  # type: ignore[arg-type]
-                    entries.append(_entry(member[:-4], shape, kind, _reader(file, member)))
+                        # What is said of a member's size is bounded by what it is packed in.
+                        held = min(member.file_size, DEFLATED * member.compress_size) - stream.tell()
+                    _check_held(file, "an NPZ file", held, shape, kind, f" in {name}")
+                    entries.append(_entry(name, shape, kind, _reader(file, member.filename)))
     except DAMAGED as error:
         raise _damaged(file, "an NPZ file", reason_of(error)) from error
     if not entries:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from hne._memory import available_bytes, gigabytes
 from hne._tables._apart import set_apart
 from hne._tables._columnar import outline_columnar, read_columnar
+from hne._tables._finish import check_fits
 from hne._tables._hdf5 import outline_hdf5, read_hdf5
 from hne._tables._hints import with_hints
 from hne._tables._images import outline_images, read_images
@@ -15,7 +15,6 @@ from hne._tables._numpy import outline_npy, outline_npz, read_npy, read_npz
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File, found, kind_of
 from hne._tables._text import outline_text, read_text
-from hne.exceptions import TooLargeError
 
 READERS: dict[str, tuple[Callable[[File, Choices], Outline], Callable[[File, Choices], Table]]] = {
     "text": (outline_text, read_text),
@@ -76,12 +75,5 @@ def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO
 
 
 def _check_fits(file: File, expected: Outline) -> None:
-    available = available_bytes()
-    if expected.bytes > available:
-        about = "" if expected.is_exact else "about "
-        msg = (
-            f"{file.title} needs {gigabytes(expected.bytes)} to be read ({about}{expected.n_samples} samples of "
-            f"{expected.n_features} features), got {gigabytes(available)} of free memory. "
-            "Choose fewer columns, or write a part of its rows to a file of their own."
-        )
-        raise TooLargeError(msg)
+    about = "" if expected.is_exact else "about "
+    check_fits(file, expected.bytes, f"{about}{expected.n_samples} samples of {expected.n_features} features")

@@ -37,6 +37,8 @@ MAGIC = (
     (512, b"\x89HDF\r\n\x1a\n", "hdf5"),
     (0, b"MATLAB 5.0 MAT-file", "mat"),
 )
+# Deflate, the packing of NPZ and MAT files, makes at most so many bytes of one.
+DEFLATED = 1032
 GZIP = b"\x1f\x8b"
 NAMES = {
     "text": "text",
