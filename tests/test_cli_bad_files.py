@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -45,6 +46,12 @@ def huge_array(folder):
     path = folder / "huge.npy"
     np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(125_000_000, 1)).flush()
     return path
+
+
+def loop_of_links(folder):
+    (folder / "loop.csv").symlink_to(folder / "pool.csv")
+    (folder / "pool.csv").symlink_to(folder / "loop.csv")
+    return folder / "loop.csv"
 
 
 # What is wrong: how to make the file, further arguments, what the line must say.
@@ -109,6 +116,17 @@ CASES = {
         ["--save", "{folder}/a.html", "--report", "{folder}/a.html"],
         r"different files",
     ),
+    "a loop of links as input": (loop_of_links, [], r"cannot read '.*loop\.csv': too many levels of symbolic links"),
+    "a loop of links as output": (
+        lambda folder: loop_of_links(folder) and text("good.csv", GOOD)(folder),
+        ["-o", "{folder}/loop.csv", "--force"],
+        r"cannot write '.*loop\.csv': too many levels of symbolic links",
+    ),
+    "a loop of links as folder": (
+        lambda folder: loop_of_links(folder) and text("good.csv", GOOD)(folder),
+        ["-o", "{folder}/loop.csv/out.csv"],
+        r"cannot write '.*loop\.csv/out\.csv': ",
+    ),
     "an unknown output": (text("good.csv", GOOD), ["-o", "{folder}/out.xlsx"], r"out\.xlsx.*\.csv.*\.parquet"),
     "an unknown picture": (text("good.csv", GOOD), ["--plot", "{folder}/out.gif"], r"\.png.*out\.gif"),
     "a report that is no page": (text("good.csv", GOOD), ["--report", "{folder}/out.pdf"], r"\.html.*out\.pdf"),
@@ -122,8 +140,8 @@ def contents(folder):
     """All there is to see of a folder: names, bytes and times."""
     return {
         path.relative_to(folder): (
-            path.stat().st_mtime_ns,
-            path.stat().st_size < 2**20 and path.is_file() and path.read_bytes(),
+            path.lstat().st_mtime_ns,
+            path.is_file() and path.stat().st_size < 2**20 and path.read_bytes(),
         )
         for path in folder.rglob("*")
     }
@@ -208,6 +226,35 @@ def test_a_link_to_nothing_counts_as_a_file(tmp_path, capsys):
     assert main(["embed", str(source), "-o", str(link), "-q"]) == 2
     assert "exists already" in capsys.readouterr().err
     assert link.is_symlink()
+
+
+def test_through_a_link_the_ending_that_was_typed_decides(tmp_path, capsys):
+    source = text("good.csv", GOOD)(tmp_path)
+    for link, target in {"out.csv": "real.tsv", "out.png": "real.txt", "out.json": "real"}.items():
+        (tmp_path / link).symlink_to(tmp_path / target)
+    words = ["embed", str(source), "--force", "-q", "-o"]
+    assert main([*words, f"{tmp_path}/out.csv", "--plot", f"{tmp_path}/out.png"]) == 0
+    assert (tmp_path / "real.tsv").read_text().startswith("hne1,hne2\n")
+    assert (tmp_path / "real.txt").read_bytes().startswith(b"\x89PNG")
+    assert main([*words, f"{tmp_path}/out.json"]) == 0
+    assert (tmp_path / "real").read_text().startswith("[")
+    assert all((tmp_path / name).is_symlink() for name in ("out.csv", "out.png", "out.json"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("option", ["-o", "--save", "--report", "--plot"])
+def test_pipes_are_written_into_without_force_and_with_it(tmp_path, option, capsys):
+    source, heard = text("good.csv", GOOD)(tmp_path), []
+    pipe = tmp_path / {"-o": "out.csv", "--save": "model", "--report": "page.html", "--plot": "out.png"}[option]
+    os.mkfifo(pipe)
+    for more in ([], ["--force"]):
+        reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+        reader.start()
+        assert main(["embed", str(source), option, str(pipe), "-q", *more]) == 0, capsys.readouterr()
+        reader.join(timeout=10)
+        assert pipe.is_fifo()
+    assert len(heard) == 2
+    assert all(heard)
 
 
 def test_a_file_that_appears_while_it_is_written_is_kept(tmp_path, capsys, monkeypatch):

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hne import __version__
-from hne._files import existing_files_kept, expanded, make_folder, temporary_name, whole_file
+from hne._files import existing_files_kept, expanded, make_folder, whole_file
 from hne._shelf import Stage
+from hne._unfinished import temporary_name
 from hne.exceptions import CheckpointError, InputTypeError
 from hne.scale._workers import facts_here
 
