@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from hne._matlab import UNREADABLE, named_values, reason_of
+from hne._matlab import named_values, reason_of
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import DEFLATED, File
@@ -39,7 +39,7 @@ def _entries(file: File) -> list[Entry]:
     except NotImplementedError as error:
         msg = "must be a whole MAT file, got one of version 7.3 that is damaged. Write or copy it again."
         raise file.error(msg) from error
-    except UNREADABLE as error:
+    except Exception as error:  # SciPy's reader of damaged files raises whatever comes
         raise _unreadable(file, error) from error
     entries = []
     others = []
@@ -61,7 +61,7 @@ def _content(file: File, names: list[str]) -> dict[str, Any]:
 
     try:
         content: dict[str, Any] = loadmat(file.path, variable_names=names)
-    except UNREADABLE as error:
+    except Exception as error:  # as above
         raise _unreadable(file, error) from error
     return content
 

@@ -1,10 +1,13 @@
 """Path -> Table, by the kind of the file; refused beforehand where it would not fit into memory."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from hne._tables._apart import set_apart
+from hne._tables._child import can_fork, read_in_child
 from hne._tables._columnar import outline_columnar, read_columnar
 from hne._tables._finish import check_fits
 from hne._tables._hdf5 import outline_hdf5, read_hdf5
@@ -26,6 +29,8 @@ READERS: dict[str, tuple[Callable[[File, Choices], Outline], Callable[[File, Cho
     "arrow": (outline_columnar, read_columnar),
     "images": (outline_images, read_images),
 }
+# Kinds whose parsers, of libraries of C, crash or hang on files that were made to do it.
+FOREIGN = ("mat", "hdf5")
 
 
 def read_table(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Table:
@@ -56,9 +61,15 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
     """
     wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, read = READERS[kind_of(file, is_text=wanted.encoding is not None)]
-        _check_fits(file, outlined(file, wanted))
-        return with_hints(set_apart(read(file, wanted), wanted), wanted)
+        kind = kind_of(file, is_text=wanted.encoding is not None)
+        outlined, read = READERS[kind]
+
+        def checked() -> Table:
+            _check_fits(file, _foreseen(kind, outlined(file, wanted)))
+            return read(file, wanted)
+
+        table = read_in_child(file, checked) if kind in FOREIGN else checked()
+        return with_hints(set_apart(table, wanted), wanted)
 
 
 def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Outline:
@@ -70,8 +81,15 @@ def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO
     """
     wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, _ = READERS[kind_of(file, is_text=wanted.encoding is not None)]
-        return outlined(file, wanted)
+        kind = kind_of(file, is_text=wanted.encoding is not None)
+        outlined, _ = READERS[kind]
+        look = partial(outlined, file, wanted)
+        return _foreseen(kind, read_in_child(file, look) if kind in FOREIGN else look())
+
+
+def _foreseen(kind: str, expected: Outline) -> Outline:
+    """The outline, with memory for both where a child hands a table over."""
+    return replace(expected, bytes=2 * expected.bytes) if kind in FOREIGN and can_fork() else expected
 
 
 def _check_fits(file: File, expected: Outline) -> None:
