@@ -13,6 +13,7 @@ import hne
 SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
+    {"_quoted"},
     {"exceptions", "_types", "_unfinished"},
     {"_callers", "_landmark_limits", "_samples", "_files", "_progress", "_random", "_threads", "_memory", "_matlab"},
     {"_exchange"},

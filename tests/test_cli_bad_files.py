@@ -48,6 +48,14 @@ def huge_array(folder):
     return path
 
 
+def records(path):
+    """Records with a text, the last character of which is none of Unicode's."""
+    made = np.zeros(30, dtype=[("a", "f8"), ("b", "f8"), ("text", "U3")])
+    np.save(path, made)
+    path.write_bytes(path.read_bytes()[:-4] + b"\xff\xff\xff\x7f")
+    return path
+
+
 def loop_of_links(folder):
     (folder / "loop.csv").symlink_to(folder / "pool.csv")
     (folder / "pool.csv").symlink_to(folder / "loop.csv")
@@ -78,6 +86,38 @@ CASES = {
     "all text": (text("words.csv", "a,b\n" + "red,blue\n" * 20), [], r"no .*numeric|numbers"),
     "one column": (text("one.csv", "x\n" + "\n".join(str(t / 7) for t in range(30))), [], r"--n-components"),
     "one row": (text("row.csv", "x,y,z\n1,2,3\n"), [], r"sample"),
+    "one row, foreseen": (
+        text("row.csv", "x,y,z\n1,2,3\n"),
+        ["--dry-run", "-k", "auto"],
+        r"'.*row\.csv' must have at least 2 samples, got 1\. Pass more rows\.",
+    ),
+    "one row, foreseen with all parameters": (
+        text("row.csv", "x,y,z\n1,2,3\n"),
+        ["--dry-run", "-k", "5", "--reg", "0.1"],
+        r"must have at least 2 samples, got 1\. Pass more rows\.",
+    ),
+    "a long name among columns": (
+        text("long.csv", GOOD.replace("x,y", "q" * 30_000 + ",y")),
+        ["--columns", "ww"],
+        r"no such column, got --columns ww\. It has 'q{57} \.\.\. q{56}', 'y', 'z'\.",
+    ),
+    "a long name of a column": (
+        text("good.csv", GOOD),
+        ["--columns", "q" * 900_000],
+        r"no such column, got --columns q{58} \.\.\. q{57}\. It has",
+    ),
+    "a long name of an encoding": (text("good.csv", GOOD), ["--encoding", "q" * 900_000], r"q{58} \.\.\. q{57}\. Try"),
+    "a long name of a metric": (text("good.csv", GOOD), ["--metric", "q" * 900_000], r"got 'q{57} \.\.\. q{56}'\."),
+    "a long file name": (
+        lambda folder: folder / ("q" * 9_000),
+        [],
+        r"cannot read '.* \.\.\. q*': (file )?name too long",
+    ),
+    "an array of text with characters that are none": (
+        lambda folder: records(folder / "records.npy"),
+        [],
+        r"must be an array of text, got a damaged one or another kind \(characters that are none\)",
+    ),
     "duplicate headers": (text("twice.csv", GOOD.replace("x,y,z", "x,y,x")), [], r"'x'"),
     "missing values": (text("gaps.csv", GOOD + "1,,3\n4,NA,6\n"), [], r"41, 42.*--missing drop or --missing impute"),
     "infinite values": (text("inf.csv", GOOD + "1,inf,3\n"), [], r"inf"),
@@ -161,6 +201,7 @@ def test_what_is_wrong_is_one_line_with_status_2_and_nothing_is_touched(make, mo
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert printed.err.startswith("hne: ")
+    assert len(printed.err) < 1600
     assert printed.err.endswith((".\n", "?\n"))
     assert re.search(says, printed.err), printed.err
     assert contents(tmp_path) == before

@@ -47,6 +47,11 @@ BAD_DATA = {
         InputError,
         r"X must be a table of numbers, got DataFrame with columns 'b' \(.*'z'.*\)\. Drop or encode",
     ),
+    "two columns of one name": (
+        pd.DataFrame(X, columns=["a", "b", "a"]),
+        InputError,
+        r"X must have a name of its own for each column, got 'a' more than once\. Rename one\.",
+    ),
     "nan in a frame": (
         pd.DataFrame(with_value(np.nan), columns=["a", "b", "c"]),
         InputError,

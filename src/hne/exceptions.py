@@ -24,6 +24,8 @@
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
+from hne._quoted import MOST_SAID, shortened
+
 __all__ = [
     "CheckpointError",
     "CloseEigenvaluesWarning",
@@ -50,6 +52,9 @@ __all__ = [
 
 class HNEError(Exception):
     """Base of every error of this package."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message, MOST_SAID))
 
 
 class InputTypeError(HNEError, TypeError):

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from hne._quoted import shortened
 from hne._tables._finish import finished, n_features_foreseen
 from hne._tables._labels import as_categories, as_ids, as_label, with_gaps
-from hne._tables._names import numbered
+from hne._tables._names import listed, numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -63,7 +64,7 @@ def _path(file: File, root: Any, choices: Choices) -> str:
         msg = "has cells as rows, which are the samples, got --transpose. Leave it out."
         raise file.error(msg)
     if path not in known or len(_shape(root[path])) != 2:
-        msg = f"must hold the matrix that is chosen, got --array {path}. It has {', '.join(known) or 'none'}."
+        msg = f"must hold the matrix that is chosen, got --array {shortened(path)}. It has {listed(known) or 'none'}."
         raise file.error(msg)
     return path
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from hne._quoted import quoted, shortened
 from hne._tables._finish import NAME_BYTES, finished, n_features_foreseen, unit_pixels
 from hne._tables._labels import as_label
-from hne._tables._names import numbered
+from hne._tables._names import LISTED, numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -40,7 +41,7 @@ class Entry:
     @property
     def words(self) -> str:
         """Name and shape, for messages."""
-        return f"{self.name} ({' x '.join(map(str, self.shape))})"
+        return f"{shortened(self.name)} ({shortened(' x '.join(map(str, self.shape)))})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ def chosen_entry(file: File, entries: Sequence[Entry], choices: Choices) -> Entr
     if len(entries) == 1:
         _check_matrix(file, entries[0])
         return entries[0]
-    held = ", ".join(entry.words for entry in matrices or entries) or "none"
+    held = _in_words(matrices or entries) or "none"
     if not matrices:
         msg = f"must hold a matrix of numbers, got {held}. Save samples as rows, features as columns."
         raise file.error(msg)
@@ -90,11 +91,15 @@ def _named(file: File, entries: Sequence[Entry], name: str) -> Entry:
     found = next((entry for entry in entries if entry.name.strip("/") == name.strip("/")), None)
     if found is None:
         near = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
-        held = ", ".join(entry.words for entry in entries)
-        msg = f"has no such array, got --array {name}. "
-        raise file.error(msg + (f"Did you mean {near[0]!r}?" if near else f"It has {held}."))
+        msg = f"has no such array, got --array {shortened(name)}. "
+        raise file.error(msg + (f"Did you mean {quoted(near[0])}?" if near else f"It has {_in_words(entries)}."))
     _check_matrix(file, found)
     return found
+
+
+def _in_words(entries: Sequence[Entry]) -> str:
+    more = ", ..." if len(entries) > LISTED else ""
+    return ", ".join(entry.words for entry in entries[:LISTED]) + more
 
 
 def _check_matrix(file: File, entry: Entry) -> None:

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from hne._matlab import reason_of
 from hne._progress import counted
+from hne._quoted import quoted, shortened
 from hne._tables._arrow import Columns, is_list, is_number, is_text, is_unique, label, numbers, value_type, values_of
 from hne._tables._finish import shaped
 from hne._tables._labels import as_ids
+from hne._tables._names import LISTED
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File, extra
@@ -69,7 +71,7 @@ def _check_turned(file: File, choices: Choices) -> None:
 
 def _check_colored(file: File, roles: Roles, names: list[str], widths: dict[str, int]) -> None:
     if roles.color is not None and names[roles.color] in widths:
-        got = f"lists in {names[roles.color]!r}"
+        got = f"lists in {quoted(names[roles.color])}"
         msg = f"must have a number or a text in each row of the column to color by, got {got}. Choose another --color."
         raise file.error(msg)
 
@@ -153,8 +155,10 @@ def _described(columns: Columns, widths: dict[str, int]) -> tuple[list[str], lis
             kinds.append(TEXT)
         else:
             kinds.append("")
-            left.append(f"{column.name!r} ({column.type})")
-    notices = (f"Columns that are neither numbers nor text are left out: {', '.join(left)}.",) if left else ()
+            left.append(f"{quoted(column.name)} ({shortened(str(column.type))})")
+    more = ", ..." if len(left) > LISTED else ""
+    rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
+    notices = (rest,) if left else ()
     index = [schema.names.index(name) for name in _index_names(schema) if name in schema.names]
     for place in index:
         kinds[place] = LABEL

@@ -1,5 +1,6 @@
 """NPY and NPZ files -> Table."""
 
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -57,7 +58,7 @@ def _npy_entry(file: File) -> tuple[Entry, np.dtype[Any]]:
         raise _damaged(file, "an NPY file", reason_of(error)) from error
     _check_kind(file, kind)
     _check_held(file, "an NPY file", held, shape, kind)
-    entry = _entry("array", shape, kind, lambda: np.array(np.load(file.path, mmap_mode="r")))
+    entry = _entry("array", shape, kind, lambda: _checked_text(file, np.array(np.load(file.path, mmap_mode="r"))))
     return entry, kind
 
 
@@ -88,6 +89,17 @@ def _check_kind(file: File, kind: np.dtype[Any]) -> None:
     if kind.hasobject:
         msg = "must hold numbers, got Python objects (a pickle, which could run anything). "
         raise file.error(msg + "Save numbers: np.save(name, array.astype(float)).")
+
+
+def _checked_text(file: File, values: NDArray[Any]) -> NDArray[Any]:
+    """The same values, or an error where characters among them are none: Python would stumble over them later."""
+    names = values.dtype.names
+    for field in [values] if names is None else [values[name] for name in names]:
+        if field.dtype.kind == "U" and field.dtype.itemsize:
+            characters = np.ascontiguousarray(field, dtype=field.dtype.newbyteorder("=")).view(np.uint32)
+            if (characters > sys.maxunicode).any():
+                raise _damaged(file, "an array of text", "characters that are none")
+    return values
 
 
 def _damaged(file: File, kind: str, reason: str) -> Exception:
@@ -177,6 +189,6 @@ def _reader(file: File, member: str) -> Any:
                 values: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=1 << 20)
         except DAMAGED as error:
             raise _damaged(file, "an NPZ file", reason_of(error)) from error
-        return values
+        return _checked_text(file, values)
 
     return read

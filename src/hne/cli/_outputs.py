@@ -28,7 +28,7 @@ def check_outputs(outputs: Mapping[str, Path | None], source: str, *, force: boo
         if whole == read:
             msg = f"{option} must not be the input, got '{path}'. Choose another name."
             raise InputError(msg)
-        if read is not None and read.is_dir() and whole.is_relative_to(read):
+        if read is not None and whole.is_relative_to(read):
             msg = f"{option} must not lie in the folder that is read, got '{path}'. Choose another place."
             raise InputError(msg)
         if os.path.lexists(path) and not force and not is_stream(path):
