@@ -82,6 +82,13 @@ class Archive:
             self.refuse(f"array '{name}' must be finite, got inf or NaN")
         return found
 
+    def known(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """The array of float64 of that name and shape: numbers of zero and more, NaN where nobody knows."""
+        found = self.array(name, "f8", shape)
+        if (found < 0).any():
+            self.refuse(f"array '{name}' must hold numbers of zero and more, got {found[found < 0][0]}")
+        return found
+
     def indices(self, name: str, shape: tuple[int | None, ...], smallest: int, end: int) -> NDArray[np.intp]:
         """The array of int64 of that name and shape, its numbers from `smallest` to below `end`."""
         found = self.array(name, "i8", shape)

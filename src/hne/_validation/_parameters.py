@@ -28,6 +28,8 @@ from hne.exceptions import InputError, InputTypeError, MissingExtraError
 # Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
 # beyond the second, nothing but the ridge is left.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-12, 1e12
+# Each round costs as much as the first; whoever asks for more than this waits for something else.
+MOST_ROUNDS = 1000
 # Planes in float64 do not come to rest below this.
 SMALLEST_TOL = 1e-12
 # Parameters that may be "auto", and what stands for them until they are chosen: what fits the fewest samples.
@@ -55,7 +57,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         if given.outer_reg is None
         else check_positive("outer_reg", given.outer_reg, "Try outer_reg=1e-4"),
         gamma=check_positive("gamma", given.gamma, "The paper uses gamma=1.0"),
-        n_rounds=check_integer("n_rounds", given.n_rounds, 0, "The paper uses n_rounds=1"),
+        n_rounds=_check_rounds(given.n_rounds),
         include_self=_check_flag("include_self", given.include_self, "The paper uses True"),
         metric=_check_metric(given.metric),
         metric_params=_check_metric_params(given.metric_params),
@@ -95,6 +97,14 @@ def check_integer(name: str, value: object, smallest: int | None, remedy: str) -
         msg = f"{name} must be at least {smallest}, got {value}. {remedy}."
         raise InputError(msg)
     return int(value)
+
+
+def _check_rounds(value: object) -> int:
+    n_rounds = check_integer("n_rounds", value, 0, "The paper uses n_rounds=1")
+    if n_rounds > MOST_ROUNDS:
+        msg = f"n_rounds must be at most {MOST_ROUNDS}, got {quoted(n_rounds)}. The paper uses n_rounds=1."
+        raise InputError(msg)
+    return n_rounds
 
 
 def check_number(name: str, value: object) -> float:
