@@ -286,7 +286,7 @@ class Certificate:
 
         Where the gap is below rounding (large n), the bound says nothing, and the angle is far smaller.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return self.residuals / self.gap
 
     @property
