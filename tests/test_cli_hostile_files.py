@@ -98,6 +98,16 @@ CLAIMS = {
     "wide_sparse.npz": (sparse_npz((40, 2**62)), "GB to be read"),
     "long_sparse.npz": (sparse_npz((2**62, 40), "csc"), "GB to be read"),
     "false_sparse.npz": (sparse_npz((2**20, 40), n_ends=41), "damaged one"),
+    "beyond_sparse.npz": (
+        npz_of(
+            data=np.ones(40),
+            indices=np.full(40, 2**40),
+            indptr=np.arange(41),
+            format=np.array(b"csc"),
+            shape=np.array([40, 40]),
+        ),
+        "damaged one",
+    ),
     "shapeless.npz": (
         npz_of(**dict.fromkeys(["data", "indices", "indptr", "format", "shape"], np.ones(()))),
         "damaged",
