@@ -108,6 +108,16 @@ CLAIMS = {
         ),
         "damaged one",
     ),
+    "backward_sparse.npz": (
+        npz_of(
+            data=np.ones(40),
+            indices=np.arange(40),
+            indptr=np.array([*range(40), 0]),
+            format=np.array(b"csc"),
+            shape=np.array([40, 40]),
+        ),
+        "damaged one",
+    ),
     "shapeless.npz": (
         npz_of(**dict.fromkeys(["data", "indices", "indptr", "format", "shape"], np.ones(()))),
         "damaged",

@@ -122,7 +122,7 @@ def _latest(h5py, path, X):
 
 def _anndata(path, X):
     cells, genes = [f"cell{i}" for i in range(N_SAMPLES)], [f"gene{i}" for i in range(X.shape[1])]
-    obs = {"kind": (["a", "b"], [0, 1] * (N_SAMPLES // 2)), "depth": list(range(N_SAMPLES)), "note": ["x", None] * 30}
+    obs = {"kind": (["a", "b"], [0, 1] * (N_SAMPLES // 2)), "depth": list(range(N_SAMPLES)), "note": ["x", "y"] * 30}
     write_h5ad(path, X, obs, cells, genes, obsm={"X_pca": samples()[:, :2]})
 
 

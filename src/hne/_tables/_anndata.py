@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from hne._quoted import shortened
+from hne._tables._arrays import check_indices
 from hne._tables._finish import finished, n_features_foreseen
 from hne._tables._labels import as_categories, as_ids, as_label, with_gaps
 from hne._tables._names import listed, numbered
@@ -26,7 +27,7 @@ def is_anndata(root: Any) -> bool:
 def read_anndata(file: File, root: Any, choices: Choices) -> Table:
     """Read a matrix, with the columns of `obs` as labels."""
     path = _path(file, root, choices)
-    X = _matrix(root[path])
+    X = _matrix(file, root[path])
     if X.dtype.kind not in "biuf":
         msg = f"must hold numbers in {path}, got {X.dtype}. Choose another --array."
         raise file.error(msg)
@@ -90,7 +91,7 @@ def _shape(item: Any) -> tuple[int, ...]:
     return tuple(int(side) for side in item.attrs.get("shape", item.attrs.get("h5sparse_shape", ())))
 
 
-def _matrix(item: Any) -> Any:
+def _matrix(file: File, item: Any) -> Any:
     """A dense array, or a CSR matrix from one that is stored by rows or by columns."""
     if hasattr(item, "shape"):
         return item[()]
@@ -98,8 +99,7 @@ def _matrix(item: Any) -> Any:
     form = form.decode() if isinstance(form, bytes) else form
     maker = csc_array if form.startswith("csc") else csr_array
     matrix = maker((item["data"][()], item["indices"][()], item["indptr"][()]), shape=_shape(item))
-    # Indices beyond the matrix would be followed to wherever they lead.
-    matrix.check_format(full_check=True)
+    check_indices(file, matrix)
     return csr_array(matrix)
 
 

@@ -209,9 +209,23 @@ def _check_values(file: File, entry: Entry, values: Any) -> None:
         _check_matrix(file, Entry(name=entry.name, shape=entry.shape, kind=values.dtype.kind, read=entry.read))
 
 
+def check_indices(file: File, matrix: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of it: compiled code would follow them to wherever that is."""
+    try:
+        matrix.check_format(full_check=True)
+        # SciPy looks no further where the last end says that there is nothing.
+        is_sound = matrix.indptr[0] == 0 and bool((np.diff(matrix.indptr) >= 0).all())
+    except (ValueError, IndexError):
+        is_sound = False
+    if not is_sound:
+        msg = "must hold a whole sparse matrix, got a damaged one, with indices outside it. Write or copy it again."
+        raise file.error(msg)
+
+
 def as_samples(file: File, entry: Entry, values: Any, axis: int) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...]]:
     """Samples as rows, the shape of an image where they are images, and what was decided."""
     if issparse(values):
+        check_indices(file, values)
         values = values.T if axis else values
         return csr_array(values, dtype=_float_kind(values.dtype)), None, ()
     values = np.moveaxis(values, axis, 0)

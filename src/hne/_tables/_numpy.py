@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from hne._matlab import reason_of
-from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
+from hne._tables._arrays import Entry, check_indices, outline_arrays, table_of_arrays
 from hne._tables._finish import NAME_BYTES, finished, n_features_foreseen
 from hne._tables._labels import as_label
 from hne._tables._record import Choices, Outline, Table
@@ -131,10 +131,9 @@ def read_npz(file: File, choices: Choices) -> Table:
     if {entry.name for entry in entries} >= SPARSE:
         try:
             matrix = load_npz(file.path)
-            # Before it is turned: indices beyond the matrix would be followed to wherever they lead.
-            matrix.check_format(full_check=True)
         except DAMAGED as error:
             raise _damaged(file, "an NPZ file", reason_of(error)) from error
+        check_indices(file, matrix)
         matrix = csr_array(matrix.T if choices.transpose else matrix, dtype=np.float64)
         return finished(file, matrix, choices, source="NPZ, sparse")
     return table_of_arrays(file, entries, choices, "NPZ")

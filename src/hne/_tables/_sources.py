@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hne._files import expanded
+from hne._progress import one_line
 from hne.exceptions import InputError, MissingExtraError
 
 STANDARD_INPUT = "-"
@@ -69,7 +70,7 @@ class File:
 
     def error(self, rule: str) -> InputError:
         """Error about this file: what must be, what is there, and what to do."""
-        return InputError(f"{self.title} {rule}")
+        return InputError(one_line(f"{self.title} {rule}"))
 
 
 @contextmanager
