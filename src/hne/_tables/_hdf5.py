@@ -47,8 +47,10 @@ def _opened(file: File) -> Iterator[Any]:
             yield root
     except InputError:
         raise
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        msg = f"must be an HDF5 file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, SystemError) as error:
+        # What goes wrong while h5py walks through a file is the cause of a SystemError of its own.
+        reason = reason_of(error.__cause__ or error if isinstance(error, SystemError) else error)
+        msg = f"must be an HDF5 file, got one that cannot be read ({reason}). Write or copy it again."
         raise file.error(msg) from error
 
 
