@@ -75,12 +75,19 @@ class Archive:
             self.refuse(f"array '{name}' must have shape {wanted}, got {found.shape}")
         return found
 
-    def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        """The array of float64 of that name and shape, all of its numbers finite."""
+    def finite(self, name: str, shape: tuple[int | None, ...], largest: float = np.inf) -> NDArray[Any]:
+        """The array of float64 of that name and shape, all of its numbers finite, and none beyond the largest."""
         found = self.array(name, "f8", shape)
         if not np.isfinite(found).all():
             self.refuse(f"array '{name}' must be finite, got inf or NaN")
+        self.check_size(name, found, largest)
         return found
+
+    def check_size(self, name: str, found: NDArray[Any], largest: float) -> None:
+        """Refuse an array with a number, NaN aside, that is beyond the largest."""
+        too_large = np.abs(found) > largest
+        if too_large.any():
+            self.refuse(f"array '{name}' must hold numbers up to {largest:.0e}, got {found[too_large][0]:.0e}")
 
     def known(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
         """The array of float64 of that name and shape: numbers of zero and more, NaN where nobody knows."""

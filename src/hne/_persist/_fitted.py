@@ -28,7 +28,7 @@ from hne._types import (
     SparseMatrix,
     Weights,
 )
-from hne._units import Units
+from hne._units import FARTHEST, ORDINARY, Units
 
 Scalars = dict[str, Any]
 
@@ -37,6 +37,8 @@ DTYPES = {"float32": np.float32, "float64": np.float64}
 ROUTES = (UNFOLDED, ALONG_GRAPH)
 # The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
 OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error", "last_move")
+# Samples and what is of their size, in the units of the walk; and lengths of ways among them.
+LARGEST, LONGEST = 2.0**ORDINARY, 2.0**FARTHEST
 # How far weights of a row may be from one in sum, in units of their sizes: some digits more than rounding takes.
 SUM_ERROR = 1e-9
 # Those that files of earlier versions lack.
@@ -144,6 +146,7 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     has_place = ~np.isnan(Y)
     if np.isinf(Y).any():
         archive.refuse("array 'Y' must be finite where samples are embedded, got inf")
+    archive.check_size("Y", Y, LARGEST)
     if (has_place.any(axis=1) != has_place.all(axis=1)).any():
         archive.refuse("array 'Y' must have coordinates in all columns of a row, or in none")
     kernel = _choice(archive, "kernel", KERNELS)
@@ -168,7 +171,7 @@ def _choice(archive: Archive, key: str, choices: tuple[str, ...]) -> str:
 
 
 def _weights(archive: Archive, name: str, n: int) -> SparseMatrix:
-    archive.finite(f"{name}.data", (None,))
+    archive.finite(f"{name}.data", (None,), LARGEST)
     matrix = archive.csr(name, (n, n))
     sums, sizes = matrix.sum(axis=1), np.abs(matrix).sum(axis=1)
     if not ((np.abs(sums - 1) <= SUM_ERROR * sizes) | (sizes == 0)).all():
@@ -184,7 +187,7 @@ def _samples_from(archive: Archive, m: int, n: int, settings: Settings) -> tuple
     if is_distances != (settings.metric == PRECOMPUTED) or (is_distances and n_features != n):
         archive.refuse(f"its samples do not go with metric={settings.metric!r:.40}")
     width = m if is_distances else n_features
-    archive.finite("X.data" if is_sparse else "X", (None,) if is_sparse else (m, width))
+    archive.finite("X.data" if is_sparse else "X", (None,) if is_sparse else (m, width), LARGEST)
     X = archive.csr("X", (m, width)) if is_sparse else archive.arrays["X"]
     scale = number(archive, "scale")
     if not 0 < scale < np.inf or np.frexp(scale)[0] != 0.5:  # as frexp writes powers of two
@@ -246,8 +249,8 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
             archive.refuse(f"array 'eigen.values' must have {d} numbers at least for a piece, and NaN behind the last")
         own = own if width == m else own[:, :width]
         _check_piece(archive, values[piece, :width], residuals[piece, :width], {**numbers, "next_value": next_value})
-        if has_own and not np.isfinite(own).all():
-            archive.refuse("array 'eigen.vectors' must be finite, got inf or NaN")
+        if has_own and not (np.abs(own) <= LARGEST).all():
+            archive.refuse("array 'eigen.vectors' must hold entries of unit vectors")
         proof = Certificate(residuals[piece, :width], **numbers)
         parts.append(EigenPairs(values[piece, :width], own, next_value, solver, proof))
     return tuple(parts)
@@ -277,7 +280,8 @@ def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs |
     lengths = archive.array("rescaled.Y", "f8", Y.shape)
     if (np.isnan(lengths) != np.isnan(Y)).any() or np.isinf(lengths).any():
         archive.refuse("array 'rescaled.Y' must have coordinates where 'Y' has")
-    rows = archive.finite("rescaled.A", (None, d))
+    archive.check_size("rescaled.Y", lengths, LONGEST)
+    rows = archive.finite("rescaled.A", (None, d), LONGEST)
     ends = archive.indices("rescaled.ends", (count + 1,), 0, len(rows) + 1)
     if ends[0] != 0 or ends[-1] != len(rows) or (ends[1:] < ends[:-1]).any():
         archive.refuse(f"array 'rescaled.ends' must ascend from 0 to {len(rows)}")
