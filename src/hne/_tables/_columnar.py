@@ -37,13 +37,16 @@ def read_columnar(file: File, choices: Choices) -> Table:
         X, features = _matrix(columns, roles, widths)
         beside = [i for i in roles.labels if kinds[i] != "" and stored[i] not in widths]
         identity = None if roles.id is None else as_ids(label(columns, stored[roles.id]))
+        labels = {names[i]: label(columns, stored[i]) for i in beside}
+        for length in [*map(len, labels.values()), *([] if identity is None else [len(identity)])]:
+            _check_length(columns, length)
         table = Table(
             X=X,
             feature_names=features,
             source=columns.source,
             ids=identity,
             id_name="id" if roles.id is None else names[roles.id],
-            labels={names[i]: label(columns, stored[i]) for i in beside},
+            labels=labels,
             color=None if roles.color is None else names[roles.color],
             notices=(*notices, *roles.notices),
         )
@@ -190,4 +193,12 @@ def _matrix(columns: Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDA
             X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
             place += width
         start += batch.num_rows
+    _check_length(columns, start)
     return X, tuple(names)
+
+
+def _check_length(columns: Columns, length: int) -> None:
+    """Raise where a column is shorter or longer than the file says: Arrow reads each by itself."""
+    if length != columns.n_rows:
+        msg = f"a column of {length} rows, not {columns.n_rows}"
+        raise ValueError(msg)

@@ -72,12 +72,17 @@ def output_kind(X: object) -> Any:
 
 def columns_of(X: Any) -> dict[str, str]:
     """Name and kind of each column of a table; nothing for what is none."""
+    return dict(_named_columns(X))
+
+
+def _named_columns(X: Any) -> list[tuple[str, str]]:
+    """The same in order, names that several columns have as often as they do."""
     schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "names") and hasattr(schema, "types"):
         named = zip(schema.names, schema.types() if callable(schema.types) else schema.types, strict=False)
     else:
         named = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
-    return {str(name): str(kind) for name, kind in named}
+    return [(str(name), str(kind)) for name, kind in named]
 
 
 def _check_has_features(shape: tuple[int, ...], name: str) -> None:
@@ -140,7 +145,7 @@ def _check_kind(X: ArrayLike, name: str) -> None:
     if len({isinstance(column, str) for column in getattr(X, "columns", ())}) > 1:
         msg = f"{name} must have names of columns that are all text or none, got both. Pass {name}.rename(columns=str)."
         raise InputTypeError(msg)
-    names = list(getattr(X, "columns", ()))
+    names = [column for column, _ in _named_columns(X)]
     if len(set(names)) < len(names):
         repeated = next(one for one in names if names.count(one) > 1)
         msg = f"{name} must have a name of its own for each column, got {quoted(repeated)} more than once. Rename one."
