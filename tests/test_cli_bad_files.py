@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, save_npz
 
 from hne._tables import _write
 from hne.cli import main
@@ -117,6 +118,19 @@ CASES = {
         lambda folder: records(folder / "records.npy"),
         [],
         r"must be an array of text, got a damaged one or another kind \(characters that are none\)",
+    ),
+    "records without a row": (
+        lambda folder: (
+            np.save(folder / "none.npy", np.zeros(0, dtype=[("a", "f8"), ("b", "f8")])),
+            folder / "none.npy",
+        )[1],
+        [],
+        r"'.*none\.npy' must have samples, got none\. Check how it was written\.",
+    ),
+    "a sparse matrix of complex numbers": (
+        lambda folder: (save_npz(folder / "complex.npz", csr_array(np.eye(9) * 1j)), folder / "complex.npz")[1],
+        [],
+        r"must be an NPZ file of numbers, got a damaged one or another kind \(a sparse matrix of complex128\)",
     ),
     "duplicate headers": (text("twice.csv", GOOD.replace("x,y,z", "x,y,x")), [], r"'x'"),
     "missing values": (text("gaps.csv", GOOD + "1,,3\n4,NA,6\n"), [], r"41, 42.*--missing drop or --missing impute"),

@@ -4,6 +4,7 @@ import sys
 import tokenize
 import zipfile
 import zlib
+from functools import partial
 from math import prod
 from typing import Any, BinaryIO
 
@@ -23,7 +24,7 @@ SPARSE = {"data", "indices", "indptr", "format", "shape"}
 # The first length that NumPy's indices do not reach.
 LARGEST_SIDE = 2**63
 DAMAGED = (
-    ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, NotImplementedError, RuntimeError,
+    ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, AttributeError, OverflowError, RuntimeError,
     zipfile.BadZipFile, zlib.error, tokenize.TokenError,
 )  # fmt: skip
 
@@ -58,8 +59,15 @@ def _npy_entry(file: File) -> tuple[Entry, np.dtype[Any]]:
         raise _damaged(file, "an NPY file", reason_of(error)) from error
     _check_kind(file, kind)
     _check_held(file, "an NPY file", held, shape, kind)
-    entry = _entry("array", shape, kind, lambda: _checked_text(file, np.array(np.load(file.path, mmap_mode="r"))))
-    return entry, kind
+    return _entry("array", shape, kind, partial(_loaded, file)), kind
+
+
+def _loaded(file: File) -> NDArray[Any]:
+    try:
+        values = np.array(np.load(file.path, mmap_mode="r"))
+    except DAMAGED as error:
+        raise _damaged(file, "an NPY file", reason_of(error)) from error
+    return _checked_text(file, values)
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -133,8 +141,11 @@ def read_npz(file: File, choices: Choices) -> Table:
             matrix = load_npz(file.path)
         except DAMAGED as error:
             raise _damaged(file, "an NPZ file", reason_of(error)) from error
+        if matrix.dtype.kind not in "biuf":
+            raise _damaged(file, "an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
         check_indices(file, matrix)
-        matrix = csr_array(matrix.T if choices.transpose else matrix, dtype=np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            matrix = csr_array(matrix.T if choices.transpose else matrix, dtype=np.float64)
         return finished(file, matrix, choices, source="NPZ, sparse")
     return table_of_arrays(file, entries, choices, "NPZ")
 

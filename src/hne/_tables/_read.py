@@ -69,6 +69,9 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
             return read(file, wanted)
 
         table = read_in_child(file, checked) if kind in FOREIGN else checked()
+        if not table.X.shape[0]:
+            msg = "must have samples, got none. Check how it was written."
+            raise file.error(msg)
         return with_hints(set_apart(table, wanted), wanted)
 
 
