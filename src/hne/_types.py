@@ -333,10 +333,9 @@ class EigenPairs:
 
     def gap(self, count: int) -> float:
         """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
-        following = self.after(count)
-        return (
-            float(following / self.values[count - 1]) if np.isfinite(following) and self.values[count - 1] > 0 else nan
-        )
+        following, last = self.after(count), self.values[count - 1]
+        with np.errstate(over="ignore"):
+            return float(following / last) if np.isfinite(following) and last > 0 else nan
 
     def __str__(self) -> str:
         n, d = self.vectors.shape

@@ -30,6 +30,8 @@ def file_outcome(case: FileCase) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="hne-fuzz-") as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", HNEWarning)
+        # NumPy's advice about files of Python 2.
+        warnings.filterwarnings("ignore", "Reading `.npy`")
         use = {"models": _use_model, "checkpoints": _use_checkpoint}.get(case.kind, _use_table)
         try:
             use(case, Path(folder))
