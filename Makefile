@@ -39,7 +39,7 @@ test-slow: $(READY)  ## what takes longer
 test-scale: $(READY) $(MPI)  ## what needs Dask workers or MPI, the slow ones included
 	$(ONE_THREAD) $(BIN)/pytest -m scale
 
-fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one
+fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one, "--target files" for files
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(OPTIONS)
 
 lint: $(READY)  ## style and types

@@ -13,7 +13,8 @@ import hne
 SOURCE = Path(hne.__file__).parent
 # Lower may not import higher. Stages share a level and never import each other.
 LEVELS = [
-    {"exceptions", "_types"},
+    {"_quoted"},
+    {"exceptions", "_types", "_unfinished"},
     {
         "_callers",
         "_landmark_limits",

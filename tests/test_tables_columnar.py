@@ -1,5 +1,6 @@
 """Parquet, Arrow and Feather files: kinds of columns, and the index of pandas."""
 
+import dataclasses
 import datetime as dt
 import decimal
 import io
@@ -12,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from hne._tables import Choices, outline, read_table
+from hne._tables import Choices, _columnar, outline, read_table
 from hne.exceptions import InputError
 
 TABLE = pa.table({
@@ -139,4 +140,27 @@ def test_offsets_beyond_the_file_are_not_followed(tmp_path):
     assert content.count(offsets) == 1
     path.write_bytes(content.replace(offsets, np.array([0, 1, 10**9, 6], dtype=np.int32).tobytes()))
     with pytest.raises(InputError, match=r"must be an Arrow file, got one that cannot be read \(.*offset"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("column", ["a", "text", "id"])
+def test_columns_of_unequal_length_are_told(tmp_path, monkeypatch, column):
+    path = tmp_path / "x.parquet"
+    numbers = {name: np.random.default_rng(0).normal(size=30) for name in "ab"}
+    pyarrow.parquet.write_table(
+        pa.table({**numbers, "text": ["u", "v"] * 15, "id": [f"s{i}" for i in range(30)]}), path
+    )
+    opened = _columnar._parquet
+
+    def damaged(*given):
+        columns = opened(*given)
+
+        def batches(names):
+            for batch in columns.batches(names):
+                yield batch.slice(0, 20) if column in names else batch
+
+        return dataclasses.replace(columns, batches=batches)
+
+    monkeypatch.setattr(_columnar, "_parquet", damaged)
+    with pytest.raises(InputError, match=r"Parquet file, got one that cannot be read \(a column of 20 rows, not 30\)"):
         read_table(path)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hne import _memory
-from hne._tables import Choices, _read, outline, read_table
+from hne._tables import Choices, _finish, outline, read_table
 from hne.exceptions import InputError, MissingExtraError, TooLargeError
 
 TEXTS = [
@@ -181,7 +181,7 @@ def test_a_missing_library_is_told_with_its_remedy(tmp_path, monkeypatch, name, 
 def test_a_table_beyond_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("a,b\n" + "1,2\n" * 5000)
-    monkeypatch.setattr(_read, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(_finish, "available_bytes", lambda: 1000)
     with pytest.raises(
         TooLargeError, match=r"'.*a\.csv' needs .* GB to be read \(about \d+ samples of 2 features\), got"
     ):

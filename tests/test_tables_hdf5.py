@@ -91,7 +91,7 @@ def test_other_matrices_of_anndata_are_chosen_by_their_path(tmp_path):
     np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS[:, :2])
     assert table.labels["GAPDH"].tolist() == [4, 0, 8]
     with pytest.raises(
-        InputError, match=r"must hold the matrix that is chosen, got --array obsm/X_umap\. It has X, lay"
+        InputError, match=r"must hold the matrix that is chosen, got --array obsm/X_umap\. It has 'X', 'lay"
     ):
         read_table(path, Choices(array="obsm/X_umap"))
     with pytest.raises(InputError, match=r"has cells as rows, which are the samples, got --transpose\. Leave it out\."):
@@ -215,7 +215,8 @@ def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
     with h5py.File(path, "r+") as file:
         file["X/indices"][0] = 10**8
     with pytest.raises(
-        InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*\)\. Write or copy it a"
+        InputError,
+        match=r"must hold a whole sparse matrix, got a damaged one, with indices outside it\. Write or copy it a",
     ):
         read_table(path)
 
@@ -230,3 +231,49 @@ def test_categories_that_are_numbers_are_exact(tmp_path):
     labels = read_table(path).labels
     assert labels["day"].tolist() == ["20240101", "20240102", None]
     assert labels["dose"].tolist() == ["0.1234567", "2", None]
+
+
+def outside_link(h5py, root, folder):
+    root["x"] = h5py.ExternalLink(str(folder / "secret.h5"), "x")
+
+
+def outside_link_below(h5py, root, folder):
+    root["eye"] = np.eye(9)
+    root.create_group("a/b")["x"] = h5py.ExternalLink(str(folder / "secret.h5"), "x")
+
+
+def outside_storage(_, root, folder):
+    root.create_dataset("x", (30, 3), dtype="f8", external=[(str(folder / "secret.bin"), 0, 720)])
+
+
+def outside_parts(h5py, root, folder):
+    layout = h5py.VirtualLayout(shape=(30, 3), dtype="f8")
+    layout[:] = h5py.VirtualSource(str(folder / "secret.h5"), "x", shape=(30, 3))
+    root.create_virtual_dataset("x", layout)
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.mat", "x.h5ad"])
+@pytest.mark.parametrize("make", [outside_link, outside_link_below, outside_storage, outside_parts])
+def test_other_files_are_never_read_on_behalf_of_this_one(tmp_path, make, name):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "secret.h5", "w") as root:
+        root["x"] = np.random.default_rng(0).normal(size=(30, 3))
+    (tmp_path / "secret.bin").write_bytes(bytes(720))
+    with h5py.File(tmp_path / name, "w", userblock_size=512 if name == "x.mat" else 0) as root:
+        make(h5py, root, tmp_path)
+    message = (
+        r"must hold its arrays itself, got '(a/b/)?x', which is in another file \('.*secret.*'\)\. Copy it into one"
+    )
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / name)
+    with pytest.raises(InputError, match=message):
+        outline(tmp_path / name)
+
+
+def test_links_within_a_file_are_followed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as root:
+        root["a/x"] = np.arange(30.0).reshape(10, 3) ** 2
+        root["soft"] = h5py.SoftLink("/a")
+        root["broken"] = h5py.SoftLink("/nowhere")
+    assert read_table(tmp_path / "x.h5").X.shape == (10, 3)

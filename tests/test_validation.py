@@ -47,6 +47,11 @@ BAD_DATA = {
         InputError,
         r"X must be a table of numbers, got DataFrame with columns 'b' \(.*'z'.*\)\. Drop or encode",
     ),
+    "two columns of one name": (
+        pd.DataFrame(X, columns=["a", "b", "a"]),
+        InputError,
+        r"X must have a name of its own for each column, got 'a' more than once\. Rename one\.",
+    ),
     "nan in a frame": (
         pd.DataFrame(with_value(np.nan), columns=["a", "b", "c"]),
         InputError,
@@ -113,6 +118,11 @@ BAD_PARAMETERS = {
     "reg huge": ({"reg": 10**400}, InputError, r"reg must be between 1e-12 and 1e\+12, got inf"),
     "gamma huge": ({"gamma": 1e300}, InputError, r"gamma must be between 1e-12 and 1e\+12, got 1e\+300"),
     "gamma": ({"gamma": 0.0}, InputError, r"gamma must be between 1e-12 and 1e\+12, got 0.0\. The paper uses"),
+    "endless rounds": (
+        {"n_rounds": 10**18},
+        InputError,
+        r"n_rounds must be at most 1000, got 1000000000000000000\. The",
+    ),
     "n_rounds": ({"n_rounds": -1}, InputError, r"n_rounds must be at least 0, got -1\. The paper uses n_rounds=1"),
     "include_self": ({"include_self": 1}, InputTypeError, r"include_self must be True or False, got 1\. The paper"),
     "neighbors": (

@@ -1,13 +1,15 @@
 """Paths with the home folder in place of ~, and files that are there whole or not at all."""
 
 import os
-import secrets
 import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from hne._unfinished import unfinished
 from hne.exceptions import InputError
 
 _KEEPS_EXISTING: ContextVar[bool] = ContextVar("hne_keeps_existing", default=False)
@@ -25,29 +27,45 @@ def existing_files_kept(kept: bool) -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside the file; it takes the file's place if the block succeeds, else it is removed.
+    """Give a temporary file beside the file; it takes the file's place if the block succeeds, else it is removed.
 
-    A link stays one, and what it leads to is replaced; a file that is replaced hands its permissions on.
+    It has the ending that was asked for, whatever a link leads to. A link stays one, and what it leads to is replaced;
+    a file that is replaced hands its permissions on. Pipes and devices stay too: what was written goes into them.
     """
     try:
-        target = path.resolve()
-        temporary = target.with_name(temporary_name(secrets.token_hex(6)) + target.suffix)
-        try:
+        if is_stream(path):
+            with tempfile.TemporaryDirectory(prefix="hne-") as folder:
+                yield Path(folder) / f"output{path.suffix}"
+                _pour(Path(folder) / f"output{path.suffix}", path)
+            return
+        target = Path(os.path.realpath(path))
+        with unfinished(target.parent, path.suffix) as temporary:
             yield temporary
             _take_place(temporary, target)
-        finally:
-            # A place that could not be written to cannot be cleaned either, and the first error is the one to tell.
-            with suppress(OSError):
-                temporary.unlink()
     except FileExistsError as error:
         raise already_there(path) from error
     except OSError as error:
         raise _cannot_write(path, error) from error
 
 
-def temporary_name(token: str) -> str:
-    """How a file is called, but for its ending, until it is whole."""
-    return f".hne-{token}.part"
+def is_stream(path: Path) -> bool:
+    """Whether a pipe or a device is there, which takes what it is given and cannot be replaced; disks are refused."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return False
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        return True
+    msg = f"cannot write '{path}': it is a {'disk' if stat.S_ISBLK(mode) else 'socket'}. Choose another place."
+    raise InputError(msg)
+
+
+def _pour(source: Path, path: Path) -> None:
+    """Write a file into what is there, and make nothing where nothing is any more."""
+    with source.open("rb") as file, os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+        shutil.copyfileobj(file, stream, 1 << 20)
 
 
 def _take_place(temporary: Path, target: Path) -> None:

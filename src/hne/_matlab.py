@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.io.matlab import MatReadError
 
+from hne._quoted import shortened
+
+# Characters of what a library says: its own words, and what it quotes.
+MOST_REASON = 300
 # What SciPy's reader raises for files that are damaged or none of its own.
 UNREADABLE = (
     MatReadError,
@@ -39,4 +43,4 @@ def named_values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def reason_of(error: BaseException) -> str:
     """What an error says, in a few words of one line, to stand in a message."""
     reason = " ".join(str(getattr(error, "strerror", None) or error).split()).rstrip(".")
-    return f"{reason[:1].lower()}{reason[1:]}" or type(error).__name__
+    return shortened(f"{reason[:1].lower()}{reason[1:]}", MOST_REASON) or type(error).__name__

@@ -36,7 +36,12 @@ def _address_bytes() -> int:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize
-    return max(0, limit - int(psutil.Process().memory_info().vms))
+    return max(0, limit - addresses_taken())
+
+
+def addresses_taken() -> int:
+    """Bytes of addresses that this process has, used or not."""
+    return int(psutil.Process().memory_info().vms)
 
 
 def gigabytes(count: float) -> str:

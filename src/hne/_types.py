@@ -295,7 +295,7 @@ class Certificate:
 
         Where the gap is below rounding (large n), the bound says nothing, and the angle is far smaller.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return self.residuals / self.gap
 
     @property
@@ -342,10 +342,9 @@ class EigenPairs:
 
     def gap(self, count: int) -> float:
         """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
-        following = self.after(count)
-        return (
-            float(following / self.values[count - 1]) if np.isfinite(following) and self.values[count - 1] > 0 else nan
-        )
+        following, last = self.after(count), self.values[count - 1]
+        with np.errstate(over="ignore"):
+            return float(following / last) if np.isfinite(following) and last > 0 else nan
 
     def __str__(self) -> str:
         n, d = self.vectors.shape

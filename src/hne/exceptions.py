@@ -26,6 +26,8 @@ embedding, goes to the logger `hne.advice` and to `trust_`.
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
+from hne._quoted import MOST_SAID, shortened
+
 __all__ = [
     "CheckpointError",
     "CloseEigenvaluesWarning",
@@ -51,6 +53,9 @@ __all__ = [
 
 class HNEError(Exception):
     """Base of every error of this package."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message, MOST_SAID))
 
 
 class InputTypeError(HNEError, TypeError):

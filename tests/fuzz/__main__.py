@@ -11,39 +11,43 @@ from collections import Counter
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from tests.fuzz.cases import KINDS
-from tests.fuzz.verdict import EMBEDDED, OTHER, Outcome
-from tests.fuzz.workers import kind_of, outcomes, run
+from tests.fuzz.verdict import EMBEDDED, FAILURES, OTHER, Outcome
+from tests.fuzz.workers import TARGETS, kind_of, outcomes, run
 
 
 def main() -> int:
     """Run the fuzzer; exit status 1 if anything happened that may not."""
     options = _options()
     if options.case is not None:
-        outcome = run(options.seed, options.case)
-        print(f"case {options.case}, {kind_of(options.case)}: {outcome.label}", *outcome.messages, sep="\n  ")
+        outcome = run(options.seed, options.case, options.target)
+        kind = kind_of(options.case, options.target)
+        print(f"case {options.case}, {kind}: {outcome.label}", *outcome.messages, sep="\n  ")
         print(outcome.story)
-        return int(outcome.label == OTHER)
+        return int(outcome.is_failure)
     start = time.monotonic()
     found: dict[int, Outcome] = {}
     try:
-        for number, outcome in outcomes(options.seed, list(range(options.cases)), options.processes, options.limit):
+        cases = list(range(options.cases))
+        for number, outcome in outcomes(options.seed, cases, options.processes, options.limit, options.target):
             found[number] = outcome
             _show_progress(len(found), options.cases, start)
     except KeyboardInterrupt:
         print("\nbroken off")
-    print(f"\n\n{_table(found)}\n\n{len(found)} inputs, seed {options.seed}, {time.monotonic() - start:.0f} s")
+    seconds = time.monotonic() - start
+    print(f"\n\n{_table(found, options.target)}\n\n{len(found)} inputs, seed {options.seed}, {seconds:.0f} s")
     if options.messages:
         print(_messages(found))
-    failures = sorted(number for number, outcome in found.items() if outcome.label == OTHER)
+    failures = sorted(number for number, outcome in found.items() if outcome.is_failure)
     for number in failures:
         last = found[number].story.strip().splitlines()[-1]
-        print(f"\npython -m tests.fuzz --seed {options.seed} --case {number}  # {kind_of(number)}\n  {last[:300]}")
+        again = f"python -m tests.fuzz --target {options.target} --seed {options.seed} --case {number}"
+        print(f"\n{again}  # {kind_of(number, options.target)}, {found[number].label}\n  {last[:300]}")
     return int(bool(failures) or len(found) < options.cases)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Run hne on thousands of hostile inputs.")
+    parser.add_argument("--target", choices=TARGETS, default="inputs", help="what is tried: arrays, or files that lie")
     parser.add_argument("--cases", type=int, default=6000, help="how many (default 6000)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases (default 0)")
     parser.add_argument("--case", type=int, help="this one alone, in this process, with its traceback")
@@ -63,14 +67,16 @@ def _show_progress(done: int, cases: int, start: float) -> None:
         )
 
 
-def _table(found: dict[int, Outcome]) -> str:
+def _table(found: dict[int, Outcome], target: str) -> str:
     """A row for each kind of input, a column for each outcome."""
-    counts = Counter((kind_of(number), outcome.label) for number, outcome in found.items())
-    errors = sorted({outcome.label for outcome in found.values()} - {EMBEDDED, OTHER})
-    labels = [EMBEDDED, *errors, OTHER]
+    counts = Counter((kind_of(number, target), outcome.label) for number, outcome in found.items())
+    errors = sorted({outcome.label for outcome in found.values()} - {EMBEDDED, *FAILURES})
+    labels = [EMBEDDED, *errors, OTHER] if target == "inputs" else ["fine", "refused"]
+    labels += [label for label in FAILURES if label not in labels and (label != OTHER)]
+    kinds = TARGETS[target]
     head = ["input", "cases", *labels]
-    rows = [[kind, *_counted(counts, [kind], labels)] for kind in KINDS]
-    rows.append(["all", *_counted(counts, KINDS, labels)])
+    rows = [[kind, *_counted(counts, [kind], labels)] for kind in kinds]
+    rows.append(["all", *_counted(counts, kinds, labels)])
     widths = [max(len(str(row[column])) for row in [head, *rows]) for column in range(len(head))]
     return "\n".join(
         "| " + " | ".join(f"{cell:<{w}}" if not i else f"{cell:>{w}}" for i, (cell, w) in enumerate(line)) + " |"

@@ -30,6 +30,11 @@ class Flaw(AssertionError):  # noqa: N818
     """Something that may not be."""
 
 
+# What ends a worker; and with what else may not be.
+CRASH, HANG = "crash", "hang"
+FAILURES = (OTHER, CRASH, HANG, "unexpected error", "wrong result")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a case ended: embedded, the class of an error of hne, or other; and every message that was seen."""
@@ -37,6 +42,11 @@ class Outcome:
     label: str
     story: str = ""  # of what may not happen: what did
     messages: tuple[str, ...] = ()
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether that may not be."""
+        return self.label in FAILURES
 
 
 def outcome_of(case: Case) -> Outcome:

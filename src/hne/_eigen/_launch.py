@@ -18,6 +18,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from hne._quoted import quoted
 from hne.exceptions import InputError, MissingExtraError
 
 PROGRAM = Path(__file__).parents[1] / "scale" / "slepc.py"
@@ -86,7 +87,7 @@ def whole_number_from(variable: str, default: int) -> int:
     """Positive whole number that a variable of the environment holds, or the default."""
     text = os.environ.get(variable, "") or str(default)
     if not text.isdecimal() or int(text) < 1:
-        msg = f"{variable} must be a positive whole number, got {text!r}. Try {variable}={default}."
+        msg = f"{variable} must be a positive whole number, got {quoted(text)}. Try {variable}={default}."
         raise InputError(msg)
     return int(text)
 

@@ -75,11 +75,25 @@ class Archive:
             self.refuse(f"array '{name}' must have shape {wanted}, got {found.shape}")
         return found
 
-    def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        """The array of float64 of that name and shape, all of its numbers finite."""
+    def finite(self, name: str, shape: tuple[int | None, ...], largest: float = np.inf) -> NDArray[Any]:
+        """The array of float64 of that name and shape, all of its numbers finite, and none beyond the largest."""
         found = self.array(name, "f8", shape)
         if not np.isfinite(found).all():
             self.refuse(f"array '{name}' must be finite, got inf or NaN")
+        self.check_size(name, found, largest)
+        return found
+
+    def check_size(self, name: str, found: NDArray[Any], largest: float) -> None:
+        """Refuse an array with a number, NaN aside, that is beyond the largest."""
+        too_large = np.abs(found) > largest
+        if too_large.any():
+            self.refuse(f"array '{name}' must hold numbers up to {largest:.0e}, got {found[too_large][0]:.0e}")
+
+    def known(self, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """The array of float64 of that name and shape: numbers of zero and more, NaN where nobody knows."""
+        found = self.array(name, "f8", shape)
+        if (found < 0).any():
+            self.refuse(f"array '{name}' must hold numbers of zero and more, got {found[found < 0][0]}")
         return found
 
     def indices(self, name: str, shape: tuple[int | None, ...], smallest: int, end: int) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hne._persist._archive import Archive
-from hne._persist._values import Arrays, graph_from, number, packed
+from hne._persist._values import Arrays, graph_from, number, packed, share
 from hne._samples import Distances, Samples
 from hne._types import (
     PRECOMPUTED,
@@ -27,7 +27,7 @@ from hne._types import (
     SparseMatrix,
     Weights,
 )
-from hne._units import Units
+from hne._units import FARTHEST, ORDINARY, Units
 
 Scalars = dict[str, Any]
 
@@ -35,6 +35,10 @@ KERNELS = ("numpy", "numba")
 DTYPES = {"float32": np.float32, "float64": np.float64}
 # The numbers of a piece's eigenpairs and their certificate: an array of each, an entry for each piece.
 OF_A_PIECE = ("next_value", "gap", "rounding", "resolution", "orthogonality", "ritz_error", "last_move")
+# Samples and what is of their size, in the units of the walk; and lengths of ways among them.
+LARGEST, LONGEST = 2.0**ORDINARY, 2.0**FARTHEST
+# How far weights of a row may be from one in sum, in units of their sizes: some digits more than rounding takes.
+SUM_ERROR = 1e-9
 # Those that files of earlier versions lack.
 LATER = {"last_move": 0.0}
 
@@ -135,14 +139,19 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     if not m or (distinct.place[distinct.first] != np.arange(m)).any():
         archive.refuse("arrays 'first' and 'place' must belong together")
     Y = archive.array("Y", "f8", (m, settings.n_components))
-    has_place = np.isfinite(Y)
+    if m <= settings.n_neighbors and not isinstance(settings.neighbors, NeighborGraph):
+        archive.refuse(f"n_neighbors={settings.n_neighbors} does not go with its {m} samples")
+    has_place = ~np.isnan(Y)
+    if np.isinf(Y).any():
+        archive.refuse("array 'Y' must be finite where samples are embedded, got inf")
+    archive.check_size("Y", Y, LARGEST)
     if (has_place.any(axis=1) != has_place.all(axis=1)).any():
         archive.refuse("array 'Y' must have coordinates in all columns of a row, or in none")
     kernel = _choice(archive, "kernel", KERNELS)
     weights = Weights(_weights(archive, "W", m), _weights(archive, "J", m), kernel)
     dtype = DTYPES[_choice(archive, "dtype", tuple(DTYPES))]
     X, units = _samples_from(archive, m, n, settings)
-    errors = archive.array("reconstruction_errors", "f8", (m,))
+    errors = archive.known("reconstruction_errors", (m,))
     parts = eigen_from(archive, Y)
     rescaled = _rescaled_from(archive, Y, parts)
     circuits = np.empty((0, 2), dtype=np.intp)
@@ -160,8 +169,12 @@ def _choice(archive: Archive, key: str, choices: tuple[str, ...]) -> str:
 
 
 def _weights(archive: Archive, name: str, n: int) -> SparseMatrix:
-    archive.finite(f"{name}.data", (None,))
-    return archive.csr(name, (n, n))
+    archive.finite(f"{name}.data", (None,), LARGEST)
+    matrix = archive.csr(name, (n, n))
+    sums, sizes = matrix.sum(axis=1), np.abs(matrix).sum(axis=1)
+    if not ((np.abs(sums - 1) <= SUM_ERROR * sizes) | (sizes == 0)).all():
+        archive.refuse(f"array '{name}.data' must hold weights that sum to one in each row")
+    return matrix
 
 
 def _samples_from(archive: Archive, m: int, n: int, settings: Settings) -> tuple[Samples, Units]:
@@ -172,11 +185,11 @@ def _samples_from(archive: Archive, m: int, n: int, settings: Settings) -> tuple
     if is_distances != (settings.metric == PRECOMPUTED) or (is_distances and n_features != n):
         archive.refuse(f"its samples do not go with metric={settings.metric!r:.40}")
     width = m if is_distances else n_features
-    archive.finite("X.data" if is_sparse else "X", (None,) if is_sparse else (m, width))
+    archive.finite("X.data" if is_sparse else "X", (None,) if is_sparse else (m, width), LARGEST)
     X = archive.csr("X", (m, width)) if is_sparse else archive.arrays["X"]
     scale = number(archive, "scale")
-    if not 0 < scale < np.inf:
-        archive.refuse(f"'scale' in its header must be positive, got {scale}")
+    if not 0 < scale < np.inf or np.frexp(scale)[0] != 0.5:  # as frexp writes powers of two
+        archive.refuse(f"'scale' in its header must be a power of two, got {scale}")
     if is_moved and (is_sparse or is_distances):
         archive.refuse("'is_moved' in its header must be false for what is not moved")
     origin = archive.finite("units.origin", (width,)) if is_moved else None
@@ -187,7 +200,7 @@ def _graph(archive: Archive, m: int) -> NeighborGraph:
     """The neighbors of every place. Kernels take it as it is: a list ends where its first -1 is."""
     archive.array("neighbors.indices", "i8", (m, None))
     method = archive.entry("neighbor_method", str)
-    graph = graph_from(archive, "neighbors", method, number(archive, "neighbor_recall"))
+    graph = graph_from(archive, "neighbors", method, share(archive, "neighbor_recall"))
     absent = graph.indices < 0
     if (absent[:, :-1] & ~absent[:, 1:]).any() or (graph.indices == np.arange(m)[:, None]).any():
         archive.refuse("array 'neighbors.indices' must list other samples, and -1 behind the last")
@@ -199,6 +212,8 @@ def _pieces(archive: Archive, m: int) -> Pieces:
     labels = archive.indices("pieces.labels", (m,), 0, len(sizes))
     if (np.bincount(labels, minlength=len(sizes)) != sizes).any():
         archive.refuse("arrays 'pieces.labels' and 'pieces.sizes' must belong together")
+    if (sizes[1:] > sizes[:-1]).any():
+        archive.refuse("array 'pieces.sizes' must have the largest piece first")
     return Pieces(labels, sizes)
 
 
@@ -231,9 +246,21 @@ def eigen_from(archive: Archive, Y: FloatArray) -> tuple[EigenPairs | None, ...]
         if width < d or not np.isfinite(values[piece, :width]).all():
             archive.refuse(f"array 'eigen.values' must have {d} numbers at least for a piece, and NaN behind the last")
         own = own if width == m else own[:, :width]
+        _check_piece(archive, values[piece, :width], residuals[piece, :width], {**numbers, "next_value": next_value})
+        if has_own and not (np.abs(own) <= LARGEST).all():
+            archive.refuse("array 'eigen.vectors' must hold entries of unit vectors")
         proof = Certificate(residuals[piece, :width], **numbers)
         parts.append(EigenPairs(values[piece, :width], own, next_value, solver, proof))
     return tuple(parts)
+
+
+def _check_piece(archive: Archive, values: FloatArray, residuals: FloatArray, numbers: dict[str, float]) -> None:
+    """Refuse what eigenvalues, their residuals and the other numbers of a piece cannot be."""
+    if (values < 0).any() or (values[1:] < values[:-1]).any():
+        archive.refuse("array 'eigen.values' must ascend from zero or more")
+    for name, found in {"residuals": residuals, **numbers}.items():
+        if not np.all(np.asarray(found) >= 0):
+            archive.refuse(f"array 'eigen.{name}' must hold numbers of zero and more")
 
 
 def _of_pieces(archive: Archive, name: str, count: int) -> FloatArray:
@@ -249,9 +276,10 @@ def _rescaled_from(archive: Archive, Y: FloatArray, parts: Sequence[EigenPairs |
     if "rescaled.Y" not in archive.arrays:
         return Rescaled(Y, (None,) * count)
     lengths = archive.array("rescaled.Y", "f8", Y.shape)
-    if (np.isfinite(lengths) != np.isfinite(Y)).any():
+    if (np.isnan(lengths) != np.isnan(Y)).any() or np.isinf(lengths).any():
         archive.refuse("array 'rescaled.Y' must have coordinates where 'Y' has")
-    rows = archive.finite("rescaled.A", (None, d))
+    archive.check_size("rescaled.Y", lengths, LONGEST)
+    rows = archive.finite("rescaled.A", (None, d), LONGEST)
     ends = archive.indices("rescaled.ends", (count + 1,), 0, len(rows) + 1)
     if ends[0] != 0 or ends[-1] != len(rows) or (ends[1:] < ends[:-1]).any():
         archive.refuse(f"array 'rescaled.ends' must ascend from 0 to {len(rows)}")
@@ -272,7 +300,7 @@ def _charts_from(archive: Archive, matrices: Sequence[FloatArray | None]) -> tup
     stresses = archive.array("chart.stress", "f8", (len(there), 2))
     ends = np.cumsum([0, *(0 if A is None else len(A) for A in there)])
     spectra = archive.finite("chart.spectrum", (int(ends[-1]),))
-    if not (stresses[:, 0] >= 0).all() or (spectra < 0).any():
+    if not (stresses[:, 0] >= 0).all() or (stresses[:, 1] < 0).any() or (spectra < 0).any():
         archive.refuse("arrays 'chart.stress' and 'chart.spectrum' must hold numbers of zero and more")
     found = iter(zip(stresses.tolist(), pairwise(ends), strict=True))
     charts: list[Chart | None] = []
@@ -319,17 +347,22 @@ def linear_from(archive: Archive) -> dict[str, Any]:
         f"{name}_": archive.array(name, "f8", tuple(lengths[letter] for letter in letters))
         for name, letters in LINEAR_ARRAYS.items()
     }
-    for name in ("components", "loadings", "mean"):
+    for name in LINEAR_ARRAYS:
         archive.finite(name, attributes[f"{name}_"].shape)
+    if not np.isfinite(archive.arrays["embedding"]).all():
+        archive.refuse("array 'embedding' must be finite, got inf or NaN")
+    rank = archive.entry("rank", int)
+    if not d <= rank <= lengths["D"]:
+        archive.refuse(f"'rank' in its header must be between {d} and {lengths['D']}, got {rank}")
     circuits = np.empty((0, 2), dtype=np.intp)
     if "short_circuits" in archive.arrays:
         circuits = archive.indices("short_circuits", (None, 2), 0, n)
     return attributes | {
         "short_circuits_": circuits,
         "embedding_": archive.arrays["embedding"],
-        "rank_": archive.entry("rank", int),
+        "rank_": rank,
         "inner_weights_": _weights(archive, "W", n),
         "joint_weights_": _weights(archive, "J", n),
         "neighbor_method_": archive.entry("neighbor_method", str),
-        "neighbor_recall_": number(archive, "neighbor_recall"),
+        "neighbor_recall_": share(archive, "neighbor_recall"),
     }

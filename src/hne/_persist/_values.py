@@ -148,7 +148,7 @@ def _sparse(entry: Archive) -> SparseMatrix:
 
 def _graph(entry: Archive) -> NeighborGraph:
     name, method = entry.entry("name", str), entry.entry("method", str)
-    return graph_from(entry, name, method, number(entry, "recall"))
+    return graph_from(entry, name, method, share(entry, "recall"))
 
 
 def graph_from(archive: Archive, name: str, method: str, recall: float) -> NeighborGraph:
@@ -157,7 +157,19 @@ def graph_from(archive: Archive, name: str, method: str, recall: float) -> Neigh
     indices = archive.indices(f"{name}.indices", (n, None), -1, n)
     if not indices.shape[1]:
         archive.refuse(f"array '{name}.indices' must have columns, got none")
-    return NeighborGraph(indices, archive.array(f"{name}.distances", "f8", indices.shape), method, recall)
+    distances = archive.array(f"{name}.distances", "f8", indices.shape)
+    # Behind the last neighbor they are inf, and of a graph without lengths NaN.
+    if (distances < 0).any():
+        archive.refuse(f"array '{name}.distances' must hold numbers of zero and more")
+    return NeighborGraph(indices, distances, method, recall)
+
+
+def share(archive: Archive, key: str) -> float:
+    """The number from 0 to 1 that the header has under that key, or NaN where it was not measured."""
+    found = number(archive, key)
+    if not (0 <= found <= 1 or math.isnan(found)):
+        archive.refuse(f"'{key}' in its header must be between 0 and 1, got {found}")
+    return found
 
 
 def number(archive: Archive, key: str) -> float:

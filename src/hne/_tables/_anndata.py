@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from hne._quoted import shortened
+from hne._tables._arrays import check_indices
 from hne._tables._finish import finished, n_features_foreseen
 from hne._tables._labels import as_categories, as_ids, as_label, with_gaps
-from hne._tables._names import numbered
+from hne._tables._names import listed, numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -25,7 +27,7 @@ def is_anndata(root: Any) -> bool:
 def read_anndata(file: File, root: Any, choices: Choices) -> Table:
     """Read a matrix, with the columns of `obs` as labels."""
     path = _path(file, root, choices)
-    X = _matrix(root[path])
+    X = _matrix(file, root[path])
     if X.dtype.kind not in "biuf":
         msg = f"must hold numbers in {path}, got {X.dtype}. Choose another --array."
         raise file.error(msg)
@@ -63,7 +65,7 @@ def _path(file: File, root: Any, choices: Choices) -> str:
         msg = "has cells as rows, which are the samples, got --transpose. Leave it out."
         raise file.error(msg)
     if path not in known or len(_shape(root[path])) != 2:
-        msg = f"must hold the matrix that is chosen, got --array {path}. It has {', '.join(known) or 'none'}."
+        msg = f"must hold the matrix that is chosen, got --array {shortened(path)}. It has {listed(known) or 'none'}."
         raise file.error(msg)
     return path
 
@@ -89,7 +91,7 @@ def _shape(item: Any) -> tuple[int, ...]:
     return tuple(int(side) for side in item.attrs.get("shape", item.attrs.get("h5sparse_shape", ())))
 
 
-def _matrix(item: Any) -> Any:
+def _matrix(file: File, item: Any) -> Any:
     """A dense array, or a CSR matrix from one that is stored by rows or by columns."""
     if hasattr(item, "shape"):
         return item[()]
@@ -97,8 +99,7 @@ def _matrix(item: Any) -> Any:
     form = form.decode() if isinstance(form, bytes) else form
     maker = csc_array if form.startswith("csc") else csr_array
     matrix = maker((item["data"][()], item["indices"][()], item["indptr"][()]), shape=_shape(item))
-    # Indices beyond the matrix would be followed to wherever they lead.
-    matrix.check_format(full_check=True)
+    check_indices(file, matrix)
     return csr_array(matrix)
 
 

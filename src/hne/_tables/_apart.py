@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from hne._quoted import quoted
 from hne._tables._cells import is_number
 from hne._tables._labels import as_ids
 from hne._tables._record import Choices, Table
@@ -45,7 +46,7 @@ def set_apart(table: Table, choices: Choices) -> Table:
     for place in classes:
         name = table.feature_names[place]
         changes["labels"][name] = table.X[:, place]
-        changes["notices"].append(f"Column {name!r} looks like classes: it is a label, {UNLESS}.")
+        changes["notices"].append(f"Column {quoted(name)} looks like classes: it is a label, {UNLESS}.")
     return _without(table, counters | set(classes), changes)
 
 
@@ -54,7 +55,7 @@ def _named_by_text(table: Table) -> Table:
     for name, column in table.labels.items():
         if name != table.color and column.dtype == object and _are_names(column.tolist()):
             labels = {other: values for other, values in table.labels.items() if other != name}
-            notice = f"Column {name!r} differs in every row: it names the samples."
+            notice = f"Column {quoted(name)} differs in every row: it names the samples."
             return replace(table, ids=as_ids(column), id_name=name, labels=labels, notices=(*table.notices, notice))
     return table
 
@@ -100,10 +101,10 @@ def _set_counter_apart(table: Table, place: int, changes: dict[str, Any]) -> Non
     name, column = table.feature_names[place], table.X[:, place]
     if table.ids is None and "ids" not in changes:
         changes |= {"ids": as_ids(column), "id_name": name}
-        changes["notices"].append(f"Column {name!r} counts the rows: it names the samples, {UNLESS}.")
+        changes["notices"].append(f"Column {quoted(name)} counts the rows: it names the samples, {UNLESS}.")
     else:
         changes["labels"][name] = column
-        changes["notices"].append(f"Column {name!r} counts the rows: it is a label, {UNLESS}.")
+        changes["notices"].append(f"Column {quoted(name)} counts the rows: it is a label, {UNLESS}.")
 
 
 def _without(table: Table, places: set[int], changes: dict[str, Any]) -> Table:

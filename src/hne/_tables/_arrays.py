@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from hne._tables._finish import finished, n_features_foreseen, unit_pixels
+from hne._quoted import quoted, shortened
+from hne._tables._finish import NAME_BYTES, finished, n_features_foreseen, unit_pixels
 from hne._tables._labels import as_label
-from hne._tables._names import numbered
+from hne._tables._names import LISTED, numbered
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File
 
@@ -40,7 +41,7 @@ class Entry:
     @property
     def words(self) -> str:
         """Name and shape, for messages."""
-        return f"{self.name} ({' x '.join(map(str, self.shape))})"
+        return f"{shortened(self.name)} ({shortened(' x '.join(map(str, self.shape)))})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ def chosen_entry(file: File, entries: Sequence[Entry], choices: Choices) -> Entr
     if len(entries) == 1:
         _check_matrix(file, entries[0])
         return entries[0]
-    held = ", ".join(entry.words for entry in matrices or entries) or "none"
+    held = _in_words(matrices or entries) or "none"
     if not matrices:
         msg = f"must hold a matrix of numbers, got {held}. Save samples as rows, features as columns."
         raise file.error(msg)
@@ -90,11 +91,15 @@ def _named(file: File, entries: Sequence[Entry], name: str) -> Entry:
     found = next((entry for entry in entries if entry.name.strip("/") == name.strip("/")), None)
     if found is None:
         near = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
-        held = ", ".join(entry.words for entry in entries)
-        msg = f"has no such array, got --array {name}. "
-        raise file.error(msg + (f"Did you mean {near[0]!r}?" if near else f"It has {held}."))
+        msg = f"has no such array, got --array {shortened(name)}. "
+        raise file.error(msg + (f"Did you mean {quoted(near[0])}?" if near else f"It has {_in_words(entries)}."))
     _check_matrix(file, found)
     return found
+
+
+def _in_words(entries: Sequence[Entry]) -> str:
+    more = ", ..." if len(entries) > LISTED else ""
+    return ", ".join(entry.words for entry in entries[:LISTED]) + more
 
 
 def _check_matrix(file: File, entry: Entry) -> None:
@@ -158,11 +163,13 @@ def outline_arrays(file: File, entries: Sequence[Entry], choices: Choices, sourc
     others = [other for other in entries if other is not entry]
     layout = laid_out(entry, others, choices, is_matlab=is_matlab)
     labels = [name for other in others for name in _label_names(other, layout.n_samples)]
-    n_features = n_features_foreseen(file, numbered(layout.n_features), labels, choices)
+    n_features = n_features_foreseen(file, layout.n_features, labels, choices)
     # Read as it is, then turned to float64 unless it is that, or float32.
     count = prod(entry.shape)
     is_float = entry.kind == "f" and entry.size in (4, 8)
     size = count * entry.size if is_float and layout.axis == 0 else count * (entry.size + 8)
+    size += NAME_BYTES * layout.n_features
+    size += sum(prod(other.shape) * other.size for other in others if _length_for(other, layout.n_samples))
     return Outline(n_samples=layout.n_samples, n_features=n_features, is_exact=True, bytes=size, source=source)
 
 
@@ -202,9 +209,23 @@ def _check_values(file: File, entry: Entry, values: Any) -> None:
         _check_matrix(file, Entry(name=entry.name, shape=entry.shape, kind=values.dtype.kind, read=entry.read))
 
 
+def check_indices(file: File, matrix: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of it: compiled code would follow them to wherever that is."""
+    try:
+        matrix.check_format(full_check=True)
+        # SciPy looks no further where the last end says that there is nothing.
+        is_sound = matrix.indptr[0] == 0 and bool((np.diff(matrix.indptr) >= 0).all())
+    except (ValueError, IndexError):
+        is_sound = False
+    if not is_sound:
+        msg = "must hold a whole sparse matrix, got a damaged one, with indices outside it. Write or copy it again."
+        raise file.error(msg)
+
+
 def as_samples(file: File, entry: Entry, values: Any, axis: int) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...]]:
     """Samples as rows, the shape of an image where they are images, and what was decided."""
     if issparse(values):
+        check_indices(file, values)
         values = values.T if axis else values
         return csr_array(values, dtype=_float_kind(values.dtype)), None, ()
     values = np.moveaxis(values, axis, 0)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from hne._matlab import reason_of
+from hne._quoted import shortened
 from hne._tables._record import Choices
 from hne._tables._sources import GZIP, NAMES, File, kind_inside
 
@@ -74,7 +75,7 @@ def beginning(file: File, encoding: str) -> tuple[list[str], bool]:
                 if len(lines) >= MAX_LINES or (size > MAX_CHARACTERS and len(lines) >= MIN_LINES):
                     return lines, False
     except LookupError as error:
-        msg = f"needs an encoding that Python knows, got --encoding {encoding}. Try utf-8, cp1252 or utf-16."
+        msg = f"needs an encoding that Python knows, got --encoding {shortened(encoding)}. Try utf-8, cp1252 or utf-16."
         raise file.error(msg) from error
     except UnicodeDecodeError as error:
         if encoding == "utf-8":

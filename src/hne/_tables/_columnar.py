@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from hne._matlab import reason_of
 from hne._progress import counted
+from hne._quoted import quoted, shortened
 from hne._tables._arrow import Columns, is_list, is_number, is_text, is_unique, label, numbers, value_type, values_of
 from hne._tables._finish import shaped
 from hne._tables._labels import as_ids
+from hne._tables._names import LISTED
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File, extra
@@ -35,13 +37,16 @@ def read_columnar(file: File, choices: Choices) -> Table:
         X, features = _matrix(columns, roles, widths)
         beside = [i for i in roles.labels if kinds[i] != "" and stored[i] not in widths]
         identity = None if roles.id is None else as_ids(label(columns, stored[roles.id]))
+        labels = {names[i]: label(columns, stored[i]) for i in beside}
+        for length in [*map(len, labels.values()), *([] if identity is None else [len(identity)])]:
+            _check_length(columns, length)
         table = Table(
             X=X,
             feature_names=features,
             source=columns.source,
             ids=identity,
             id_name="id" if roles.id is None else names[roles.id],
-            labels={names[i]: label(columns, stored[i]) for i in beside},
+            labels=labels,
             color=None if roles.color is None else names[roles.color],
             notices=(*notices, *roles.notices),
         )
@@ -69,7 +74,7 @@ def _check_turned(file: File, choices: Choices) -> None:
 
 def _check_colored(file: File, roles: Roles, names: list[str], widths: dict[str, int]) -> None:
     if roles.color is not None and names[roles.color] in widths:
-        got = f"lists in {names[roles.color]!r}"
+        got = f"lists in {quoted(names[roles.color])}"
         msg = f"must have a number or a text in each row of the column to color by, got {got}. Choose another --color."
         raise file.error(msg)
 
@@ -153,8 +158,10 @@ def _described(columns: Columns, widths: dict[str, int]) -> tuple[list[str], lis
             kinds.append(TEXT)
         else:
             kinds.append("")
-            left.append(f"{column.name!r} ({column.type})")
-    notices = (f"Columns that are neither numbers nor text are left out: {', '.join(left)}.",) if left else ()
+            left.append(f"{quoted(column.name)} ({shortened(str(column.type))})")
+    more = ", ..." if len(left) > LISTED else ""
+    rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
+    notices = (rest,) if left else ()
     index = [schema.names.index(name) for name in _index_names(schema) if name in schema.names]
     for place in index:
         kinds[place] = LABEL
@@ -186,4 +193,12 @@ def _matrix(columns: Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDA
             X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
             place += width
         start += batch.num_rows
+    _check_length(columns, start)
     return X, tuple(names)
+
+
+def _check_length(columns: Columns, length: int) -> None:
+    """Raise where a column is shorter or longer than the file says: Arrow reads each by itself."""
+    if length != columns.n_rows:
+        msg = f"a column of {length} rows, not {columns.n_rows}"
+        raise ValueError(msg)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from hne._quoted import quoted
 from hne._tables._cells import is_missing, is_number
 from hne._tables._characters import FALLBACK, beginning, check_text, encoding_notice, encoding_of
 from hne._tables._names import numbered
@@ -143,7 +144,7 @@ def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool)
     except csv.Error as error:
         raise unreadable_field(file, str(error)) from error
     except TypeError as error:
-        msg = f"needs a separator of one character, got --separator {separator!r}. Write it as it is: ';'."
+        msg = f"needs a separator of one character, got --separator {quoted(separator)}. Write it as it is: ';'."
         raise file.error(msg) from error
     if not rows:
         msg = "must hold a table, got comments and blank lines only. Check how it was written."

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from hne._memory import available_bytes, gigabytes
 from hne._tables._labels import as_ids
 from hne._tables._names import numbered
 from hne._tables._record import Choices, Table
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import File
+from hne.exceptions import TooLargeError
 
+# A short name: its characters, Python's header, and its places in a tuple and among the columns.
+NAME_BYTES = 72
 # The largest value of an 8-bit pixel.
 WHITE = 255.0
 Value = TypeVar("Value")
@@ -68,15 +72,32 @@ def finished(
 
 
 def n_features_foreseen(
-    file: File, names: Sequence[str], labels: Sequence[str], choices: Choices, *, keeps_numbers: bool = False
+    file: File, names: Sequence[str] | int, labels: Sequence[str], choices: Choices, *, keeps_numbers: bool = False
 ) -> int:
-    """Number of features that `finished` will leave of a matrix with these names, beside labels with those."""
+    """Number of features that `finished` will leave of a matrix with these names, beside labels with those.
+
+    Of a matrix whose features have no names, their number is enough: names are made only where they are asked for.
+    """
     if not (choices.columns or choices.features or choices.drop or choices.id or choices.color):
-        return len(names)
+        return names if isinstance(names, int) else len(names)
+    if isinstance(names, int):
+        check_fits(file, NAME_BYTES * names, f"names of {names} features")
+        names = numbered(names)
     beside = list(_apart(dict.fromkeys(labels), names))
     kinds = [NUMBER] * len(names) + [LABEL] * len(beside)
     known = [*names, *beside]
     return len(assigned_roles(file, known, kinds, choices, lambda _: False, keeps_numbers=keeps_numbers).features)
+
+
+def check_fits(file: File, size: int, what: str) -> None:
+    """Raise where so many bytes are more than there are; `what` takes them."""
+    available = available_bytes()
+    if size > available:
+        msg = (
+            f"{file.title} needs {gigabytes(size)} to be read ({what}), got {gigabytes(available)} of free memory. "
+            "Choose fewer columns, or write a part of its rows to a file of their own."
+        )
+        raise TooLargeError(msg)
 
 
 def _apart(labels: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hne._progress import step
+from hne._quoted import quoted
 from hne._tables._cells import first_text, numbers
 from hne._tables._characters import opened
 from hne._tables._dialect import Dialect, table_rows, unreadable_field
@@ -160,6 +161,6 @@ def _check_lengths(file: File, dialect: Dialect, chunk: list[list[str]]) -> None
                 line = rows.line_num + dialect.skipped
                 msg = (
                     f"must have {dialect.n_fields} fields in every row, got {len(row)} in line {line}. "
-                    f"Mend that line, or name the --separator (now {dialect.separator!r})."
+                    f"Mend that line, or name the --separator (now {quoted(dialect.separator)})."
                 )
                 raise file.error(msg)

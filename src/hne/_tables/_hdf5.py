@@ -1,5 +1,6 @@
 """HDF5 files -> Table: of AnnData, of MATLAB's version 7.3, and any others with matrices in them."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -42,16 +43,41 @@ def _opened(file: File) -> Iterator[Any]:
     h5py = extra("h5py", f"reading {file.title}")
     try:
         with h5py.File(file.path, "r") as root:
+            _check_is_all_here(file, h5py, root)
             yield root
     except InputError:
         raise
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        msg = f"must be an HDF5 file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, SystemError) as error:
+        # What goes wrong while h5py walks through a file is the cause of a SystemError of its own.
+        reason = reason_of(error.__cause__ or error if isinstance(error, SystemError) else error)
+        msg = f"must be an HDF5 file, got one that cannot be read ({reason}). Write or copy it again."
         raise file.error(msg) from error
 
 
+def _check_is_all_here(file: File, h5py: Any, root: Any) -> None:
+    """Refuse a file that would have others read: by links to them, or by arrays that are stored in them."""
+
+    def look(name: str, link: Any) -> tuple[str, str] | None:
+        if isinstance(link, h5py.ExternalLink):
+            return name, link.filename
+        if isinstance(link, h5py.HardLink) and root.get(name, getclass=True) is h5py.Dataset:
+            plan = root[name].id.get_create_plist()
+            if plan.get_external_count():
+                return name, os.fsdecode(plan.get_external(0)[0])
+            if plan.get_layout() == h5py.h5d.VIRTUAL:
+                return name, plan.get_virtual_filename(0) if plan.get_virtual_count() else "nowhere"
+        return None
+
+    outside = root.visititems_links(look)
+    if outside is not None:
+        got = f"'{outside[0]}', which is in another file ('{outside[1]}')"
+        msg = f"must hold its arrays itself, got {got}. Copy it into one file."
+        raise file.error(msg)
+
+
 def _is_matlab(root: Any) -> bool:
-    return any(MATLAB_CLASS in item.attrs for item in root.values())
+    # A link to nothing has no item.
+    return any(MATLAB_CLASS in item.attrs for item in root.values() if item is not None)
 
 
 def _entries(root: Any, *, is_matlab: bool) -> list[Entry]:

@@ -1,6 +1,7 @@
 """A folder of images -> Table: pixels from 0 to 1, a row each, in the natural order of file names."""
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -157,8 +158,11 @@ def _opened(file: File, path: Path) -> Iterator[Any]:
     """Give an image; whatever goes wrong with it is told with its name."""
     pillow = extra("PIL.Image", f"reading {file.title}", "pillow")
     try:
-        with pillow.open(path) as image:
-            yield image
+        # What cannot be read raises; of the rest, such as notes of a camera that are cut short, nothing is read.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pillow.open(path) as image:
+                yield image
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, pillow.DecompressionBombError) as error:
         raise _damaged(file, path, error) from error
 

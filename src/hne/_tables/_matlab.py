@@ -1,15 +1,16 @@
 """MAT files of version 7 and older -> arrays by name."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from hne._matlab import UNREADABLE, named_values, reason_of
+from hne._matlab import named_values, reason_of
 from hne._tables._arrays import Entry, outline_arrays, table_of_arrays
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._sources import File
+from hne._tables._sources import DEFLATED, File
 
 # MATLAB's classes of plain numbers: their kind and the bytes of one.
 NUMBERS = {
@@ -38,12 +39,16 @@ def _entries(file: File) -> list[Entry]:
     except NotImplementedError as error:
         msg = "must be a whole MAT file, got one of version 7.3 that is damaged. Write or copy it again."
         raise file.error(msg) from error
-    except UNREADABLE as error:
+    except Exception as error:  # SciPy's reader of damaged files raises whatever comes
         raise _unreadable(file, error) from error
     entries = []
     others = []
+    # A number takes a byte or more, whatever its class: small ones are stored as small integers.
+    most = DEFLATED * file.path.stat().st_size
     for name, shape, kind in variables:
         if kind in NUMBERS:
+            if not 0 <= prod(shape) <= most:
+                raise _unreadable(file, ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
             letter, size = NUMBERS[kind]
             entries.append(Entry(name=name, shape=tuple(shape), kind=letter, size=size, read=_reader(file, name)))
         else:
@@ -56,7 +61,7 @@ def _content(file: File, names: list[str]) -> dict[str, Any]:
 
     try:
         content: dict[str, Any] = loadmat(file.path, variable_names=names)
-    except UNREADABLE as error:
+    except Exception as error:  # as above
         raise _unreadable(file, error) from error
     return content
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from hne._quoted import quoted, shortened
 from hne._tables._sources import File
 
 # What people call a column that names or counts samples.
@@ -35,7 +36,8 @@ def position(file: File, names: Sequence[str], option: str, chosen: str | None) 
         return None
     meant = positions(file, names, option, (chosen,))
     if len(meant) > 1:
-        msg = f"has several columns for --{option} {chosen}, got {listed([names[i] for i in meant])}. Name one of them."
+        got = listed([names[i] for i in meant])
+        msg = f"has several columns for --{option} {shortened(chosen)}, got {got}. Name one of them."
         raise file.error(msg)
     return meant[0]
 
@@ -47,15 +49,16 @@ def _meant(file: File, names: Sequence[str], index: dict[str, int], option: str,
     if span:
         first, last = int(span[1]), int(span[2] or span[1])
         if not 1 <= first <= last <= len(names):
-            msg = f"has columns 1 to {len(names)}, got --{option} {choice}. Count columns from 1, or name them."
+            got = f"--{option} {shortened(choice)}"
+            msg = f"has columns 1 to {len(names)}, got {got}. Count columns from 1, or name them."
             raise file.error(msg)
         return list(range(first - 1, last))
     found = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, choice)]
     if found:
         return found
     near = difflib.get_close_matches(choice, names, n=1) or [name for name in names if name.lower() == choice.lower()]
-    remedy = f"Did you mean {near[0]!r}?" if near else f"It has {listed(names)}."
-    msg = f"has no such column, got --{option} {choice}. {remedy}"
+    remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(names)}."
+    msg = f"has no such column, got --{option} {shortened(choice)}. {remedy}"
     raise file.error(msg)
 
 
@@ -80,7 +83,7 @@ def is_id_name(name: str) -> bool:
 def listed(names: Sequence[str]) -> str:
     """The first names, for messages."""
     more = ", ..." if len(names) > LISTED else ""
-    return ", ".join(f"{name!r}" for name in names[:LISTED]) + more
+    return ", ".join(map(quoted, names[:LISTED])) + more
 
 
 def numbered(n_features: int, prefix: str = "x") -> tuple[str, ...]:

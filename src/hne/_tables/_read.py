@@ -1,12 +1,15 @@
 """Path -> Table, by the kind of the file; refused beforehand where it would not fit into memory."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from hne._memory import available_bytes, gigabytes
 from hne._tables._apart import set_apart
+from hne._tables._child import can_fork, read_in_child
 from hne._tables._columnar import outline_columnar, read_columnar
+from hne._tables._finish import check_fits
 from hne._tables._hdf5 import outline_hdf5, read_hdf5
 from hne._tables._hints import with_hints
 from hne._tables._images import outline_images, read_images
@@ -15,7 +18,6 @@ from hne._tables._numpy import outline_npy, outline_npz, read_npy, read_npz
 from hne._tables._record import Choices, Outline, Table
 from hne._tables._sources import File, found, kind_of
 from hne._tables._text import outline_text, read_text
-from hne.exceptions import TooLargeError
 
 READERS: dict[str, tuple[Callable[[File, Choices], Outline], Callable[[File, Choices], Table]]] = {
     "text": (outline_text, read_text),
@@ -27,6 +29,8 @@ READERS: dict[str, tuple[Callable[[File, Choices], Outline], Callable[[File, Cho
     "arrow": (outline_columnar, read_columnar),
     "images": (outline_images, read_images),
 }
+# Kinds whose parsers, of libraries of C, crash or hang on files that were made to do it.
+FOREIGN = ("mat", "hdf5")
 
 
 def read_table(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Table:
@@ -57,9 +61,18 @@ def read_table(source: Path | str, choices: Choices | None = None, stream: Binar
     """
     wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, read = READERS[kind_of(file, is_text=wanted.encoding is not None)]
-        _check_fits(file, outlined(file, wanted))
-        return with_hints(set_apart(read(file, wanted), wanted), wanted)
+        kind = kind_of(file, is_text=wanted.encoding is not None)
+        outlined, read = READERS[kind]
+
+        def checked() -> Table:
+            _check_fits(file, _foreseen(kind, outlined(file, wanted)))
+            return read(file, wanted)
+
+        table = read_in_child(file, checked) if kind in FOREIGN else checked()
+        if not table.X.shape[0]:
+            msg = "must have samples, got none. Check how it was written."
+            raise file.error(msg)
+        return with_hints(set_apart(table, wanted), wanted)
 
 
 def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO | None = None) -> Outline:
@@ -71,17 +84,17 @@ def outline(source: Path | str, choices: Choices | None = None, stream: BinaryIO
     """
     wanted = choices or Choices()
     with found(source, stream) as file:
-        outlined, _ = READERS[kind_of(file, is_text=wanted.encoding is not None)]
-        return outlined(file, wanted)
+        kind = kind_of(file, is_text=wanted.encoding is not None)
+        outlined, _ = READERS[kind]
+        look = partial(outlined, file, wanted)
+        return _foreseen(kind, read_in_child(file, look) if kind in FOREIGN else look())
+
+
+def _foreseen(kind: str, expected: Outline) -> Outline:
+    """The outline, with memory for both where a child hands a table over."""
+    return replace(expected, bytes=2 * expected.bytes) if kind in FOREIGN and can_fork() else expected
 
 
 def _check_fits(file: File, expected: Outline) -> None:
-    available = available_bytes()
-    if expected.bytes > available:
-        about = "" if expected.is_exact else "about "
-        msg = (
-            f"{file.title} needs {gigabytes(expected.bytes)} to be read ({about}{expected.n_samples} samples of "
-            f"{expected.n_features} features), got {gigabytes(available)} of free memory. "
-            "Choose fewer columns, or write a part of its rows to a file of their own."
-        )
-        raise TooLargeError(msg)
+    about = "" if expected.is_exact else "about "
+    check_fits(file, expected.bytes, f"{about}{expected.n_samples} samples of {expected.n_features} features")

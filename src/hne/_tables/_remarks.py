@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hne._quoted import quoted
 from hne._tables._cells import THOUSANDS, first_text, is_code, is_missing, is_number
 from hne._tables._dialect import Dialect
 from hne._tables._gather import Gathered
@@ -24,7 +25,9 @@ def mixed_notice(dialect: Dialect, gathered: Gathered, i: int, text: tuple[int, 
     found = text or first_text(gathered.columns[i], dialect.decimal)
     if found is None or is_number(found[1], dialect.decimal):  # whole numbers with more digits than float64 has
         return []
-    notice = f"Column {dialect.names[i]!r} is text, not a feature, because of {shown(found[1])} in row {found[0]}."
+    notice = (
+        f"Column {quoted(dialect.names[i])} is text, not a feature, because of {quoted(found[1])} in row {found[0]}."
+    )
     return [f"{notice} {_remedy(dialect, found[1])}"]
 
 
@@ -41,11 +44,6 @@ def _remedy(dialect: Dialect, text: str) -> str:
     if is_number(text, other):
         return f"If numbers are written that way, add --decimal {other}"
     return "If that stands for a missing value, leave the cell empty."
-
-
-def shown(text: str) -> str:
-    """A text in quotes, cut where it is long."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def empty_rows_notice(n_empty: int) -> list[str]:

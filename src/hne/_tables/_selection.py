@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hne._quoted import quoted
 from hne._tables._names import check_names, is_id_name, listed, position, positions
 from hne._tables._record import Choices
 from hne._tables._sources import File
@@ -83,7 +84,7 @@ def _found_id(
     found = next((i for i, name in enumerate(names) if i not in taken and is_id_name(name) and is_unique(i)), None)
     if found is None:
         return None, ()
-    return found, (f"Column {names[found]!r} names the samples; to use it as a feature, name it in --columns.",)
+    return found, (f"Column {quoted(names[found])} names the samples; to use it as a feature, name it in --columns.",)
 
 
 def _of_model(
@@ -107,17 +108,20 @@ def _check_color(file: File, names: Sequence[str], color: int | None, identity: 
     if color is None:
         return
     if color in dropped:
-        msg = f"must keep the column to color by, got {names[color]!r} for --color and --drop. Leave one of them out."
+        got = f"{quoted(names[color])} for --color and --drop"
+        msg = f"must keep the column to color by, got {got}. Leave one of them out."
         raise file.error(msg)
     if color == identity:
-        msg = f"must have a column each for --color and --id, got {names[color]!r} for both. Leave one of them out."
+        msg = (
+            f"must have a column each for --color and --id, got {quoted(names[color])} for both. Leave one of them out."
+        )
         raise file.error(msg)
 
 
 def _check_number(file: File, name: str, kind: str) -> None:
     if kind != NUMBER:
-        held = "text" if kind == TEXT else "a label"
-        msg = f"must have numbers in the columns that are features, got {held} in {name!r}. Leave it out of --columns."
+        got = f"{'text' if kind == TEXT else 'a label'} in {quoted(name)}"
+        msg = f"must have numbers in the columns that are features, got {got}. Leave it out of --columns."
         raise file.error(msg)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hne._files import expanded
+from hne._progress import one_line
 from hne.exceptions import InputError, MissingExtraError
 
 STANDARD_INPUT = "-"
@@ -37,6 +38,8 @@ MAGIC = (
     (512, b"\x89HDF\r\n\x1a\n", "hdf5"),
     (0, b"MATLAB 5.0 MAT-file", "mat"),
 )
+# Deflate, the packing of NPZ and MAT files, makes at most so many bytes of one.
+DEFLATED = 1032
 GZIP = b"\x1f\x8b"
 NAMES = {
     "text": "text",
@@ -67,7 +70,7 @@ class File:
 
     def error(self, rule: str) -> InputError:
         """Error about this file: what must be, what is there, and what to do."""
-        return InputError(f"{self.title} {rule}")
+        return InputError(one_line(f"{self.title} {rule}"))
 
 
 @contextmanager

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._quoted import quoted
 from hne._tables._cells import NO_TEXT, first_text, is_number
 from hne._tables._characters import FALLBACK
 from hne._tables._dialect import Dialect, dialect_of, with_fallback
 from hne._tables._finish import finished, shaped
 from hne._tables._gather import Gathered, gather
+from hne._tables._names import listed
 from hne._tables._record import Choices, Outline, Table
-from hne._tables._remarks import empty_rows_notice, mixed_notice, shown, without_empty
+from hne._tables._remarks import empty_rows_notice, mixed_notice, without_empty
 from hne._tables._selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
 from hne._tables._sources import GZIP, File
 
@@ -135,7 +137,7 @@ def _check_chosen(
     """Refuse text in a column that the user named as a feature."""
     for i, (row, text) in turned.items():
         if choices.columns and i in roles.features:
-            got = f"{shown(text)} in column {dialect.names[i]!r}, row {row}"
+            got = f"{quoted(text)} in column {quoted(dialect.names[i])}, row {row}"
             msg = f"must have numbers in features, got {got}. Mend it, or leave the column out of --columns."
             raise file.error(msg)
 
@@ -187,7 +189,7 @@ def _transposed(file: File, dialect: Dialect, sample: list[list[str]], choices: 
         names = tuple(str(name) for name in labels.pop(next(iter(labels))))
     notices = [notice for notice in table.notices if "names the samples" not in notice]
     if labels:
-        notices.append(f"Columns of text are left out of a transposed table: {', '.join(map(repr, labels))}.")
+        notices.append(f"Columns of text are left out of a transposed table: {listed(list(labels))}.")
     return finished(
         file,
         np.ascontiguousarray(table.X.T),

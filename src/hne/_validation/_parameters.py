@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hne._quoted import quoted
 from hne._random import random_generator
 from hne._types import (
     COORDINATES,
@@ -27,6 +28,8 @@ from hne.exceptions import InputError, InputTypeError, MissingExtraError
 # Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
 # beyond the second, nothing but the ridge is left.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-12, 1e12
+# Each round costs as much as the first; whoever asks for more than this waits for something else.
+MOST_ROUNDS = 1000
 # Planes in float64 do not come to rest below this.
 SMALLEST_TOL = 1e-12
 # Parameters that may be "auto", and what stands for them until they are chosen: what fits the fewest samples.
@@ -54,7 +57,7 @@ def check_settings(parameters: dict[str, Any]) -> Settings:
         if given.outer_reg is None
         else check_positive("outer_reg", given.outer_reg, "Try outer_reg=1e-4"),
         gamma=check_positive("gamma", given.gamma, "The paper uses gamma=1.0"),
-        n_rounds=check_integer("n_rounds", given.n_rounds, 0, "The paper uses n_rounds=1"),
+        n_rounds=_check_rounds(given.n_rounds),
         include_self=_check_flag("include_self", given.include_self, "The paper uses True"),
         metric=_check_metric(given.metric),
         metric_params=_check_metric_params(given.metric_params),
@@ -88,7 +91,7 @@ def is_auto(value: object) -> bool:
 def check_integer(name: str, value: object, smallest: int | None, remedy: str) -> int:
     """Return the value if it is a whole number of at least `smallest` (None allows any)."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be an integer, got {value!r} of type {type(value).__name__}. {remedy}."
+        msg = f"{name} must be an integer, got {quoted(value)} of type {type(value).__name__}. {remedy}."
         raise InputTypeError(msg)
     if smallest is not None and value < smallest:
         msg = f"{name} must be at least {smallest}, got {value}. {remedy}."
@@ -96,10 +99,18 @@ def check_integer(name: str, value: object, smallest: int | None, remedy: str) -
     return int(value)
 
 
+def _check_rounds(value: object) -> int:
+    n_rounds = check_integer("n_rounds", value, 0, "The paper uses n_rounds=1")
+    if n_rounds > MOST_ROUNDS:
+        msg = f"n_rounds must be at most {MOST_ROUNDS}, got {quoted(n_rounds)}. The paper uses n_rounds=1."
+        raise InputError(msg)
+    return n_rounds
+
+
 def check_number(name: str, value: object) -> float:
     """Return the value as a float if it is a real number that float64 can hold."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be a number, got {value!r} of type {type(value).__name__}. Pass a float."
+        msg = f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}. Pass a float."
         raise InputTypeError(msg)
     try:
         return float(value)
@@ -111,7 +122,7 @@ def check_positive(name: str, value: object, remedy: str) -> float:
     """Return the value if it is a number between the smallest and the largest that make sense as a weight."""
     number = check_number(name, value)
     if not (SMALLEST_WEIGHT <= number <= LARGEST_WEIGHT):
-        msg = f"{name} must be between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {number!r}. {remedy}."
+        msg = f"{name} must be between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {quoted(number)}. {remedy}."
         raise InputError(msg)
     return number
 
@@ -120,7 +131,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return the value if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         words = ", ".join(repr(choice) for choice in choices)
-        msg = f"{name} must be one of {words}, got {value!r}. Choose one of them, in lower case."
+        msg = f"{name} must be one of {words}, got {quoted(value)}. Choose one of them, in lower case."
         error = InputError if isinstance(value, str) else InputTypeError
         raise error(msg)
     return value
@@ -128,7 +139,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 def _check_flag(name: str, value: object, remedy: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False, got {value!r}. {remedy}."
+        msg = f"{name} must be True or False, got {quoted(value)}. {remedy}."
         raise InputTypeError(msg)
     return bool(value)
 
@@ -137,7 +148,7 @@ def _check_metric(value: Any) -> Any:
     if callable(value):
         return value
     if not isinstance(value, str):
-        msg = f"metric must be a name or a function of two samples, got {value!r}. Try metric='euclidean'."
+        msg = f"metric must be a name or a function of two samples, got {quoted(value)}. Try metric='euclidean'."
         raise InputTypeError(msg)
     if value in {"euclidean", PRECOMPUTED}:
         return value
@@ -147,18 +158,16 @@ def _check_metric(value: Any) -> Any:
     # NaN is refused, so that what skips it has nothing to do.
     known = sorted({*VALID_METRICS["brute"], PRECOMPUTED} - {"nan_euclidean"})
     if value not in known:
-        msg = (
-            f"metric must be one of {', '.join(known)} or a function of two samples, got {value!r}. Choose one of them."
-        )
+        words = f"one of {', '.join(known)} or a function of two samples"
+        msg = f"metric must be {words}, got {quoted(value)}. Choose one of them."
         raise InputError(msg)
     return value
 
 
 def _check_metric_params(value: object) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
-        msg = (
-            f"metric_params must be a dict or None, got {value!r}. Try metric_params={{'p': 3}} for metric='minkowski'."
-        )
+        remedy = "Try metric_params={'p': 3} for metric='minkowski'."
+        msg = f"metric_params must be a dict or None, got {quoted(value)}. {remedy}"
         raise InputTypeError(msg)
     return value
 
@@ -180,7 +189,7 @@ def _check_landmarks(given: Settings) -> None:
     if given.eigen_solver != AUTO:
         msg = (
             f"n_landmarks takes the place of an eigensolver, got n_landmarks={m} and "
-            f"eigen_solver={given.eigen_solver!r}. Leave one of them out."
+            f"eigen_solver={quoted(given.eigen_solver)}. Leave one of them out."
         )
         raise InputError(msg)
     if given.metric == PRECOMPUTED:
@@ -194,7 +203,7 @@ def _check_landmarks(given: Settings) -> None:
 def _check_tol(value: object) -> float:
     tol = check_number("tol", value)
     if not (SMALLEST_TOL <= tol < 1):
-        msg = f"tol must be at least {SMALLEST_TOL:g} and below 1, got {tol!r}. Try tol=1e-7."
+        msg = f"tol must be at least {SMALLEST_TOL:g} and below 1, got {quoted(tol)}. Try tol=1e-7."
         raise InputError(msg)
     return tol
 
@@ -214,7 +223,7 @@ def _check_random_state(value: Any) -> Any:
     try:
         random_generator(value)
     except ValueError as error:
-        msg = f"random_state must be an integer, None or a RandomState, got {value!r}. Try random_state=0."
+        msg = f"random_state must be an integer, None or a RandomState, got {quoted(value)}. Try random_state=0."
         raise InputError(msg) from error
     return value
 

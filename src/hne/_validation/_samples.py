@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from hne._landmark_limits import nearest_landmarks
+from hne._quoted import quoted
 from hne._samples import Distances, Samples
 from hne._types import (
     PRECOMPUTED,
@@ -138,7 +139,7 @@ def check_neighbors(X: Samples, settings: Settings) -> None:
         raise InputError(msg)
     elif graph == "approximate" and not is_euclidean(settings.metric, settings.metric_params):
         msg = (
-            f"neighbors='approximate' knows the Euclidean and the cosine metric, got metric={settings.metric!r}. "
+            f"neighbors='approximate' knows the Euclidean and the cosine metric, got metric={quoted(settings.metric)}. "
             "Pass neighbors='auto'."
         )
         raise InputError(msg)

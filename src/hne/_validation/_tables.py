@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
+from hne._quoted import quoted
 from hne._types import INT32_MAX, FloatArray, SparseMatrix
 from hne.exceptions import InputError, InputTypeError
 
@@ -28,7 +29,7 @@ def check_matrix(X: ArrayLike, name: str = "X", first_row: int = 0) -> FloatArra
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         names = getattr(X, "column_names", getattr(X, "columns", None))
-        named = f"{column}" if names is None else f"{names[column]!r}"
+        named = f"{column}" if names is None else f"{quoted(names[column])}"
         raise _not_finite(name, matrix, matrix[row, column], first_row + row, named)
     return matrix
 
@@ -71,12 +72,17 @@ def output_kind(X: object) -> Any:
 
 def columns_of(X: Any) -> dict[str, str]:
     """Name and kind of each column of a table; nothing for what is none."""
+    return dict(_named_columns(X))
+
+
+def _named_columns(X: Any) -> list[tuple[str, str]]:
+    """The same in order, names that several columns have as often as they do."""
     schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "names") and hasattr(schema, "types"):
         named = zip(schema.names, schema.types() if callable(schema.types) else schema.types, strict=False)
     else:
         named = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
-    return {str(name): str(kind) for name, kind in named}
+    return [(str(name), str(kind)) for name, kind in named]
 
 
 def _check_has_features(shape: tuple[int, ...], name: str) -> None:
@@ -139,6 +145,11 @@ def _check_kind(X: ArrayLike, name: str) -> None:
     if len({isinstance(column, str) for column in getattr(X, "columns", ())}) > 1:
         msg = f"{name} must have names of columns that are all text or none, got both. Pass {name}.rename(columns=str)."
         raise InputTypeError(msg)
+    names = [column for column, _ in _named_columns(X)]
+    if len(set(names)) < len(names):
+        repeated = next(one for one in names if names.count(one) > 1)
+        msg = f"{name} must have a name of its own for each column, got {quoted(repeated)} more than once. Rename one."
+        raise InputError(msg)
     if X is None:
         msg = f"{name} must be a table of numbers, got None. Pass an array of samples x features."
         raise InputTypeError(msg)

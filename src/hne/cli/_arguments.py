@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hne._files import expanded
+from hne._quoted import quoted
 from hne.exceptions import InputError
 
 # Choices of the estimator's parameters, written out because the modules that own them load NumPy; a test compares.
@@ -46,7 +47,7 @@ def image_size(text: str) -> tuple[int, int]:
     """Width and height, as in 32x32."""
     width, _, height = text.lower().replace("×", "x").partition("x")  # noqa: RUF001, a sign that people copy
     if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT such as 32x32, got {text!r}")  # noqa: TRY003, EM102
+        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT such as 32x32, got {quoted(text)}")  # noqa: TRY003, EM102
     return int(width), int(height)
 
 
@@ -57,7 +58,7 @@ def json_object(text: str) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"must be a JSON object such as '{{\"p\": 3}}', got {text!r}")  # noqa: TRY003, EM102
+        raise argparse.ArgumentTypeError(f"must be a JSON object such as '{{\"p\": 3}}', got {quoted(text)}")  # noqa: TRY003, EM102
     return value
 
 
@@ -87,7 +88,7 @@ def values_of(read: Callable[[str], Any], example: str) -> Callable[[str], tuple
         except ValueError:
             values = ()
         if not values:
-            raise argparse.ArgumentTypeError(f"must be values such as {example}, or auto, got {text!r}")  # noqa: TRY003, EM102
+            raise argparse.ArgumentTypeError(f"must be values such as {example}, or auto, got {quoted(text)}")  # noqa: TRY003, EM102
         return values
 
     return listed
@@ -107,7 +108,7 @@ def seconds(text: str) -> float:
     except ValueError:
         number = 0.0
     if not number > 0:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds such as 60, got {text!r}")  # noqa: TRY003, EM102
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds such as 60, got {quoted(text)}")  # noqa: TRY003, EM102
     return number
 
 

@@ -11,6 +11,7 @@ from hne.cli._arguments import AUTO
 from hne.cli._inputs import are_distances, choices_of, parameters_of, source_of, title_of
 from hne.cli._talk import print_json
 from hne.cli._tune import SEARCHED
+from hne.exceptions import InputError
 
 if TYPE_CHECKING:
     from hne._forecast import Forecast
@@ -32,6 +33,9 @@ def tell(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
 
     check_wishes(parameters_of(options))
     found, columns, X = _looked_at(options)
+    if found.n_samples < 2:
+        msg = f"'{options.input}' must have at least 2 samples, got {found.n_samples}. Pass more rows."
+        raise InputError(msg)
     parameters, most = _suited(options, X, found.n_samples)
     k, d, n = parameters["n_neighbors"], options.n_components, found.n_samples
     k = min(max(GRID["n_neighbors"]), max(n - 1, 1)) if k == AUTO else most if k is None else k

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from hne._files import already_there, expanded
+from hne._files import already_there, expanded, is_stream
 from hne.exceptions import InputError, MissingExtraError
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
@@ -18,23 +18,28 @@ def check_outputs(outputs: Mapping[str, Path | None], source: str, *, force: boo
     """The outputs that were asked for, by option; an error for one that could not or should not be written."""
     asked = {option: path for option, path in outputs.items() if path is not None}
     seen: dict[Path, str] = {}
-    read = None if source == "-" else expanded(source).resolve()
+    read = None if source == "-" else _real(expanded(source))
     for option, path in asked.items():
         _check_place(path)
-        whole = path.resolve()
+        whole = _real(path)
         if whole in seen:
             msg = f"{option} and {seen[whole]} must be different files, got '{path}' twice. Rename one."
             raise InputError(msg)
         if whole == read:
             msg = f"{option} must not be the input, got '{path}'. Choose another name."
             raise InputError(msg)
-        if read is not None and read.is_dir() and whole.is_relative_to(read):
+        if read is not None and whole.is_relative_to(read):
             msg = f"{option} must not lie in the folder that is read, got '{path}'. Choose another place."
             raise InputError(msg)
-        if os.path.lexists(path) and not force:
+        if os.path.lexists(path) and not force and not is_stream(path):
             raise already_there(path)
         seen[whole] = option
     return asked
+
+
+def _real(path: Path) -> Path:
+    """The path without links; loops of them, about which `Path.resolve` raises, stay as they are."""
+    return Path(os.path.realpath(path))
 
 
 def _check_place(path: Path) -> None:
@@ -52,12 +57,12 @@ def _obstacle(path: Path) -> tuple[str, str]:
     """What stands in the way of a file of that name, and what to do about it; empty where nothing does."""
     if path.is_dir():
         return "it is a folder", "Add a file name"
-    path.exists()  # raises where the name is too long
     if not path.parent.exists():
         return f"there is no folder '{path.parent}'", "Make it, or choose another place"
     if not path.parent.is_dir():
         return f"'{path.parent}' is not a folder", "Choose another place"
-    return _refusal(path.parent), "Choose another place"
+    # Asking raises where the name is too long, or a loop of links.
+    return "" if is_stream(path) else _refusal(path.parent), "Choose another place"
 
 
 def _refusal(folder: Path) -> str:

@@ -6,6 +6,8 @@ import re
 import sys
 from typing import NoReturn
 
+from hne._quoted import MOST_SAID, shortened
+
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 
@@ -15,7 +17,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it in one line."""
-        print(f"hne: {message.rstrip('.')}. {self._remedy(message)}", file=sys.stderr)
+        print(f"hne: {shortened(message.rstrip('.'), MOST_SAID)}. {self._remedy(message)}", file=sys.stderr)
         sys.exit(2)
 
     def _remedy(self, message: str) -> str:

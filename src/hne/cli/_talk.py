@@ -12,6 +12,7 @@ from typing import Any
 
 from hne._files import existing_files_kept
 from hne._progress import Stopwatch, advised, listening, one_line, shown
+from hne._quoted import MOST_SAID, shortened
 
 # Parameters of the estimator by the names that messages of the library use.
 PARAMETERS = (
@@ -64,7 +65,7 @@ def _flag(name: str) -> str:
 def say(text: str, options: argparse.Namespace | None = None) -> None:
     """One line to standard error, unless options ask for quiet."""
     if options is None or not options.quiet:
-        print(f"hne: {one_line(text)}", file=sys.stderr)
+        print(f"hne: {shortened(one_line(text), MOST_SAID)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import qmc
 
+from hne._quoted import quoted
 from hne._types import FloatArray
 from hne._validation import check_integer, check_number
 from hne.exceptions import InputError, InputTypeError
@@ -20,7 +21,7 @@ def check_draw(n_samples: object, random_state: object, *, smallest: int = 1, us
 def check_flag(name: str, value: object) -> bool:
     """Return the value if it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False, got {value!r} of type {type(value).__name__}. Try {name}=False."
+        msg = f"{name} must be True or False, got {quoted(value)} of type {type(value).__name__}. Try {name}=False."
         raise InputTypeError(msg)
     return bool(value)
 
@@ -29,7 +30,7 @@ def check_noise(noise: object) -> float:
     """Return the noise if it is a standard deviation."""
     number = check_number("noise", noise)
     if not 0 <= number <= MOST_NOISE:
-        msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {number!r}. Try noise=0.1."
+        msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {quoted(number)}. Try noise=0.1."
         raise InputError(msg)
     return number
 

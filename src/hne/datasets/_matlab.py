@@ -12,6 +12,7 @@ from scipy.io import loadmat
 
 from hne._files import expanded
 from hne._matlab import UNREADABLE, named_values, reason_of
+from hne._quoted import quoted
 from hne.exceptions import InputError, InputTypeError
 
 Matrices: TypeAlias = dict[str, NDArray[Any]]
@@ -66,7 +67,7 @@ def check_values(name: str, values: NDArray[Any], low: float, high: float, sourc
 def _find(path: object, known: tuple[str, ...], source: str) -> Path:
     """Path of the file, or of one with a known name, in any case, where the path is a folder."""
     if not isinstance(path, str | os.PathLike):
-        msg = f"path must be text or a Path, got {path!r} of type {type(path).__name__}. Pass a file's name."
+        msg = f"path must be text or a Path, got {quoted(path)} of type {type(path).__name__}. Pass a file's name."
         raise InputTypeError(msg)
     file = expanded(path)
     if not file.is_dir():

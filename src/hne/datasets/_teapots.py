@@ -10,6 +10,7 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial import cKDTree
 
 from hne._progress import counted
+from hne._quoted import quoted
 from hne._types import FloatArray
 from hne._validation import check_integer
 from hne.datasets._draws import titled
@@ -193,7 +194,7 @@ def _share(value: FloatArray) -> FloatArray:
 
 def _check_shape(shape: object) -> tuple[int, int]:
     if not isinstance(shape, tuple | list) or len(shape) != 2:
-        msg = f"shape must be a pair of integers, rows and columns, got {shape!r}. Try shape=(76, 101)."
+        msg = f"shape must be a pair of integers, rows and columns, got {quoted(shape)}. Try shape=(76, 101)."
         raise InputTypeError(msg)
     rows, columns = (
         check_integer(name, size, SMALLEST_SIZE, "Try shape=(76, 101)")

@@ -11,6 +11,7 @@ from types import ModuleType
 from hne import plots
 from hne._files import make_folder, whole_file
 from hne._progress import stage
+from hne._quoted import quoted
 from hne._validation import check_integer
 from hne.datasets import load_statue_faces, load_teapots
 from hne.datasets._loaders import FACES_FILES, TEAPOTS_FILES
@@ -57,7 +58,7 @@ def check_names(names: Sequence[str]) -> list[str]:
     asked = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in asked if name not in EXPERIMENTS]
     if unknown:
-        msg = f"name must be one of {', '.join(EXPERIMENTS)}, got {unknown[0]!r}. Leave names away to run all."
+        msg = f"name must be one of {', '.join(EXPERIMENTS)}, got {quoted(unknown[0])}. Leave names away to run all."
         raise InputError(msg)
     return asked
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hne._quoted import quoted
 from hne._types import FloatArray
 from hne._validation import check_integer, check_matrix
 from hne.exceptions import InputError, InputTypeError
@@ -99,7 +100,7 @@ def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | s
     found: dict[str, FloatArray | str] = {}
     for name, one in embeddings.items():
         is_reason = isinstance(one, BaseException | str)
-        found[str(name)] = str(one) if is_reason else coordinates(one, f"embeddings[{name!r}]")
+        found[str(name)] = str(one) if is_reason else coordinates(one, f"embeddings[{quoted(name)}]")
     lengths = {name: len(Y) for name, Y in found.items() if not isinstance(Y, str)}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{length} of {name}" for name, length in lengths.items())

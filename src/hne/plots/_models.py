@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hne._quoted import quoted
 from hne._thin import thin_links
 from hne._types import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne._validation import check_matrix
@@ -123,8 +124,7 @@ def check_components(components: Sequence[int], d: int) -> tuple[int, int]:
     except (TypeError, ValueError):
         first = second = -1
     if not (0 <= first < d and 0 <= second < d):
-        msg = (
-            f"components must be two of the {d} coordinates, counted from 0, got {components!r}. Try components=(0, 1)."
-        )
+        got = quoted(components)
+        msg = f"components must be two of the {d} coordinates, counted from 0, got {got}. Try components=(0, 1)."
         raise InputError(msg)
     return first, second

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._quoted import quoted
 from hne._types import BoolArray, FloatArray, IndexArray
 from hne.exceptions import InputError, InputTypeError
 from hne.plots._colors import value_colors
@@ -153,7 +154,7 @@ def _rgb(color: str) -> FloatArray:
         return np.asarray(to_rgb(color), dtype=np.float64)
     except ValueError:
         msg = (
-            f"color must be a color of matplotlib or one value for each sample, got {color!r}. "
+            f"color must be a color of matplotlib or one value for each sample, got {quoted(color)}. "
             "Pass the column itself, not its name."
         )
         raise InputError(msg) from None

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hne._quoted import quoted
 from hne._types import BoolArray, FloatArray
 from hne._validation import check_integer
 from hne.exceptions import InputError
@@ -224,7 +225,9 @@ def _left_out(Y: FloatArray, painted: Paint, kept: BoolArray) -> str:
 
 def _check_labels(labels: Sequence[str]) -> Sequence[str]:
     if isinstance(labels, str) or len(labels) != 2:
-        msg = f"labels must be a pair of texts, for the horizontal and the vertical axis, got {labels!r}. Pass two."
+        msg = (
+            f"labels must be a pair of texts, for the horizontal and the vertical axis, got {quoted(labels)}. Pass two."
+        )
         raise InputError(msg)
     return labels
 

@@ -21,6 +21,7 @@ from hne._alignment import alignment
 from hne._eigen import bottom_eigenpairs
 from hne._notices import warn_of_close_eigenvalues
 from hne._pieces import connected_pieces
+from hne._quoted import quoted
 from hne._threads import library_threads, thread_count
 from hne._types import Alignment, EigenPairs, FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
 from hne._validation import check_number, output_kind
@@ -216,6 +217,6 @@ def _divided(n: int, shared: float, random_state: Any) -> IndexArray:
 def _check_share(value: object) -> float:
     shared = check_number("shared", value)
     if not 0 < shared <= 1:
-        msg = f"shared must be more than 0 and at most 1, got {shared!r}. Try shared={SHARE}."
+        msg = f"shared must be more than 0 and at most 1, got {quoted(shared)}. Try shared={SHARE}."
         raise InputError(msg)
     return shared

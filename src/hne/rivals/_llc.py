@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._callers import frames_up
 from hne._pieces import connected_pieces
 from hne._projection import Span, span_of
+from hne._quoted import quoted
 from hne._signs import fix_signs
 from hne._threads import library_threads, thread_count
 from hne._types import FloatArray, Pieces, Settings, SparseMatrix
@@ -316,6 +317,6 @@ def _check_models(n_models: int | None, n: int, d: int) -> int:
 def _check_gain(value: object) -> float:
     tol = check_number("tol", value)
     if not 0 <= tol < math.inf:
-        msg = f"tol must be a number of at least 0, got {tol!r}. Try tol={TOL}."
+        msg = f"tol must be a number of at least 0, got {quoted(tol)}. Try tol={TOL}."
         raise InputError(msg)
     return tol

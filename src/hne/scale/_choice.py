@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from hne._quoted import quoted
 from hne._samples import Distances, Samples
 from hne._threads import thread_count
 from hne._types import PRECOMPUTED, Settings
@@ -52,15 +53,18 @@ def on_bench(
 
 def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEngine:
     if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and not isinstance(engine, DaskEngine):
-        msg = f"X as a path is read by Dask workers, got '{X}' and engine={engine!r}. Pass engine=DaskEngine(client)."
+        got = f"'{X}' and engine={quoted(engine)}"
+        msg = f"X as a path is read by Dask workers, got {got}. Pass engine=DaskEngine(client)."
         raise InputError(msg)
     if engine is None:
         return current_engine() if is_collection(X) else LocalEngine(settings.n_jobs)
     if isinstance(engine, LocalEngine) and is_collection(X):
-        msg = f"engine must be a DaskEngine for a collection of Dask, got {engine!r}. Leave it out, or compute X."
+        msg = f"engine must be a DaskEngine for a collection of Dask, got {quoted(engine)}. Leave it out, or compute X."
         raise InputError(msg)
     if not isinstance(engine, LocalEngine | DaskEngine):
-        msg = f"engine must be a LocalEngine or a DaskEngine of hne.scale, got {engine!r}. Pass DaskEngine(client)."
+        msg = (
+            f"engine must be a LocalEngine or a DaskEngine of hne.scale, got {quoted(engine)}. Pass DaskEngine(client)."
+        )
         raise InputTypeError(msg)
     return engine
 
@@ -68,7 +72,7 @@ def _engine_for(X: Any, settings: Settings, engine: Any) -> LocalEngine | DaskEn
 def _check_repeatable(settings: Settings) -> None:
     """Refuse what the same call would not do again, or what has no name to know it by."""
     if not isinstance(settings.random_state, int | np.integer):
-        got = f"random_state={settings.random_state!r}"
+        got = f"random_state={quoted(settings.random_state)}"
         msg = f"a run with checkpoint= or a DaskEngine must be one that can be repeated, got {got}. Pass an integer."
         raise InputError(msg)
     if any(callable(value) for value in (settings.metric_params or {}).values()):

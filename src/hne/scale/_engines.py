@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hne._files import existing_files_kept, expanded, make_folder, whole_file
+from hne._quoted import quoted
 from hne._shelf import pickled_by_name
 from hne._threads import library_threads, map_blocks, thread_count
 from hne._validation import check_n_jobs
@@ -113,7 +114,7 @@ class DaskEngine:
             msg = "DaskEngine needs dask.distributed, got none installed. Run: pip install 'hne[dask]'."
             raise MissingExtraError(msg)
         if not isinstance(client, str) and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
-            msg = f"client must be a distributed.Client or an address, got {client!r}. Pass Client() or 'tcp://...'."
+            msg = f"client must be a distributed.Client or an address, got {quoted(client)}. Pass Client() or 'tcp://...'."
             raise InputTypeError(msg)
         # A client that is closed has forgotten it.
         self._address = client if isinstance(client, str) else getattr(client.scheduler, "address", None)

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hne import __version__
-from hne._files import existing_files_kept, expanded, make_folder, temporary_name, whole_file
+from hne._files import existing_files_kept, expanded, make_folder, whole_file
+from hne._quoted import quoted
 from hne._shelf import Stage
+from hne._unfinished import temporary_name
 from hne.exceptions import CheckpointError, InputTypeError
 from hne.scale._workers import facts_here
 
@@ -26,7 +28,7 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-            msg = f"checkpoint must be the path of a folder, got {path!r}. Pass a name such as 'run'."
+            msg = f"checkpoint must be the path of a folder, got {quoted(path)}. Pass a name such as 'run'."
             raise InputTypeError(msg)
         self.path = expanded(path).absolute()
 

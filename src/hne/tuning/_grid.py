@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
+from hne._quoted import quoted
 from hne._types import VARIANTS, Settings
 from hne._validation import check_choice, check_integer, check_positive
 from hne._yardstick import NEAR_SURFACE
@@ -40,7 +41,7 @@ def check_grid(grid: Mapping[str, Iterable[Any]] | None, settings: Settings, aut
         raise InputTypeError(msg)
     unknown = sorted(set(given) - set(GRID), key=str)
     if unknown:
-        msg = f"grid must have the keys variant, n_neighbors and reg, got {unknown[0]!r}. Drop it."
+        msg = f"grid must have the keys variant, n_neighbors and reg, got {quoted(unknown[0])}. Drop it."
         raise InputError(msg)
     checks: dict[str, Callable[[Any], Any]] = {
         "variant": lambda value: check_choice("variant", value, VARIANTS),

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from hne._dimension import Dimension
 from hne._progress import shown, stage
+from hne._quoted import quoted
 from hne._samples import Distances, Samples
 from hne._start import at_places, neighbor_graph, searched_graph
 from hne._suited import known_of, suited
@@ -76,7 +77,7 @@ def tune(
     wished, automatic, unset = check_wishes({**dict.fromkeys(GRID, "auto"), **parameters})
     for name in GRID:
         if grid and name in grid and name not in automatic:
-            msg = f"{name} must be given once, got {parameters[name]!r} beside a list in grid. Drop one of them."
+            msg = f"{name} must be given once, got {quoted(parameters[name])} beside a list in grid. Drop one of them."
             raise InputError(msg)
     values = check_grid(grid, wished, automatic)
     seconds, samples = _check_budget(budget), check_samples(X, wished)
@@ -232,7 +233,7 @@ def _check_budget(budget: float | None) -> float:
         return math.inf
     seconds = check_number("budget", budget)
     if not seconds > 0:
-        msg = f"budget must be a positive number of seconds, got {budget!r}. Try budget=60."
+        msg = f"budget must be a positive number of seconds, got {quoted(budget)}. Try budget=60."
         raise InputError(msg)
     return seconds
 
