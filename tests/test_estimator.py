@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, _start, embed
-from hne._types import DEFAULTS, Settings
+from hne._types import BETWEEN, DEFAULTS, Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, NeighborRecallWarning
 from hne.metrics import affine_errors, procrustes_error
@@ -246,7 +246,7 @@ def test_what_is_left_open_suits_what_the_samples_are_near_to(roll):
     assert (near.n_neighbors_, near.reg_) == (12, pytest.approx(1e-4 * 2**3.3))
     assert HNE(n_neighbors=9).fit(roll.X).reg_ == pytest.approx(1e-4 * 1.5**3.3)
     ball = HNE().fit(np.random.default_rng(0).normal(size=(300, 10)))
-    assert (ball.n_neighbors_, ball.reg_, ball.chart_.route) == (5, 0.1, "along the graph")
+    assert (ball.n_neighbors_, ball.reg_, ball.chart_.route) == (5, 0.1, BETWEEN)
     assert HNE().fit(roll.X[:8] * [1.0, 1.0, 0.0]).n_neighbors_ == 7
 
 

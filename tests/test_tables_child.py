@@ -66,7 +66,7 @@ def test_what_becomes_of_a_child_is_told(tmp_path, monkeypatch, capfd, reader, k
             read(tmp_path / "x.mat")
     assert main(["embed", str(tmp_path / "x.mat")]) == (1 if kind is RuntimeError else 2)
     assert capfd.readouterr().err.count("\n") == 1
-    assert psutil.Process().children() == before  # no child is left
+    assert set(psutil.Process().children()) <= set(before)  # no child is left
 
 
 @needs_children

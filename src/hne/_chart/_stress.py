@@ -52,7 +52,8 @@ class Ways:
         weights = self.weights()
         drawn = cdist(Y[self.landmarks], Y)
         both, own = (weights * drawn * self.lengths).sum(), (weights * drawn**2).sum()
-        return float(1 - both**2 / max(own * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny))
+        kept = both**2 / max(own * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny)
+        return max(0.0, float(1 - kept))
 
 
 def longest_way(graph: SparseMatrix) -> tuple[int, float]:
