@@ -27,7 +27,7 @@ MEANING = (
     "even where they are right."
 )
 AGREED = (
-    "Of the five best settings, the one is chosen whose embedding the others agree with the most, even where its score "
+    "Of the best settings, the one is chosen whose embedding the others agree with the most, even where its score "
     "is clearly higher: compare the pictures below before you take it."
 )
 
