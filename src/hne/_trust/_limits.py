@@ -25,7 +25,7 @@ HINGE_STRESS, HINGE_BENT = 0.014, 0.175
 # A band so narrow, its last spread in its first, squared, is right only with little stress.
 NARROW, NARROW_STRESS = 0.01, 0.004
 # Scores above, with noise as below, are doubtful; and above the second, where there are stress and something left over.
-CHART_SCORE, STRAINED_SCORE, STRAINED_STRESS, STRAINED_BENT = 0.07, 0.05, 0.008, 0.09
+CHART_SCORE, STRAINED_SCORE, STRAINED_STRESS, STRAINED_BENT = 0.055, 0.04, 0.008, 0.09
 
 # The calibration carries over to samples on a surface or near one (`Frames.is_flat`), and where one of the estimators
 # of the dimension is this near to the number of coordinates.

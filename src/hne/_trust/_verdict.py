@@ -38,6 +38,8 @@ from hne._trust._record import CERTAIN, Finding
 from hne._types import LANDMARKS, UNFOLDED, Chart, NeighborGraph, Settings
 
 GRAVITY = {"bad": 0, "doubtful": 1, "good": 2}
+# What limits that were calibrated on surfaces say.
+CALIBRATED = frozenset({"score", "stress"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 CHOOSE = "Try n_neighbors='auto', reg='auto', variant='auto'"
 # Dimensions of a picture.
@@ -54,8 +56,9 @@ def judged(found: Measures, settings: Settings, *, is_chosen: bool) -> tuple[str
         findings = [replace(one, advice=CHOSEN) if "'auto'" in one.advice else one for one in findings]
     counting = [one for one in findings if one.level != "good" and (not reason or one.kind in CERTAIN)]
     if reason:
-        # What was calibrated elsewhere is only to be known here.
-        findings = [one if one.kind in CERTAIN else replace(one, level="good") for one in findings]
+        # What was calibrated elsewhere says nothing here, and other findings are only to be known.
+        said = [one for one in findings if one.kind not in CALIBRATED]
+        findings = [one if one.kind in CERTAIN else replace(one, level="good") for one in said]
         findings.append(Finding("unknown", "good", reason))
     if counting:
         gravest = counting[0]
