@@ -394,7 +394,8 @@ def test_bash_accepts_its_script(capsys, tmp_path):
         ("sideways", "--pieces", "invalid choice: 'sideways'"),
         ("bhn", "--variant", "Did you mean bhne?"),
         ("x", "--model", "unrecognized arguments: --model x. See hne --help."),
-        ("8", "--n-neighbours", "unrecognized arguments: --n-neighbours 8. Did you mean --n-neighbors?"),
+        ("8", "--n-neighbours", "unrecognized arguments: --n-neighbours 8. Did you mean --n-neighbors or --neighbors?"),
+        ("8", "--neighbours", "unrecognized arguments: --neighbours 8. Did you mean --neighbors or --n-neighbors?"),
     ],
 )
 def test_usage_errors_say_what_is_expected(points, capsys, text, option, says):

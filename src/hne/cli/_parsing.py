@@ -26,12 +26,12 @@ class Parser(argparse.ArgumentParser):
             owners = [f"hne {name}" for name, command in _commands(self).items() if option in _options(command)]
             if owners:
                 return f"It is an option of {' and '.join(owners)}."
-            near = difflib.get_close_matches(option, _options(self), n=1, cutoff=0.75)
+            near = difflib.get_close_matches(option, dict.fromkeys(_options(self)), n=2, cutoff=0.75)
         elif found := _CHOICE.search(message):
             near = difflib.get_close_matches(found[1], re.findall(r"[\w.,-]+", found[2]), n=1)
         else:
             near = []
-        return f"Did you mean {near[0]}?" if near else f"See {self.prog} --help."
+        return f"Did you mean {' or '.join(near)}?" if near else f"See {self.prog} --help."
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -107,10 +107,12 @@ def _score(trust: Trust) -> Measure:
     if trust.score is None:
         return missing("score", READ_SCORE, "too few samples, or no lengths to measure by")
     found = trust.score
+    # Lengths do not count where samples are near no surface.
+    is_known = math.isfinite(found.unevenness)
+    uneven = f", and the unevenness of its stretching, {found.unevenness:.4f}" if is_known else ""
     note = (
         f"A weighted sum of the tangent loss, {found.tangent_loss:.4f}, the rank loss, {found.rank_loss:.4f} "
-        f"(trustworthiness {found.trustworthiness:.4f}, continuity {found.continuity:.4f}), and the unevenness of its "
-        f"stretching, {found.unevenness:.4f}."
+        f"(trustworthiness {found.trustworthiness:.4f}, continuity {found.continuity:.4f}){uneven}."
     )
     return measured("score", found.score, READ_SCORE, note)
 
