@@ -1,6 +1,8 @@
 """EigenPairs: ascending, orthonormal, apart from the constant vector, the same from every solver."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -180,6 +182,28 @@ def test_backends_solve_with_the_matrix_of_the_triangle(roll, backend):
     block = np.random.default_rng(0).normal(size=(400, 3))
     with _factor.factorized(upper, backend) as solve:
         np.testing.assert_allclose(whole @ solve(block), block, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_factor_of_superlu_is_let_go_of_by_the_thread_that_made_it(monkeypatch, is_interrupted):
+    """From any other thread, SciPy gives back none of its memory: a hundred fits of 4000 samples took 1.7 GB."""
+    made, gone = [], threading.Event()
+
+    class Factor:
+        def __init__(self, *_, **__):
+            made.append(threading.current_thread())
+
+        def __del__(self):
+            made.append(threading.current_thread())
+            gone.set()
+
+    monkeypatch.setattr(_factor, "splu", Factor)
+    expected = pytest.raises(KeyboardInterrupt) if is_interrupted else nullcontext()
+    with expected, _factor.factorized(eye_array(5, format="csr"), "superlu"):
+        if is_interrupted:
+            raise KeyboardInterrupt
+    assert gone.wait(10)
+    assert made[0] is made[1] is not threading.current_thread()
 
 
 def test_pardiso_says_when_a_matrix_is_not_positive_definite():
