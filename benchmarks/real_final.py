@@ -64,7 +64,7 @@ def _cancers() -> Loaded:
 def _serology() -> Loaded:
     """Logarithms as they are; the labels are in the package's code."""
     package_file("tensorly", "datasets/data/COVID19_data.npy")
-    from tensorly.datasets import load_covid19_serology  # type: ignore[import-untyped]
+    from tensorly.datasets import load_covid19_serology
 
     measured = load_covid19_serology()
     return np.asarray(measured.tensor).reshape(len(measured.tensor), -1), np.array(measured.ticks[0], dtype=str)
