@@ -104,6 +104,14 @@ def test_single_precision_prints_its_own_digits():
     assert stream.getvalue() == "hne1,hne2\n0.1,0.2\n"
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_labels_of_whole_numbers_are_whole_in_any_precision(kind):
+    stream = io.StringIO()
+    labels = {"year": np.array([2024, np.nan], dtype=kind)}
+    write_coordinates(None, Coordinates(Y=np.array([[0.5], [1.5]]), labels=labels), stream)
+    assert stream.getvalue() == "year,hne1\n2024,0.5\n,1.5\n"
+
+
 def test_endings_are_checked_before_anything_is_computed(tmp_path):
     check_output_ending(None)
     check_output_ending("-")

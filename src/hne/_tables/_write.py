@@ -80,7 +80,8 @@ def _whole(label: NDArray[Any]) -> NDArray[Any]:
     if label.dtype.kind != "f":
         return label
     known = ~np.isnan(label)
-    values = label[known]
+    # In double precision: half of it has no number as large as the limit.
+    values = label[known].astype(np.float64)
     if not len(values) or not (np.abs(values) < INEXACT).all() or not (values == np.rint(values)).all():
         return label
     if known.all():
