@@ -92,6 +92,7 @@ CLAIMS = {
     "wide.npy": (npy_claiming((3, 2**40)), "64 bytes of numbers, not"),
     "many.npy": (npy_claiming((2**62,) * 40), "64 bytes of numbers, not"),
     "beyond.npy": (npy_claiming((2**64, 1)), "a side of 18446744073709551616"),
+    "long.npy": (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(100), "a header of 4294967295 bytes"),
     "minus.npy": (npy_claiming((-1, 3)), "a side of -1"),
     "far.npz": (npz_of(x=npy_claiming((2**62, 2**62))), "64 bytes of numbers in x, not"),
     "beside.npz": (npz_of(x=np.eye(40), y=npy_claiming((40, 2**40))), "64 bytes of numbers in y, not"),

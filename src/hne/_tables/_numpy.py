@@ -23,6 +23,8 @@ from hne._tables._sources import DEFLATED, File
 SPARSE = {"data", "indices", "indptr", "format", "shape"}
 # The first length that NumPy's indices do not reach.
 LARGEST_SIDE = 2**63
+# Bytes of a header that are believed: a hundred times what NumPy reads without being told so.
+LONGEST_HEADER = 1 << 20
 DAMAGED = (
     ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, AttributeError, OverflowError, RuntimeError,
     zipfile.BadZipFile, zlib.error, tokenize.TokenError,
@@ -72,8 +74,15 @@ def _loaded(file: File) -> NDArray[Any]:
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        # NumPy takes what a header claims to be long, up to 4 GB, before it looks.
+        length = int.from_bytes(stream.read(4), "little")
+        stream.seek(-4, 1)
+        if length > LONGEST_HEADER:
+            msg = f"a header of {length} bytes"
+            raise ValueError(msg)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, kind = reader(stream, max_header_size=1 << 20)
+    shape, _, kind = reader(stream, max_header_size=LONGEST_HEADER)
     wrong = [side for side in shape if not 0 <= side < LARGEST_SIDE]
     if wrong:
         msg = f"a side of {wrong[0]}"
