@@ -26,7 +26,7 @@ demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.htm
 	$(BIN)/hne demo
 
 reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
-	$(BIN)/hne reproduce $(or $(OPTIONS),--quick)
+	$(BIN)/hne-paper reproduce $(or $(OPTIONS),--quick)
 
 test: $(READY) $(BROWSER) $(MPI)  ## the whole fast suite, documentation examples included
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
@@ -62,7 +62,7 @@ bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 da
 	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning tuning_cost
 
 clean:  ## remove the environment, all caches and the demo's files
-	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
+	rm -rf $(VENV) $(LOWEST) build dist paper/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Reports are tested in a real browser; where none can be installed, those tests skip with a reason.
@@ -79,11 +79,11 @@ $(MPI): $(READY)
 	@touch $@
 
 # Debian keeps venv in a package of its own.
-$(READY): pyproject.toml
+$(READY): pyproject.toml paper/pyproject.toml
 	@$(PYTHON) -c "import ensurepip" 2>/dev/null || { $(APT) update && $(APT) install -y python3-venv; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing hne and its tools into $(VENV), about a minute ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
 	touch $@
 
 $(LOWEST_READY): pyproject.toml .ci/lowest.py

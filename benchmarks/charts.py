@@ -12,6 +12,7 @@ import numpy as np
 
 from hne import datasets
 from hne._types import FloatArray
+from hne_paper import datasets as images
 
 Made = tuple[FloatArray, FloatArray]
 
@@ -83,19 +84,19 @@ def _cube(n: int, seed: int) -> Made:
 
 
 def _faces(n: int, seed: int) -> Made:
-    return _made(datasets.make_faces(n, size=24, random_state=seed))
+    return _made(images.make_faces(n, size=24, random_state=seed))
 
 
 def _teapots(n: int, seed: int) -> Made:  # noqa: ARG001, they have nothing random
-    return _as_ring(datasets.make_teapots(n))
+    return _as_ring(images.make_teapots(n))
 
 
 def _statue(folder: Path) -> Made:
-    return _made(datasets.load_statue_faces(folder))
+    return _made(images.load_statue_faces(folder))
 
 
 def _photographed(folder: Path) -> Made:
-    return _as_ring(datasets.load_teapots(folder))
+    return _as_ring(images.load_teapots(folder))
 
 
 def _made(data: datasets.Dataset) -> Made:

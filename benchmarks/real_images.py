@@ -10,14 +10,14 @@ from real_sets import Loaded, RealSet, keel, ring, some
 
 
 def _statue_faces() -> Loaded:
-    from hne.datasets import load_statue_faces
+    from hne_paper.datasets import load_statue_faces
 
     faces = load_statue_faces(shared_file("statue_face_32x32.mat"))
     return faces.X, faces.chart
 
 
 def _teapots() -> Loaded:
-    from hne.datasets import load_teapots
+    from hne_paper.datasets import load_teapots
 
     pots = load_teapots(shared_file("teapots100.mat"))
     return pots.X, ring(pots.chart[:, 0] / 360)

@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from hne.cli import main
-from hne.datasets import make_faces, make_swiss_roll
+from hne.datasets import make_swiss_roll
+from hne_paper.datasets import make_faces
 from tests.conftest import shared_file
 from tests.h5ad import write_h5ad
 

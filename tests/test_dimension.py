@@ -6,19 +6,17 @@ from hypothesis import given
 
 from hne._dimension import estimated_dimension, likelihood_dimension, two_nearest_dimension
 from hne.datasets import (
-    load_statue_faces,
     make_cube,
-    make_faces,
     make_helix,
     make_s_curve,
     make_severed_sphere,
     make_swiss_roll,
-    make_teapots,
     make_trefoil,
     make_twin_peaks,
 )
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import Dimension, intrinsic_dimension
+from hne_paper.datasets import load_statue_faces, make_faces, make_teapots
 from tests.conftest import frozen, lattice_clouds, shared_file
 
 

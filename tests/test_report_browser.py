@@ -9,8 +9,9 @@ import pytest
 
 from hne import PUBLISHED, embed
 from hne._trust import Finding
-from hne.datasets import make_faces, make_swiss_roll
+from hne.datasets import make_swiss_roll
 from hne.report import Details, write_report
+from hne_paper.datasets import make_faces
 from tests.judged import some_trust
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")

@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from hne import HNE
 from hne._embed import STAGES
-from hne.datasets import make_faces
 from hne.exceptions import InputError, InputTypeError
 from hne.report import notebook_html
+from hne_paper.datasets import make_faces
 
 
 @pytest.fixture

@@ -17,16 +17,10 @@ from hne._trust._record import LEVELS
 from hne._trust._shape import collapsed_share, filled_share, repeated_share
 from hne._types import Settings
 from hne._yardstick import frames_of
-from hne.datasets import (
-    load_statue_faces,
-    load_teapots,
-    make_cube,
-    make_s_curve,
-    make_swiss_hole,
-    make_swiss_roll,
-)
+from hne.datasets import make_cube, make_s_curve, make_swiss_hole, make_swiss_roll
 from hne.exceptions import HNEWarning, UntrustworthyWarning
 from hne.metrics import affine_errors
+from hne_paper.datasets import load_statue_faces, load_teapots
 from tests.conftest import advised, shared_file
 
 

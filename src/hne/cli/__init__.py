@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import _compare, _completion, _demo, _eigen, _embed, _info, _reproduce, _transform, _tune
+from hne.cli import _compare, _completion, _demo, _eigen, _embed, _info, _transform, _tune
 from hne.cli._parsing import Parser
 from hne.cli._talk import in_flags, say
 from hne.exceptions import EigenSolverError, EngineError, HNEError, RivalError
@@ -27,8 +27,13 @@ BY_SIGNAL = 128
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    return run_command(_parser(), arguments)
+
+
+def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name, by its parser's `run`, and return its exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(words)
+    options = parser.parse_args(words)
     options.words = words
     try:
         with _stopped_by_signals():
@@ -99,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (_embed, _tune, _transform, _compare, _eigen, _demo, _reproduce, _info):
+    for command in (_embed, _tune, _transform, _compare, _eigen, _demo, _info):
         command.add_to(commands)
     _completion.add_to(commands, parser)
     return parser

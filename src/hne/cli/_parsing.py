@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
     def _remedy(self, message: str) -> str:
         if found := _UNKNOWN.search(message):
             option = found[1].partition("=")[0]
-            owners = [f"hne {name}" for name, command in _commands(self).items() if option in _options(command)]
+            owners = [f"{self.prog} {name}" for name, command in _commands(self).items() if option in _options(command)]
             if owners:
                 return f"It is an option of {' and '.join(owners)}."
             near = difflib.get_close_matches(option, dict.fromkeys(_options(self)), n=2, cutoff=0.75)

@@ -1,28 +1,21 @@
 """Data with a known truth, to try the method on."""
 
 from hne.datasets._curves import make_helix, make_trefoil
-from hne.datasets._faces import make_faces
-from hne.datasets._loaders import load_statue_faces, load_teapots
 from hne.datasets._record import Dataset
 from hne.datasets._rolls import make_swiss_hole, make_swiss_roll, make_two_surfaces
 from hne.datasets._solids import make_clusters, make_cube
 from hne.datasets._surfaces import make_punctured_sphere, make_s_curve, make_severed_sphere, make_twin_peaks
-from hne.datasets._teapots import make_teapots
 
 __all__ = [
     "Dataset",
-    "load_statue_faces",
-    "load_teapots",
     "make_clusters",
     "make_cube",
-    "make_faces",
     "make_helix",
     "make_punctured_sphere",
     "make_s_curve",
     "make_severed_sphere",
     "make_swiss_hole",
     "make_swiss_roll",
-    "make_teapots",
     "make_trefoil",
     "make_twin_peaks",
     "make_two_surfaces",

@@ -6,10 +6,8 @@ from hne.metrics._chart import affine_errors, procrustes_error
 from hne.metrics._coranking import Coranking, coranking
 from hne.metrics._dimension import intrinsic_dimension
 from hne.metrics._geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
-from hne.metrics._groups import group_affine_errors, label_overlap, label_spread
 from hne.metrics._ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
 from hne.metrics._rebuilding import reconstruction_errors
-from hne.metrics._rings import ring_order_error
 from hne.metrics._tangent import tangent_score
 
 __all__ = [
@@ -23,16 +21,12 @@ __all__ = [
     "coranking",
     "geodesic_quality",
     "geodesic_rank_correlation",
-    "group_affine_errors",
     "intrinsic_dimension",
-    "label_overlap",
-    "label_spread",
     "neighborhood_preservation",
     "procrustes_error",
     "rank_quality",
     "reconstruction_errors",
     "residual_variance",
-    "ring_order_error",
     "tangent_score",
     "trustworthiness",
 ]

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from hne._samples import Samples
-from hne._types import FloatArray, IndexArray
+from hne._types import FloatArray
 from hne._validation import check_matrix, check_stored
-from hne.exceptions import InputError, InputTypeError
+from hne.exceptions import InputError
 
 
 def check_rows(first: ArrayLike, first_name: str, second: ArrayLike, second_name: str) -> tuple[FloatArray, FloatArray]:
@@ -54,29 +53,3 @@ def check_length(n_rows: int, name: str, samples: Samples, samples_name: str) ->
     if n_rows != n:
         msg = f"{name} must have as many rows as {samples_name}, got {n_rows} and {n}. Pass matching rows."
         raise InputError(msg)
-
-
-def check_labels(labels: ArrayLike, samples: FloatArray, samples_name: str) -> tuple[IndexArray, IndexArray]:
-    """Return the labels, one a sample, and those of the groups in ascending order; -1 belongs to none."""
-    try:
-        given: Any = np.asarray(labels)
-    except ValueError:
-        given = np.empty((0, 0))
-    if given.ndim != 1:
-        msg = f"labels must be one number for each sample, got shape {given.shape}. Pass labels.ravel()."
-        raise InputError(msg)
-    check_length(len(given), "labels", samples, samples_name)
-    if given.dtype.kind not in "iu":
-        msg = (
-            f"labels must be integers, got values of {given.dtype}. Pass np.unique(labels, return_inverse=True)[1], "
-            "with -1 for samples that belong to no group."
-        )
-        raise InputTypeError(msg)
-    if given.min() < -1:
-        msg = f"labels must be 0 and more, or -1 for samples of no group, got {given.min()}. Number the groups from 0."
-        raise InputError(msg)
-    groups = np.unique(given[given >= 0])
-    if not len(groups):
-        msg = "labels must name a group, got -1 for every sample. Number the groups from 0."
-        raise InputError(msg)
-    return given, groups
