@@ -9,8 +9,7 @@ from hne.datasets import Dataset, make_swiss_roll
 from hne_paper.experiments import Options, faces, rebuilt, tables, teapots
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._images import find_faces, find_teapots
-from hne_paper.experiments._methods import ALL, DEFAULT, VARIANTS
-from hne_paper.experiments._rebuilding import REBUILDERS, rebuilding_weights
+from hne_paper.experiments._methods import ALL, DEFAULT, REBUILDERS, VARIANTS, rebuilding_weights
 from hne_paper.experiments.tables import CLOSE, CLOSE_RHNE, FACES_NEIGHBORS, PAPER_FACES, WITH, WITHOUT, measured_errors
 from tests.conftest import shared_file
 

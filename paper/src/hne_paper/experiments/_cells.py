@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # What decides over the value of every cell: the library, the data, the measures, and of the experiments the modules
 # that all cells may call. A cell's own module counts for it alone; whoever draws or talks counts for none.
 LIBRARY = Path(hne.__file__).resolve().parent
-CALLED_BY_CELLS = ("_images.py", "_methods.py", "_rebuilding.py", "_studies.py")
+CALLED_BY_CELLS = ("_images.py", "_methods.py", "_studies.py")
 RESULTS = "results"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 

@@ -1,11 +1,11 @@
-"""Every method under one call that never raises: an embedding, or the reason why there is none."""
+"""Every method under one call: an embedding, or the reason why there is none; or the weights that rebuild samples."""
 
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from hne import PUBLISHED, embed
-from hne._types import FloatArray
+from hne._types import FloatArray, SparseMatrix
 from hne.exceptions import HNEError
 from hne.rivals import RIVALS, rival_embedding
 
@@ -24,6 +24,15 @@ DEFAULT, AUTHORS = "default", "authors"
 REG = {DEFAULT: 1e-4, AUTHORS: 1e-5}
 AUTHORS_OUTER_REG = {"BHNE": 1e-6}
 REG_WORDS = {DEFAULT: "reg = 1e-4, that of hne.PUBLISHED", AUTHORS: "reg = 1e-5, as in the authors' program"}
+# ALGORITHM section 4: reg and outer_reg of each method in the tables. MLLE's are LLE's weights with a larger ridge.
+REBUILDERS: dict[str, tuple[float, float | None]] = {
+    "LLE": (1e-5, None),
+    "MLLE": (1e-3, None),
+    "IHNE": (1e-4, 1e-4),
+    "RHNE": (1e-4, 1e-4),
+    "BHNE": (1e-5, 1e-6),
+}
+ONE_LAYER = ("LLE", "MLLE")
 
 
 @dataclass(frozen=True)
@@ -55,3 +64,22 @@ def attempt(method: str, X: FloatArray, n_neighbors: int | None, n_components: i
 def has_reg(method: str) -> bool:
     """Whether the method's weights have a ridge that can be chosen; a chart chooses its own."""
     return method in VARIANTS or (method != CHART and RIVALS[method.lower()].uses_reg)
+
+
+def rebuilding_weights(method: str, X: FloatArray, n_neighbors: int, *, include_self: bool = True) -> SparseMatrix:
+    """Weights of the method, a row for each sample: the inner layer for LLE and MLLE, else the joint weights."""
+    reg, outer_reg = REBUILDERS[method]
+    settings: dict[str, Any] = {
+        "n_neighbors": n_neighbors,
+        "n_components": 1,
+        "variant": "ihne" if method in ONE_LAYER else method.lower(),
+        "reg": reg,
+        "outer_reg": outer_reg,
+        "include_self": include_self,
+        "n_jobs": 1,
+    }
+    with warnings.catch_warnings():
+        # Pieces of the neighbor graph change no weights, and the embedding is not looked at.
+        warnings.simplefilter("ignore")
+        walked = embed(X, **{**PUBLISHED, **settings})
+    return walked.weights.W if method in ONE_LAYER else walked.weights.J

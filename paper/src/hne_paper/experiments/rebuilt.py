@@ -10,9 +10,8 @@ from hne._types import FloatArray
 from hne.datasets import Dataset
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, find_teapots
-from hne_paper.experiments._methods import VARIANTS
+from hne_paper.experiments._methods import ONE_LAYER, REBUILDERS, VARIANTS, rebuilding_weights
 from hne_paper.experiments._pictures import METHOD_COLORS, RIVAL_COLOR, save
-from hne_paper.experiments._rebuilding import ONE_LAYER, REBUILDERS, rebuilding_weights
 from hne_paper.experiments._records import SHOWN, Claim, Options, Picture, Section
 
 TITLE = "Rebuilt images"

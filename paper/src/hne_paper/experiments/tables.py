@@ -6,8 +6,7 @@ from typing import Any
 from hne.metrics import reconstruction_errors
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, find_teapots
-from hne_paper.experiments._methods import VARIANTS
-from hne_paper.experiments._rebuilding import ONE_LAYER, REBUILDERS, rebuilding_weights
+from hne_paper.experiments._methods import ONE_LAYER, REBUILDERS, VARIANTS, rebuilding_weights
 from hne_paper.experiments._records import SHOWN, Claim, Options, Section, Table
 from hne_paper.experiments._summaries import verdict_of
 
