@@ -1,0 +1,1 @@
+"""What tests share, and tools that compare two states of the code."""
