@@ -17,8 +17,9 @@ LOWEST := .venv-lowest
 # The oldest Python, too: newer ones have no wheels of what was there before them.
 LOWEST_PYTHON ?= python3.11
 LOWEST_READY := $(LOWEST)/.ready
-LOWEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,embed estimator interop contract linear metrics_sparse thin persist \
-  plots rivals_clle tables_columnar tables_hdf5))
+LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators/test_hne estimators/test_interop \
+  contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
+  viz/test_plots baselines/test_clle io/test_columnar io/test_hdf5))
 
 .PHONY: demo reproduce test test-lowest test-slow test-scale fuzz lint format bench bench-tuning clean
 

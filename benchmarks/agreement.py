@@ -6,7 +6,7 @@ import warnings
 from scipy.linalg import subspace_angles
 
 from hne import embed
-from hne._types import EigenPairs, FloatArray
+from hne.core.records import EigenPairs, FloatArray
 from hne.exceptions import DisconnectedGraphWarning, EigenSolverError
 from problems import PROBLEMS, Problem
 from tables import table

@@ -11,8 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._neighbors import knn_graph, nearest
-from hne._types import FloatArray, IndexArray
+from hne.core.neighbors.exact import nearest
+from hne.core.neighbors.graph import knn_graph
+from hne.core.records import FloatArray, IndexArray
 
 TITLE = "Approximate neighbors"
 N_SAMPLES, N_FEATURES, K, THREADS = 100_000, 100, 10, 2

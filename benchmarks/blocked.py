@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from approximate import clusters, curved_gaussian
-from hne._neighbors import BlockedSearch, blocked_search, knn_graph
-from hne._neighbors._blocked import Lists
-from hne._threads import library_threads
-from hne._types import FloatArray, NeighborGraph
+from hne._runtime.threads import limit_blas_threads
+from hne.core.neighbors.blocked import Lists
+from hne.core.neighbors.blocked_search import BlockedSearch, blocked_search
+from hne.core.neighbors.graph import knn_graph
+from hne.core.records import FloatArray, NeighborGraph
 from hne.datasets import make_swiss_roll
 
 TITLE = "Neighbors in blocks"
@@ -52,7 +53,7 @@ def measure() -> str:
         "| | n | D | search | blocks | whole, s | in blocks, s | ratio | merging | recall, whole | recall, in blocks |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    with library_threads(1):
+    with limit_blas_threads(1):
         lines += [_row(*problem) for problem in PROBLEMS]
     return "\n".join(lines)
 

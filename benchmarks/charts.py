@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hne import datasets
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne_paper import datasets as images
 
 Made = tuple[FloatArray, FloatArray]

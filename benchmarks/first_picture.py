@@ -17,7 +17,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from hne import HNE, PUBLISHED
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.metrics import affine_errors
 from surfaces import FIRST_SEED, KS, RIVALS, SPARSE
 

@@ -28,7 +28,7 @@ name, n, task, delay, hidden = json.loads(sys.argv[1])
 for package in hidden:
     sys.modules[package] = None
 from hne import embed
-from hne._progress import listening
+from hne._runtime.progress import listening
 from problems import PROBLEMS
 
 sent = []

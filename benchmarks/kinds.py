@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
 from hne import HNE
-from hne._types import VARIANTS
+from hne.core.records import VARIANTS
 from hne.datasets import make_swiss_roll
 from tables import table
 

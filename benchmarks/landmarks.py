@@ -7,9 +7,9 @@ from unittest.mock import patch
 from scipy.linalg import subspace_angles
 
 from hne import embed
-from hne._landmarks import _refinement
-from hne._progress import Stopwatch, listening
-from hne._types import Embedding
+from hne._runtime.progress import Stopwatch, listening
+from hne.core.landmarks import solve as _refinement
+from hne.core.records import Embedding
 from hne.datasets import make_swiss_roll
 from hne.exceptions import LandmarkWarning
 from hne.metrics import affine_errors

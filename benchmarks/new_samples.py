@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 
 from hne import HNE
-from hne._types import VARIANTS, FloatArray, IndexArray
+from hne.core.records import VARIANTS, FloatArray, IndexArray
 from hne.datasets import make_swiss_roll
 from hne.metrics import affine_errors
 from tables import table

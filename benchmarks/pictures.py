@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.metrics import trustworthiness
 
 # "quantity": columns of numbers; "classes": one label a sample.

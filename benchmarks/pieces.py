@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 
 from hne import HNE
-from hne._types import FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray
 from hne.datasets import make_swiss_roll
 from hne.metrics import affine_errors
-from hne.plots import embedding_panel, position_colors, pyplot
+from hne.viz.plots import embedding_panel, position_colors, pyplot
 from tables import table
 
 TITLE = "Pieces"

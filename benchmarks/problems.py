@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.datasets import make_swiss_roll
 
 # Samples and their true coordinates; None where the truth has more dimensions than the embedding, or is unknown.

@@ -7,7 +7,7 @@ hne is not measured on it. Once it has been looked at, its sets are for developm
 import sys
 from collections.abc import Iterable, Iterator
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from pictures import Truth
 from real_files import AbsentError
 from real_final import FINAL

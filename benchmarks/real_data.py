@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from pictures import Truth, scores
 from real import DEVELOPMENT, RULES_ARE_FIXED
 from real_files import AbsentError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 # Beside the project, never part of it.
 DATA = Path(os.environ.get("HNE_BENCHMARK_DATA", Path(__file__).parents[2] / "shared" / "data"))

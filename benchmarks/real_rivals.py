@@ -5,7 +5,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 SEED = 0
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from pictures import Truth
 from real_files import read_frame, read_keel
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from real_files import package_file, read_archive, read_frame, read_matrices, read_rows, read_series, shared_file
 from real_sets import FULL_TURN, Loaded, RealSet, keel, ring, some
 

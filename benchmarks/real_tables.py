@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from real_files import package_file, read_frame, read_keel, read_rows
 from real_sets import Loaded, RealSet, framed, keel_standardized, standardized
 

@@ -125,7 +125,7 @@ def main() -> None:
 
 def measured(task: Task) -> Row:
     """Embed, and describe how it went."""
-    from hne._progress import Stopwatch, listening
+    from hne._runtime.progress import Stopwatch, listening
     from hne.metrics import affine_errors
     from methods import load_method
     from problems import PROBLEMS

@@ -16,13 +16,14 @@ import numpy as np
 from joblib import cpu_count
 from scipy.linalg import subspace_angles
 
-from hne._alignment import alignment
-from hne._eigen import bottom_eigenpairs, solve_folder
-from hne._eigen._direct import in_local_order
-from hne._exchange import RESULT_FILE, write_alignment
-from hne._neighbors import knn_graph
-from hne._types import Settings
-from hne._weights import layer_weights
+from hne.core.eigen.alignment import alignment
+from hne.core.eigen.direct import in_local_order
+from hne.core.eigen.exchange import RESULT_FILE, write_alignment
+from hne.core.eigen.slepc import solve_folder
+from hne.core.eigen.solve import bottom_eigenpairs
+from hne.core.neighbors.graph import knn_graph
+from hne.core.records import Settings
+from hne.core.weights.layers import layer_weights
 from problems import PROBLEMS
 from runner import memory_use
 from tables import table

@@ -16,7 +16,7 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 from charts import Made, spiral_length
 from hne import HNE, PUBLISHED, datasets
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.metrics import affine_errors
 from lle_chart import lle_chart
 from runner import Results, Row

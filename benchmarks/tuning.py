@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from charts import Charted, new_sets, real_images, study_sets
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from tables import table
 
 TITLE = "Choosing settings without ground truth"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hne import PUBLISHED, embed
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.datasets import make_cube, make_s_curve, make_severed_sphere, make_swiss_hole, make_swiss_roll, make_twin_peaks
 from hne.exceptions import HNEWarning
 from hne.metrics import affine_errors

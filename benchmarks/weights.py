@@ -6,9 +6,9 @@ from collections.abc import Callable
 from joblib import cpu_count
 from sklearn.manifold._locally_linear import barycenter_weights
 
-from hne._neighbors import knn_graph
-from hne._types import VARIANTS, Settings
-from hne._weights import layer_weights
+from hne.core.neighbors.graph import knn_graph
+from hne.core.records import VARIANTS, Settings
+from hne.core.weights.layers import layer_weights
 from hne.datasets import make_swiss_roll
 
 TITLE = "Weights"

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import psutil
 
-from hne._types import Settings
-from hne._validation import check_settings
-from hne._workbench import IN_MEMORY, Workbench
+from hne.core.backend import IN_MEMORY, Backend
+from hne.core.parameters import check_settings
+from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from tables import table
 
@@ -82,9 +82,9 @@ def _samples(n: int, n_features: int) -> Any:
     return np.random.default_rng(0).normal(size=(n, n_features))
 
 
-def _timed(X: Any, settings: Settings, bench: Workbench) -> dict[str, Any]:
+def _timed(X: Any, settings: Settings, bench: Backend) -> dict[str, Any]:
     """Seconds of both stages, and a digest of what they made."""
-    distinct, _, placed, settings = bench.at_places(X, settings)
+    distinct, _, placed, settings = bench.canonicalize(X, settings)
     start = time.perf_counter()
     graph = bench.graph(placed, settings, distinct, N_WORKERS)
     searched = time.perf_counter()
@@ -124,20 +124,20 @@ def _on_threads(X: Any, settings: Settings) -> dict[str, Any]:
 def _on_workers(X: Any, settings: Settings) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
-    from hne.scale import DaskEngine
-    from hne.scale._bench import StoredBench
-    from hne.scale._folder import Folder
+    from hne.scale import DaskExecutor
+    from hne.scale.backends import CachedBackend
+    from hne.scale.folder import Folder
 
     cluster: Any = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, memory_limit=SHARE, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        engine = DaskEngine(client)
+        engine = DaskExecutor(client)
         folder = Folder(engine.folder())
         workers = list(client.run(os.getpid).values())
         share = min(worker["memory_limit"] for worker in client.scheduler_info()["workers"].values())
         with folder.lent():
-            _timed(X[:20_000].copy(), settings, StoredBench(engine, folder))
+            _timed(X[:20_000].copy(), settings, CachedBackend(engine, folder))
             with _watched([os.getpid(), *workers]) as peaks:
-                row = _timed(X, settings, StoredBench(engine, folder))
+                row = _timed(X, settings, CachedBackend(engine, folder))
         return {**row, "client": peaks[os.getpid()], "workers": [peaks[one] for one in workers], "share": share}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from hne._progress import advised as listening_to_advice
+from hne._runtime.progress import advised as listening_to_advice
 from hne.datasets import make_swiss_roll
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

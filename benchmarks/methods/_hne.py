@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hne._types import Embedding, FloatArray
+from hne.core.records import Embedding, FloatArray
 
 # From here on every stage of a Swiss roll with k = 8 runs compiled code: PARDISO above 18 000 samples, assembly 46 000.
 ALL_COMPILED = 50_000

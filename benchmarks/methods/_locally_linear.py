@@ -1,6 +1,6 @@
 """What the four methods of scikit-learn's LocallyLinearEmbedding share."""
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 # Below this many samples LTSA and HLLE, whose matrix is singular, get the dense eigensolver: ARPACK often refuses it.
 DENSE_BELOW = 5_000

@@ -7,7 +7,7 @@ own choice stands.
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 
 def embed_with(neighbors_method: str, X: FloatArray, n_neighbors: int, n_components: int, reg: float) -> FloatArray:

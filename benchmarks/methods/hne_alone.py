@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hne._types import Embedding, FloatArray
+from hne.core.records import Embedding, FloatArray
 from methods._hne import ALL_COMPILED
 
 NAME = "HNE()"

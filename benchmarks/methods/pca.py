@@ -1,6 +1,6 @@
 """Principal components, the floor of every method that claims to see more than a flat cloud."""
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 NAME = "PCA"
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 NAME = "random"
 

@@ -1,6 +1,6 @@
 """Laplacian eigenmaps of scikit-learn."""
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 NAME = "scikit-learn SpectralEmbedding"
 

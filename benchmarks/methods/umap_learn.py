@@ -1,6 +1,6 @@
 """UMAP of umap-learn; without a seed, which would keep it to one core."""
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 
 NAME = "umap-learn UMAP"
 ALL_COMPILED = 5_000  # from 4 096 samples on it searches neighbors by compiled code

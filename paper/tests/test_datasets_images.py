@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hne import _progress
+from hne._runtime import progress as _progress
 from hne.exceptions import InputError, InputTypeError
 from hne_paper.datasets import make_faces, make_teapots
 from hne_paper.datasets._faces import face

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from hne import _progress
+from hne._runtime import progress as _progress
 from hne.exceptions import HNEError
 from hne_paper.experiments import _cells
 from hne_paper.experiments._cells import Cell, Store

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from hne import plots
 from hne.exceptions import InputError
+from hne.viz import plots
 from hne_paper.cli import main
 from hne_paper.experiments import EXPERIMENTS, Options, Section, _reproduce, reproduce, surfaces
 from hne_paper.experiments._cells import Cell

@@ -12,19 +12,19 @@ __version__ = "0.1.0"
 logging.getLogger("hne").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
-    from hne._embed import embed
-    from hne._estimator import HNE, HierarchicNeighborsEmbedding
-    from hne._forecast import forecast
-    from hne._linear import LinearHNE
-    from hne._types import PUBLISHED
+    from hne.core.forecast import forecast
+    from hne.core.pipeline import embed
+    from hne.core.records import PUBLISHED
+    from hne.estimators.hne import HNE, HierarchicNeighborsEmbedding
+    from hne.estimators.linear import LinearHNE
 
 _HOMES = {
-    "HNE": "hne._estimator",
-    "HierarchicNeighborsEmbedding": "hne._estimator",
-    "LinearHNE": "hne._linear",
-    "PUBLISHED": "hne._types",
-    "embed": "hne._embed",
-    "forecast": "hne._forecast",
+    "HNE": "hne.estimators.hne",
+    "HierarchicNeighborsEmbedding": "hne.estimators.hne",
+    "LinearHNE": "hne.estimators.linear",
+    "PUBLISHED": "hne.core.records",
+    "embed": "hne.core.pipeline",
+    "forecast": "hne.core.forecast",
 }
 
 __all__ = ["HNE", "PUBLISHED", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]

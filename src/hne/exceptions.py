@@ -7,8 +7,8 @@
     │   ├── DisconnectedGraphError           the neighbor graph falls apart, and pieces="raise"
     │   └── ModelFileError                   not a file that `save` wrote, or not any more
     ├── EigenSolverError    (RuntimeError)   no eigenpairs that deserve the name
-    ├── EngineError         (RuntimeError)   the machines of a run are not there, or not fit for it
-    ├── RivalError          (RuntimeError)   a method of hne.rivals has no answer
+    ├── ExecutorError       (RuntimeError)   the machines of a run are not there, or not fit for it
+    ├── BaselineError       (RuntimeError)   a method of hne.baselines has no answer
     ├── TooLargeError       (MemoryError)    more memory needed than there is, known before it is taken
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
@@ -26,15 +26,17 @@ embedding, goes to the logger `hne.advice` and to `trust_`.
 Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
-from hne._quoted import MOST_SAID, shortened
+import sys
+from typing import Any
 
 __all__ = [
+    "BaselineError",
     "CheckpointError",
     "CloseEigenvaluesWarning",
     "DisconnectedGraphError",
     "DisconnectedGraphWarning",
     "EigenSolverError",
-    "EngineError",
+    "ExecutorError",
     "FallbackWarning",
     "HNEError",
     "HNEWarning",
@@ -45,7 +47,6 @@ __all__ = [
     "ModelFileError",
     "NeighborRecallWarning",
     "PreparedModelWarning",
-    "RivalError",
     "TooLargeError",
     "UntrustworthyWarning",
 ]
@@ -82,11 +83,11 @@ class EigenSolverError(HNEError, RuntimeError):
     """The eigensolver did not reach eigenpairs of the alignment matrix."""
 
 
-class EngineError(HNEError, RuntimeError):
+class ExecutorError(HNEError, RuntimeError):
     """What should do the work of a run cannot be reached, has died, or differs from what asks for it."""
 
 
-class RivalError(HNEError, RuntimeError):
+class BaselineError(HNEError, RuntimeError):
     """A rival method cannot work with these settings, or what it gave is no embedding."""
 
 
@@ -128,3 +129,36 @@ class PreparedModelWarning(HNEWarning):
 
 class UntrustworthyWarning(HNEWarning):
     """The embedding has collapsed, repeats a coordinate or is far from its end: see `trust_`."""
+
+
+# Characters of a quoted value and of a whole message: a line and a half, and what fits on a screen.
+MOST_QUOTED, MOST_SAID = 120, 1500
+
+
+def quoted(value: Any) -> str:
+    """The value as Python writes it, without the middle of a long one.
+
+    >>> quoted("points"), len(quoted("x" * 10**6))
+    ("'points'", 120)
+    """
+    return shortened(repr(value))
+
+
+def shortened(text: str, most: int = MOST_QUOTED) -> str:
+    """The text, without the middle of a long one.
+
+    >>> shortened("n_neighbors", 9)
+    'n_ ... rs'
+    """
+    if len(text) <= most:
+        return text
+    kept = (most - len(" ... ")) / 2
+    return f"{text[: int(kept + 0.5)]} ... {text[len(text) - int(kept) :]}"
+
+
+def caller_stacklevel() -> int:
+    """Frames between the warning and the first caller outside the package, whichever door was used."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("hne.", "sklearn.")):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.io import savemat
 from scipy.sparse import csc_array, csr_array, save_npz
 
-from tests.h5ad import write_h5ad
+from tests.helpers.h5ad import write_h5ad
 
 N_SAMPLES = 60
 

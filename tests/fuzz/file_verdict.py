@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import HNE, LinearHNE, embed
-from hne._tables import outline, read_table
 from hne.cli import main
 from hne.exceptions import HNEError, HNEWarning
+from hne.io.read import outline, read_table
 from tests.fuzz.bases import bases, samples
 from tests.fuzz.file_cases import FileCase
 from tests.fuzz.verdict import Flaw, Outcome

@@ -5,7 +5,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import VALID_METRICS
 
-from hne._types import COORDINATES, EIGEN_SOLVERS, PIECE_POLICIES, SHORT_CIRCUITS, VARIANTS
+from hne.core.records import COORDINATES, EIGEN_SOLVERS, PIECE_POLICIES, SHORT_CIRCUITS, VARIANTS
 
 
 def sound(rng, n, n_features):

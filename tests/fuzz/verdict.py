@@ -172,8 +172,8 @@ def _check_attributes(model: HNE) -> None:
     errors = model.reconstruction_errors_
     _require((np.isnan(errors) == no_weights).all() and _is_finite(errors[~no_weights], model), f"errors {errors}")
     _require(model.piece_labels_.max() + 1 == model.n_pieces_, "piece_labels_ and n_pieces_ differ")
-    links = model.thin_links_
-    _require(links.shape[1:] == (2,) and bool((links >= 0).all() and (links < n).all()), "thin_links_")
+    links = model.bridges_
+    _require(links.shape[1:] == (2,) and bool((links >= 0).all() and (links < n).all()), "bridges_")
     _require(len(model.get_feature_names_out()) == model.n_components, "feature names")
     _check_chart(model)
     repr(model._fitted)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hne.cli import run_command
-from hne.cli._arguments import at_least
-from hne.cli._parsing import Parser
+from hne.cli.arguments import at_least
+from hne.cli.parsing import Parser
 from hne_paper import __version__
 
 SEEDS, QUICK_SEEDS = 30, 3
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     """Run the experiments with progress on standard error, and say where the page is."""
-    from hne._progress import shown
+    from hne._runtime.progress import shown
     from hne_paper.experiments import Options, reproduce
 
     settings = Options(

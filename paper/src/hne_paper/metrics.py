@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from hne._neighbors import nearest
-from hne._types import BoolArray, FloatArray, IndexArray
-from hne._units import units_of
-from hne._validation import check_integer, check_positive
+from hne.core.neighbors.exact import nearest
+from hne.core.parameters import check_integer, check_positive
+from hne.core.records import BoolArray, FloatArray, IndexArray
+from hne.core.samples.scaling import fit_scaling
 from hne.exceptions import InputError, InputTypeError
-from hne.metrics._chart import centered_alike, unexplained
-from hne.metrics._pairs import check_length, check_rows, check_some
+from hne.metrics.checks import check_length, check_rows, check_some
+from hne.metrics.truth import centered_alike, unexplained
 
 __all__ = ["group_affine_errors", "label_overlap", "label_spread", "ring_order_error"]
 
@@ -61,7 +61,7 @@ def label_overlap(Y: ArrayLike, labels: ArrayLike, n_neighbors: int = 5) -> floa
         msg = f"labels must name at least two groups to overlap, got {len(groups)}. Pass labels of several groups."
         raise InputError(msg)
     counted = numbers >= 0
-    points, own = units_of(embedding).of(embedding[counted]), numbers[counted]
+    points, own = fit_scaling(embedding).of(embedding[counted]), numbers[counted]
     n = len(points)
     if n <= k:
         msg = (

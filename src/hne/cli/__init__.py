@@ -13,10 +13,17 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import _compare, _completion, _demo, _eigen, _embed, _info, _transform, _tune
-from hne.cli._parsing import Parser
-from hne.cli._talk import in_flags, say
-from hne.exceptions import EigenSolverError, EngineError, HNEError, RivalError
+from hne.cli import compare as _compare
+from hne.cli import completion as _completion
+from hne.cli import demo as _demo
+from hne.cli import eigen as _eigen
+from hne.cli import embed as _embed
+from hne.cli import info as _info
+from hne.cli import transform as _transform
+from hne.cli import tune as _tune
+from hne.cli.parsing import Parser
+from hne.cli.talk import say, with_cli_names
+from hne.exceptions import BaselineError, EigenSolverError, ExecutorError, HNEError
 
 __all__ = ["main"]
 
@@ -58,7 +65,7 @@ def _status_of(error: BaseException, checkpoint: object = None) -> int:
         return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
     say(_sentence(error))
     is_refused = isinstance(error, HNEError | UnicodeEncodeError) and not isinstance(
-        error, EigenSolverError | EngineError | RivalError
+        error, EigenSolverError | ExecutorError | BaselineError
     )
     return REFUSED if is_refused else FAILED
 
@@ -66,7 +73,7 @@ def _status_of(error: BaseException, checkpoint: object = None) -> int:
 def _sentence(error: BaseException) -> str:
     """What went wrong, and what to do about it."""
     if isinstance(error, HNEError):
-        return in_flags(str(error))
+        return with_cli_names(str(error))
     if isinstance(error, UnicodeEncodeError):
         return f"standard output takes {error.encoding} alone, got {error.object[error.start]!r}. Choose -o FILE."
     if isinstance(error, OSError):

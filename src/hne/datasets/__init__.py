@@ -1,10 +1,16 @@
 """Data with a known truth, to try the method on."""
 
-from hne.datasets._curves import make_helix, make_trefoil
-from hne.datasets._record import Dataset
-from hne.datasets._rolls import make_swiss_hole, make_swiss_roll, make_two_surfaces
-from hne.datasets._solids import make_clusters, make_cube
-from hne.datasets._surfaces import make_punctured_sphere, make_s_curve, make_severed_sphere, make_twin_peaks
+from hne.datasets.record import Dataset
+from hne.datasets.rolls import make_swiss_hole, make_swiss_roll, make_two_surfaces
+from hne.datasets.solids import make_clusters, make_cube
+from hne.datasets.surfaces import (
+    make_helix,
+    make_punctured_sphere,
+    make_s_curve,
+    make_severed_sphere,
+    make_trefoil,
+    make_twin_peaks,
+)
 
 __all__ = [
     "Dataset",

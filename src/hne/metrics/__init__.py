@@ -1,14 +1,13 @@
 """Quality of an embedding: Y, and what is known of the truth -> numbers that can be read."""
 
-from hne._dimension import Dimension
-from hne._yardstick import TangentScore
-from hne.metrics._chart import affine_errors, procrustes_error
-from hne.metrics._coranking import Coranking, coranking
-from hne.metrics._dimension import intrinsic_dimension
-from hne.metrics._geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
-from hne.metrics._ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
-from hne.metrics._rebuilding import reconstruction_errors
-from hne.metrics._tangent import tangent_score
+from hne.core.tangent.dimension import Dimension
+from hne.core.tangent.score import TangentScore
+from hne.metrics.coranking import Coranking, coranking
+from hne.metrics.geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
+from hne.metrics.ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
+from hne.metrics.reconstruction import reconstruction_errors
+from hne.metrics.tangent import intrinsic_dimension, tangent_score
+from hne.metrics.truth import affine_errors, procrustes_error
 
 __all__ = [
     "Coranking",

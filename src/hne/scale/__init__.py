@@ -7,13 +7,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hne.scale._engines import DaskEngine, LocalEngine
+    from hne.scale.executors import DaskExecutor, LocalExecutor
 
-__all__ = ["DaskEngine", "LocalEngine"]
+__all__ = ["DaskExecutor", "LocalExecutor"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module("hne.scale._engines"), name)
+        return getattr(importlib.import_module("hne.scale.executors"), name)
     msg = f"module 'hne.scale' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -12,7 +12,7 @@ BoomerAMG (1 300 steps, 77 s, and a residual of 3e-4 after all), with GAMG (2 00
 Cholesky (breaks down).
 
 The program lives in whatever Python has slepc4py: it imports nothing of this package, and of others NumPy, petsc4py
-and slepc4py alone. `hne._exchange` writes what it reads, and reads what it writes.
+and slepc4py alone. `hne.core.eigen.exchange` writes what it reads, and reads what it writes.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-# The same words and numbers as in `hne._exchange`; a test compares.
+# The same words and numbers as in `hne.core.eigen.exchange`; a test compares.
 PROBLEM_FORMAT, RESULT_FORMAT, VERSION = "hne eigenproblem", "hne eigenpairs", 1
 PROBLEM_FILE, RESULT_FILE = "problem.json", "result.json"
 # Percent that MUMPS takes beyond its estimate of memory; more where that did not do.

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from hne._progress import counted
-from hne._types import FloatArray
-from hne._validation import check_integer
+from hne._runtime.progress import counted
+from hne.core.parameters import check_integer
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets._draws import check_draw, titled
+from hne.datasets.record import check_draw, titled
 from hne_paper.datasets._head import head
 from hne_paper.datasets._render import direction, draw, highlight, turned
 from hne_paper.datasets._sculpture import Mesh, surface

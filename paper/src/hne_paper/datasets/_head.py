@@ -6,7 +6,7 @@ and crown about one below and above.
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne_paper.datasets._sculpture import blend, carve, ellipsoid, tube
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
-from hne._files import expanded
-from hne._matlab import UNREADABLE, named_values, reason_of
-from hne._quoted import quoted
-from hne._types import FloatArray
+from hne._runtime.files import expanded
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets._draws import titled
-from hne.datasets._rolls import ROLL_CITATION
-from hne.exceptions import InputError, InputTypeError
+from hne.datasets.record import titled
+from hne.datasets.rolls import ROLL_CITATION
+from hne.exceptions import InputError, InputTypeError, quoted
+from hne.io.mat_values import UNREADABLE, named_values, reason_of
 
 # Files by the names under which they go around, in small letters; the first is the original.
 FACES_FILES = ("face_data.mat", "statue_face_32x32.mat")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne_paper.datasets._sculpture import Mesh
 
 # Samples a pixel along each axis: 16 in all keep the pictures smooth in the pose.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hne._types import BoolArray, FloatArray, IndexArray
+from hne.core.records import BoolArray, FloatArray, IndexArray
 
 Shape: TypeAlias = Callable[[FloatArray], FloatArray]
 

@@ -9,13 +9,12 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.spatial import cKDTree
 
-from hne._progress import counted
-from hne._quoted import quoted
-from hne._types import FloatArray
-from hne._validation import check_integer
+from hne._runtime.progress import counted
+from hne.core.parameters import check_integer
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets._draws import titled
-from hne.exceptions import InputTypeError
+from hne.datasets.record import titled
+from hne.exceptions import InputTypeError, quoted
 from hne_paper.datasets._render import direction, draw, highlight, turned
 from hne_paper.datasets._sculpture import Mesh, blend, ellipsoid, surface, tube
 

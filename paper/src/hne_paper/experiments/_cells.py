@@ -21,8 +21,8 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 
 import hne
-from hne._files import make_folder, whole_file
-from hne._progress import step
+from hne._runtime.files import atomic_write, make_folder
+from hne._runtime.progress import step
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # What decides over the value of every cell: the library, the data, the measures, and of the experiments the modules
@@ -99,7 +99,7 @@ class Store:
 
     def _keep(self, cell: Cell, value: Any) -> None:
         text = json.dumps({"fingerprint": cell.fingerprint, "arguments": repr(cell.arguments), "value": value})
-        with whole_file(self._path(cell)) as temporary:
+        with atomic_write(self._path(cell)) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
 
 

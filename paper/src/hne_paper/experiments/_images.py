@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hne._files import expanded
-from hne._types import FloatArray
+from hne._runtime.files import expanded
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
 from hne.exceptions import InputError
 from hne_paper.datasets import load_statue_faces, load_teapots, make_faces, make_teapots

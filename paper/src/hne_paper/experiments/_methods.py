@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hne import PUBLISHED, embed
-from hne._types import FloatArray, SparseMatrix
+from hne.baselines import RIVALS, baseline_embedding
+from hne.core.records import FloatArray, SparseMatrix
 from hne.exceptions import HNEError
-from hne.rivals import RIVALS, rival_embedding
 
 VARIANTS = ("IHNE", "RHNE", "BHNE")
 # The methods of the paper, which its claims are about.
@@ -56,7 +56,7 @@ def attempt(method: str, X: FloatArray, n_neighbors: int | None, n_components: i
                 outer_reg = AUTHORS_OUTER_REG.get(method) if reg == AUTHORS else None
                 settings |= {"variant": method.lower(), "outer_reg": outer_reg}
                 return Attempt(embed(X, **{**PUBLISHED, **settings}).Y)
-            return Attempt(rival_embedding(method.lower(), X, **settings))
+            return Attempt(baseline_embedding(method.lower(), X, **settings))
         except HNEError as error:
             return Attempt(None, str(error))
 

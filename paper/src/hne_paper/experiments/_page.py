@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hne import __version__
-from hne._files import whole_file
-from hne.report import static_text
+from hne._runtime.files import atomic_write
+from hne.viz.report import static_text
 from hne_paper.experiments._methods import ALL, CHART, VARIANTS
 from hne_paper.experiments._records import FAILS, HOLDS, IN_PART, SHOWN, Claim, Picture, Score, Section, Table
 
@@ -52,7 +52,7 @@ OURS = (*VARIANTS, CHART)
 
 def write_page(sections: Sequence[Section], path: Path, command: str) -> None:
     """Write the page of these sections; it needs nothing but the pictures beside it."""
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(page(sections, command), encoding="utf-8")
 
 
@@ -82,8 +82,8 @@ among failures, so look at how often a method is right.</p>
 <p class="dim">LLE, MLLE, HLLE and LTSA are scikit-learn's. Its HLLE and LTSA leave a sample out of its own
 neighborhood, so that one which is nobody's neighbor is free to go anywhere, and some embeddings go astray on that
 alone; and on rolls its HLLE is its LTSA but for rounding, as it takes the whole complement of the tangent. CLLE (60 %
-of the samples shared) and LLC (2 sqrt(n) local models, at most one for 2 (d + 1) samples) are those of hne.rivals with
-seed 0. The ridge reg is that of LLE, CLLE, LLC and HNE; MLLE's is fixed.</p>
+of the samples shared) and LLC (2 sqrt(n) local models, at most one for 2 (d + 1) samples) are those of
+hne.baselines with seed 0. The ridge reg is that of LLE, CLLE, LLC and HNE; MLLE's is fixed.</p>
 <p class="dim">IHNE, RHNE and BHNE are the published method, <code>HNE(**hne.PUBLISHED)</code> with the variant, k and
 reg of each experiment. Beside them stands {CHART}, which is not in the paper and counts in no claim or verdict:
 <code>HNE()</code> as it is by default, which cuts neighbor lines that seem to jump to another sheet of a surface, and

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hne import plots
-from hne._files import make_folder, whole_file
-from hne._types import FloatArray, IndexArray
+from hne._runtime.files import atomic_write, make_folder
+from hne.core.records import FloatArray, IndexArray
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
+from hne.viz import plots
 from hne_paper.experiments._methods import CHART, DEFAULT, OWN
 from hne_paper.experiments._statistics import median, number
 from hne_paper.experiments._studies import PAPER_NEIGHBORS, Study
@@ -35,7 +35,7 @@ def save(figure: Any, output: Path, name: str) -> str:
     """Write the figure as PNG; return its address from the page."""
     make_folder(output / FOLDER)
     file = f"{FOLDER}/{name}.png"
-    with whole_file(output / file) as temporary:
+    with atomic_write(output / file) as temporary:
         figure.savefig(temporary, dpi=DPI)
     plots.pyplot().close(figure)
     return file

@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from hne import plots
-from hne._files import make_folder, whole_file
-from hne._progress import stage
-from hne._quoted import quoted
-from hne._validation import check_integer
-from hne.exceptions import InputError
+from hne._runtime.files import atomic_write, make_folder
+from hne._runtime.progress import stage
+from hne.core.parameters import check_integer
+from hne.exceptions import InputError, quoted
+from hne.viz import plots
 from hne_paper.datasets import load_statue_faces, load_teapots
 from hne_paper.datasets._loaders import FACES_FILES, TEAPOTS_FILES
 from hne_paper.experiments._cells import RESULTS, Store, code_digest
@@ -101,7 +100,7 @@ def experiment(name: str) -> ModuleType:
 
 
 def _write_section(section: Section, output: Path) -> None:
-    with whole_file(_file_of(section.name, output)) as temporary:
+    with atomic_write(_file_of(section.name, output)) as temporary:
         values = {"code": code_digest(), **section.as_json()}
         temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hne._files import make_folder, whole_file
-from hne._types import FloatArray
+from hne._runtime.files import atomic_write, make_folder
+from hne.core.records import FloatArray
 from hne.datasets import Dataset, make_clusters, make_swiss_hole, make_swiss_roll, make_two_surfaces
 from hne.metrics import affine_errors
 from hne_paper.experiments._cells import Cell, Store, file_name
@@ -168,7 +168,7 @@ def _write_rows(study: Study, methods: Sequence[str], file: Path) -> None:
     measures = [name for name in measures if name not in {"method", "reg", "k", "failure"}]
     header = ["data", "samples", "seed", "method", "k", "reg", *measures, "failure"]
     samples = len(PROBLEMS[study.problem].make(0))
-    with whole_file(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+    with atomic_write(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream)
         table.writerow(header)
         for seed, rows in enumerate(study.rows):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._methods import AUTHORS, DEFAULT, REG_WORDS

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from hne import plots
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
+from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, pictures_of
 from hne_paper.experiments._methods import ALL_AND_CHART, AUTHORS, CHART, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg

@@ -1,6 +1,6 @@
 """Figure "general data": Swiss roll and Swiss hole of 1000 samples, by the three variants at k = 5."""
 
-from hne import plots
+from hne.viz import plots
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._methods import AUTHORS, CHART, REG_WORDS, VARIANTS
 from hne_paper.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture

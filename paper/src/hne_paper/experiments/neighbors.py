@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from hne import plots
-from hne._circuits import cut_short_circuits
-from hne._neighbors import knn_graph
-from hne._suited import NEIGHBORS as OWN_NEIGHBORS
-from hne._types import BoolArray, FloatArray, IndexArray, Settings
+from hne.core.defaults import NEIGHBORS as OWN_NEIGHBORS
+from hne.core.neighbors.graph import knn_graph
+from hne.core.records import BoolArray, FloatArray, IndexArray, Settings
+from hne.core.short_circuits.cut import cut_short_circuits
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
+from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._methods import CHART, attempt
 from hne_paper.experiments._pictures import save

@@ -1,6 +1,6 @@
 """Noisy Swiss rolls, which the paper does not show: how much noise the methods bear."""
 
-from hne import plots
+from hne.viz import plots
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture
 from hne_paper.experiments._records import Options, Picture, Section

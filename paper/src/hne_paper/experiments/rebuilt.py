@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne import plots
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
+from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, find_teapots
 from hne_paper.experiments._methods import ONE_LAYER, REBUILDERS, VARIANTS, rebuilding_weights

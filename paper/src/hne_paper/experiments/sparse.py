@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hne import plots
+from hne.viz import plots
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._methods import AUTHORS, REG_WORDS
 from hne_paper.experiments._pictures import CHART_CAPTION, error_title, methods_picture, save, strips_picture

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hne._types import FloatArray
+from hne.core.records import FloatArray
 from hne.datasets import Dataset
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._pictures import CHART_CAPTION, label_colors, methods_picture, save, strips_picture

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hne import plots
 from hne.datasets import Dataset
+from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_teapots, pictures_of
 from hne_paper.experiments._methods import (

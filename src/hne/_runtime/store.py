@@ -1,0 +1,232 @@
+"""Arrays that lie on disk: opened without being read, and handed to other processes by name.
+
+A stage of a run keeps its arrays in a folder of its own. While it runs, each block of rows is a set of files, each
+written under a temporary name and renamed, with a receipt written last; when all are there, they become one file an
+array, and the stage is sealed by its record, written last again. So a run that is killed at any moment leaves whole
+blocks, and nothing that is half there is taken for a result. Receipts and records hold checksums: what a disk or a
+hand has changed since is found when it is read again.
+"""
+
+import json
+import shutil
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from hne._runtime.files import atomic_write, existing_files_kept, make_folder
+from hne.exceptions import CheckpointError
+
+# Rows from and up to which a block goes.
+Block: TypeAlias = tuple[int, int]
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+RECORD, BLOCKS = "stage.json", "blocks"
+CHUNK_BYTES = 2**24
+
+_BY_NAME: ContextVar[bool] = ContextVar("hne_arrays_by_name", default=False)
+
+
+class MappedArray(np.memmap):
+    """An array on disk, read as it is used; between processes of one run its path travels, not its numbers."""
+
+    path: str | None = None
+
+    def __array_finalize__(self, origin: Any) -> None:
+        """Parts of it and what is computed from it are arrays like any other."""
+        super().__array_finalize__(origin)
+        self.path = None
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.path is not None and _BY_NAME.get():
+            return opened, (self.path,)
+        return np.asarray(self).__reduce_ex__(protocol)
+
+
+@contextmanager
+def pickled_by_name() -> Iterator[None]:
+    """Let arrays on disk be pickled as their paths for a while; elsewhere a pickle holds all it needs."""
+    before = _BY_NAME.set(True)
+    try:
+        yield
+    finally:
+        _BY_NAME.reset(before)
+
+
+def opened(path: str | Path) -> NDArray[Any]:
+    """The array of an .npy file, on disk."""
+    try:
+        mapped: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        # There is nothing to map of an array without entries.
+        empty = _empty(path)
+        if empty is not None:
+            return empty
+        refuse(path, f"it cannot be read ({error})")
+    shelved = mapped.view(MappedArray)
+    shelved.path = str(path)
+    found: NDArray[Any] = shelved
+    return found
+
+
+def _empty(path: str | Path) -> NDArray[Any] | None:
+    try:
+        found: NDArray[Any] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return found if not found.size else None
+
+
+def is_on_disk(array: object) -> bool:
+    """Whether this is an array on disk, as a whole."""
+    return isinstance(array, MappedArray) and array.path is not None
+
+
+def row_blocks(n_rows: int, block_rows: int) -> list[Block]:
+    """Rows in blocks of that many, the last one shorter."""
+    return [(start, min(start + block_rows, n_rows)) for start in range(0, n_rows, block_rows)]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The folder of one stage of a run: its arrays, in blocks or whole."""
+
+    folder: Path
+    key: str  # tells of which data and parameters it is
+
+    def arrays(self) -> Arrays | None:
+        """The arrays of a finished stage, checked; None where it is not finished."""
+        record = self._record(self.folder / RECORD)
+        if record is None:
+            return None
+        for name, checksum in record["checksums"].items():
+            _check(self.folder / f"{name}.npy", checksum)
+        # Who was killed between the last file and this has left them.
+        shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
+        return self.opened()
+
+    def opened(self) -> Arrays:
+        """The arrays of a stage that is known to be finished and whole."""
+        record = self._record(self.folder / RECORD)
+        return {name: opened(self.folder / f"{name}.npy") for name in record["checksums"]} if record else {}
+
+    def facts(self) -> dict[str, Any]:
+        """What was noted when the stage was finished."""
+        record = self._record(self.folder / RECORD)
+        return {} if record is None else record["facts"]
+
+    def missing(self, blocks: Sequence[Block]) -> list[Block]:
+        """Blocks that are not there yet; those that are, are checked."""
+        return [block for block in blocks if not self._has(block)]
+
+    def keep(self, block: Block, arrays: Arrays) -> None:
+        """Write a block; whoever is killed meanwhile leaves nothing that counts."""
+        make_folder(self.folder / BLOCKS)
+        checksums = {}
+        with existing_files_kept(False):
+            for name, array in arrays.items():
+                path = self._block_path(block, name)
+                with atomic_write(path) as temporary, temporary.open("wb") as file:
+                    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                    file.flush()
+                    checksums[name] = checksum_of(temporary)
+            self._write(self._receipt(block), {"checksums": checksums})
+
+    def seal(self, blocks: Sequence[Block], facts: dict[str, Any] | None = None) -> Arrays:
+        """Make one file an array of the blocks, one below the other, and finish the stage."""
+        receipts = [self._record(self._receipt(block)) for block in blocks]
+        names = [] if receipts[0] is None else list(receipts[0]["checksums"])
+        if any(receipt is None or list(receipt["checksums"]) != names for receipt in receipts):
+            refuse(self.folder / BLOCKS, "not all blocks are there, or not all alike")
+        with existing_files_kept(False):
+            checksums = {name: self._joined(name, blocks) for name in names}
+            self._write(self.folder / RECORD, {"checksums": checksums, "facts": facts or {}})
+        shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
+        return self.opened()
+
+    def put(self, arrays: Arrays, facts: dict[str, Any] | None = None) -> Arrays:
+        """Keep a stage that was made in one go."""
+        whole = (0, len(next(iter(arrays.values()))))
+        self.keep(whole, arrays)
+        return self.seal([whole], facts)
+
+    def _joined(self, name: str, blocks: Sequence[Block]) -> int:
+        """Write the array of that name, and give its checksum."""
+        parts = [opened(self._block_path(block, name)) for block in blocks]
+        shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
+        target = self.folder / f"{name}.npy"
+        with atomic_write(target) as temporary:
+            with temporary.open("wb") as file:
+                header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
+                npy.write_array_header_1_0(file, header)
+                for part in parts:
+                    part.tofile(file)
+            return checksum_of(temporary)
+
+    def _has(self, block: Block) -> bool:
+        receipt = self._record(self._receipt(block))
+        if receipt is None:
+            return False
+        for name, checksum in receipt["checksums"].items():
+            _check(self._block_path(block, name), checksum)
+        return True
+
+    def _block_path(self, block: Block, name: str) -> Path:
+        return self.folder / BLOCKS / f"{block[0]:012d}-{block[1]:012d}.{name}.npy"
+
+    def _receipt(self, block: Block) -> Path:
+        return self.folder / BLOCKS / f"{block[0]:012d}-{block[1]:012d}.json"
+
+    def _write(self, path: Path, record: dict[str, Any]) -> None:
+        text = json.dumps({"key": self.key, **record})
+        with atomic_write(path) as temporary:
+            temporary.write_text(json.dumps({"record": text, "checksum": zlib.crc32(text.encode())}), encoding="utf-8")
+
+    def _record(self, path: Path) -> dict[str, Any] | None:
+        try:
+            written = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(written["record"])
+            checksums, key = dict(record["checksums"]), record["key"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            refuse(path, f"it cannot be read ({error})")
+        if zlib.crc32(written["record"].encode()) != written.get("checksum"):
+            refuse(path, "it has changed since it was written")
+        if key != self.key:
+            refuse(path, f"it belongs to another run ({key}, not {self.key})")
+        return {**record, "checksums": checksums}
+
+
+def checksum_of(path: Path) -> int:
+    """CRC-32 of a file's bytes."""
+    checksum = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            checksum = zlib.crc32(chunk, checksum)
+    return checksum
+
+
+def _check(path: Path, checksum: int) -> None:
+    try:
+        found = checksum_of(path)
+    except OSError as error:
+        refuse(path, f"it cannot be read ({(error.strerror or str(error)).lower()})")
+    if found != checksum:
+        refuse(path, "its bytes have changed since they were written")
+
+
+def refuse(path: str | Path, reason: str) -> NoReturn:
+    """Raise the error about a file of a checkpoint that is not what it should be."""
+    msg = (
+        f"checkpoint '{path}' must be what a run of hne wrote, got a file that is not: {reason}. "
+        f"Remove the folder '{Path(path).parent}', and it is computed again; or choose another checkpoint."
+    )
+    raise CheckpointError(msg)

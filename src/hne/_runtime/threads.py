@@ -1,0 +1,169 @@
+"""Threads: how many, and a map over blocks whose order and bits do not depend on it."""
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import ModuleType
+from typing import Any, TypeVar
+
+from joblib import cpu_count
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# threadpoolctl 3.8 lets only the first thread that asks set OpenBLAS, in silence; this method ends its privilege. In
+# between, another thread may ask: it will have finished soon.
+RELEASE, TRIES = "clear_controlling_thread", 100
+
+_WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when nobody waits for it any more
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads that `n_jobs` stands for, as scikit-learn understands it."""
+    if n_jobs == 1:
+        return 1
+    # What joblib.effective_n_jobs does, for threads: it asks for processes, and warns in those that may have no own.
+    backend, default = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
+def checkpoint() -> None:
+    """Leave a block here if an interrupt has made its result useless; long blocks come by every second or so."""
+    given_up = getattr(_WORKER, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise CancelledError
+
+
+def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Generator[Result, None, None]:
+    """Results of the task in the order of the items; tasks must not hold Python's lock to gain from threads.
+
+    Whoever leaves it in the middle closes it (`contextlib.closing`), which ends its threads.
+    """
+    if n_threads == 1 or len(items) <= 1:
+        yield from map(task, items)
+        return
+    given_up = threading.Event()
+    pool = ThreadPoolExecutor(min(n_threads, len(items)), initializer=setattr, initargs=(_WORKER, "given_up", given_up))
+    try:
+        yield from pool.map(task, items)
+    finally:
+        # An interrupt drops the blocks that have not begun, and those that have at their next checkpoint.
+        given_up.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def load_unbroken(module: str) -> ModuleType:
+    """Import a module; an interrupt waits until it is whole, because half a numba stays broken for the session."""
+    loaded = sys.modules.get(module)
+    # Another thread may be in the middle of it: then this one waits for it, as imports do.
+    if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
+    # Interrupts are for the main thread alone.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(importlib.import_module, module).result()
+
+
+class LibraryThreads:
+    """Limits on the threads of BLAS and OpenMP, most of which the whole process shares.
+
+    Two fits at once would each restore what they found, and the later one would find the earlier one's limit: so the
+    smallest limit in force is applied, and what was there before the first is restored after the last. OpenMP counts
+    for each thread on its own: there, a thread restores what it found itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_force: list[int] = []
+        self._found: list[tuple[Any, int]] = []  # libraries that are shared, as they were before the first limit
+        self._controller: Any = None
+        self._n_modules = 0
+
+    @contextmanager
+    def at_most(self, n_threads: int, *, own: bool = True) -> Iterator[None]:
+        """Keep the libraries to that many threads for a while; `own=False` leaves those that count for each thread."""
+        found = self._begin(n_threads)
+        found = found if own else []
+        try:
+            for library, count in found:
+                library.set_num_threads(min(count, n_threads))
+            yield
+        finally:
+            for library, count in found:
+                library.set_num_threads(count)
+            self._end(n_threads)
+
+    def _begin(self, n_threads: int) -> list[tuple[Any, int]]:
+        """Limit the shared libraries, and tell which others there are, with what they have in this thread."""
+        with self._lock:
+            libraries = self._libraries().lib_controllers
+            known = {library.filepath for library, _ in self._found}
+            # Those that were loaded under a limit too.
+            new = [one for one in libraries if not _is_own(one) and one.filepath not in known]
+            self._found += [(library, library.num_threads) for library in new]
+            self._in_force.append(n_threads)
+            self._apply()
+            return [(library, library.num_threads) for library in libraries if _is_own(library)]
+
+    def _end(self, n_threads: int) -> None:
+        with self._lock:
+            self._in_force.remove(n_threads)
+            self._apply()
+            if not self._in_force:
+                self._found = []
+
+    def _apply(self) -> None:
+        """Set the shared libraries to the smallest limit in force, or to what they were."""
+        limit = min(self._in_force, default=None)
+        for library, count in self._found:
+            wanted = count if limit is None else limit
+            if library.num_threads != wanted:
+                _set_shared(library, wanted)
+
+    def _libraries(self) -> Any:
+        """All libraries with threads; looking for them takes 5 ms, so only where modules have been imported since."""
+        if len(sys.modules) != self._n_modules:
+            self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
+
+
+def _is_own(library: Any) -> bool:
+    """Whether a limit on the library holds for the thread that sets it: OpenMP, but for Microsoft's."""
+    on_openmp = getattr(library, "threading_layer", None) == "openmp" and hasattr(library, RELEASE)
+    return on_openmp or (library.user_api == "openmp" and library.prefix != "vcomp")
+
+
+def _set_shared(library: Any, n_threads: int) -> None:
+    """Set a library that all threads share, whoever of them has set it last."""
+    release = getattr(library, RELEASE, None)
+    if release is None:
+        library.set_num_threads(n_threads)
+        return
+    for _ in range(TRIES):
+        release(force=True)
+        library.set_num_threads(n_threads)
+        # Not to stand in the way of others, who restore what they found.
+        release(force=True)
+        if library.num_threads == n_threads:
+            return
+
+
+_LIBRARIES = LibraryThreads()
+
+
+def limit_blas_threads(n_threads: int) -> AbstractContextManager[None]:
+    """Keep BLAS and OpenMP to that many threads; with all of several cores allowed, their own settings stand."""
+    # One is one even where there is one core: the environment may have asked for more, and bits would depend on it.
+    return _LIBRARIES.at_most(n_threads) if n_threads == 1 or n_threads < cpu_count() else nullcontext()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread around a call that does so itself and restores what it found, and leave OpenMP.
+
+    Without it, another fit might find the limit of that call, and restore it for good.
+    """
+    return _LIBRARIES.at_most(1, own=False)

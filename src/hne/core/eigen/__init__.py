@@ -1,0 +1,1 @@
+"""Alignment -> EigenPairs: the bottom eigenpairs of G after the constant one, ascending, signs fixed."""

@@ -1,0 +1,270 @@
+"""Sizes of a problem -> bytes and operations of every way to solve it, and which way to take.
+
+The factor of a sparse matrix is as large as its separators make it. G joins samples up to four hops apart; rows of B
+reach two. If rows of G are 2^q times as long as rows of B, the samples fill q dimensions, and a part of m samples is
+cut in two by s = c m^(1 - 1/q) g^(1/q) of them, g being the entries a row of G; nested dissection adds some s^2 entries
+and s^3 operations for every cut. Against PARDISO's own count on 19 problems (lines, rolls, cubes in 3, 5 and 8
+dimensions, Gaussians, digits; n = 2 000 to 300 000) the entries come out between 0.73 and 1.40 times the truth, the
+operations between 0.43 and 1.44 times.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+
+from hne._runtime.memory import gigabytes
+from hne.core.eigen.exchange import SPARE
+from hne.core.records import INT32_MAX, LANDMARKS, nearest_landmarks
+from hne.exceptions import InputError, TooLargeError
+
+# c above, and entries of the factor for each s^2, fitted to those 19 problems; operations for each s^3, to the rolls.
+SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
+
+# Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
+DENSE_MAX_SAMPLES = 500
+# Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
+DENSE_RESCUE_SAMPLES = 4_000
+# Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
+# factorization, more of them find an eigenvector soon that the start hardly contains. Ranks compute more to bring back
+# digits that G has lost.
+SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE, LANDMARKS: 2}
+# Largest basis in blocks, the vector and its images under A and B each.
+BASIS_BLOCKS = {"direct": 12, "iterative": 10, LANDMARKS: 3}
+
+# Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
+# dimensions that the diagonal does (see `_eigen/_preconditioner`).
+MULTIGRID_MAX_ROW = 650
+# Entries a row of G, and operations of a factorization, from which the iterative solver with the diagonal is the
+# faster one (measured: 10-D Gaussians, n = 5 000, 1 250 entries and 2e10 operations, 6 s against 8; n = 20 000, 1 900
+# entries and 2e12, 36 s against 141; 8-D cubes, n = 10 000, 1 100 entries, 39 s against 50. With 5-D Gaussians, 750
+# entries, it takes 140 s at n = 20 000).
+ITERATIVE_MIN_ROW, ITERATIVE_MIN_OPERATIONS = 1_000, 5e10
+
+# Entries of the triangle of G from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a
+# Swiss roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
+PARDISO_MIN_ENTRIES = 750_000
+# Bytes an entry of a CSR matrix with int32 columns.
+CSR = 12
+# What PARDISO's ordering keeps for an entry of the triangle (measured: 27 to 38 bytes on rolls and cubes).
+PARDISO_SYMBOLIC = 36
+# Entries of both of SuperLU's factors for one of a Cholesky factor by nested dissection: it keeps L and U, in an
+# order that fills more.
+SUPERLU_FACTOR = 2.6
+# What the hierarchy of multigrid and its making take, in copies of G.
+MULTIGRID_COPIES = 6.0
+# Blocks of vectors that a refinement on landmarks keeps beside its basis, and entries a row of the problem on landmarks
+# for each landmark that rebuilds a sample (measured on rolls: 4 to 7).
+REFINED_BLOCKS, LANDMARK_ROWS = 10, 7
+# Samples from which `n_landmarks` is a remedy, and the share of them that is advised.
+LANDMARKS_MIN_SAMPLES, LANDMARKS_SHARE = 20_000, 0.01
+# Share of the free memory that a solver may plan to take: models err.
+MEMORY_SHARE = 0.9
+
+# Seconds on 2 cores: of an entry of the factor in ordering, factorization and four block solves, and of an operation;
+# of an entry of G under the iterative solver (10-D Gaussians, 8-D cubes); of n^3 under LAPACK. Fitted to rolls of 2 000
+# to 1 000 000 samples with k from 5 to 18, where they come out between 0.8 and 1.5 times the truth; where samples fill
+# more dimensions than was said, the truth is several times as long. Of a sample under refinement on landmarks.
+ENTRY_SECONDS, OPERATION_SECONDS, ITERATED_SECONDS, DENSE_SECONDS = 1.5e-7, 3e-11, 2e-6, 1e-9
+REFINED_SECONDS = 4e-5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the costs of the eigenproblem depend on."""
+
+    n_samples: int
+    count: int  # eigenpairs wanted
+    inner_row: float  # entries a row of A
+    joint_row: float  # entries a row of B
+    row_entries: float  # entries a row of G
+    n_landmarks: int | None = None
+    n_components: int | None = None  # where more eigenpairs are wanted than dimensions
+
+    @property
+    def triangle_entries(self) -> float:
+        """Entries of one triangle of G, diagonal included."""
+        return self.n_samples * (self.row_entries + 1) / 2
+
+    @property
+    def landmarks_a_sample(self) -> int:
+        """Landmarks that rebuild a sample."""
+        return nearest_landmarks(self.n_components or self.count)
+
+    @property
+    def on_landmarks(self) -> "Sizes":
+        """Those of the problem on landmarks, which fill as many dimensions as the samples."""
+        m, row = self.n_landmarks or 0, LANDMARK_ROWS * self.landmarks_a_sample
+        row_entries = float(min(m, row))
+        return replace(
+            self,
+            n_samples=m,
+            joint_row=row_entries * self.joint_row / self.row_entries,
+            row_entries=row_entries,
+            n_landmarks=None,
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Solvers to try, the best first, and why."""
+
+    solvers: tuple[str, ...]
+    reason: str
+
+
+def dissection(sizes: Sizes) -> tuple[float, float]:
+    """Entries of the Cholesky factor of G, and operations to make it, as nested dissection would have them."""
+    n, row = sizes.n_samples, sizes.row_entries
+    dimensions = max(1.0, math.log2(row / sizes.joint_row))
+    entries, operations, part, parts = n * row / 2, n * row * row / 4, float(n), 1
+    while part > row:
+        cut = min(SEPARATOR * part ** (1 - 1 / dimensions) * row ** (1 / dimensions), part / 3)
+        entries += parts * ENTRIES_PER_CUT * cut**2
+        operations += parts * OPERATIONS_PER_CUT * cut**3
+        part, parts = (part - cut) / 2, 2 * parts
+    return min(entries, n * n / 2), min(operations, n**3 / 3)
+
+
+def precondition_kind(sizes: Sizes) -> str:
+    """What preconditions the iterative solver: "multigrid" or "diagonal"."""
+    is_short = sizes.row_entries <= MULTIGRID_MAX_ROW
+    fits = sizes.n_samples * sizes.row_entries <= INT32_MAX  # pyamg counts no further
+    return "multigrid" if is_short and fits and find_spec("pyamg") is not None else "diagonal"
+
+
+def candidates(sizes: Sizes) -> tuple[str, ...]:
+    """Solvers that "auto" considers for a sparse matrix, the fastest first."""
+    if sizes.n_landmarks is not None:
+        return (LANDMARKS,)
+    _, operations = dissection(sizes)
+    if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
+        return ("iterative", "direct")
+    # With short rows, the diagonal alone never gets there.
+    is_hopeless = sizes.row_entries <= MULTIGRID_MAX_ROW and precondition_kind(sizes) == "diagonal"
+    return ("direct",) if is_hopeless else ("direct", "iterative")
+
+
+def backend_for(triangle_entries: float) -> str:
+    """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
+    fits = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
+    return "pardiso" if fits and find_spec("pypardiso") is not None else "superlu"
+
+
+def solver_bytes(sizes: Sizes, solver: str) -> float:
+    """Peak of what a solver takes beside A and B themselves."""
+    n = sizes.n_samples
+    if solver == "dense":
+        return 3 * 8.0 * n * n
+    if solver == LANDMARKS:
+        block = 8.0 * n * (sizes.count + SPARE_VECTORS[LANDMARKS])
+        weights = CSR * n * sizes.landmarks_a_sample
+        return weights + (3 * BASIS_BLOCKS[LANDMARKS] + REFINED_BLOCKS) * block + _factor_bytes(sizes.on_landmarks)
+    factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
+    if solver == "slepc":
+        # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
+        return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
+    basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
+    if solver == "iterative":
+        # Short rows that are too many for pyamg are counted as well: more samples never need less.
+        is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
+        return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
+    return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)
+
+
+def _factor_bytes(sizes: Sizes) -> float:
+    """Peak of a factorization alone."""
+    entries, _ = dissection(sizes)
+    triangle = CSR * sizes.triangle_entries
+    if backend_for(sizes.triangle_entries) == "pardiso":
+        return triangle + 8 * entries + PARDISO_SYMBOLIC * sizes.triangle_entries
+    return triangle + CSR * SUPERLU_FACTOR * entries + 2 * triangle
+
+
+def solver_seconds(sizes: Sizes, solver: str) -> float:
+    """Roughly how long a solver takes on 2 cores."""
+    if solver == "dense":
+        return DENSE_SECONDS * float(sizes.n_samples) ** 3
+    if solver == "iterative":
+        return ITERATED_SECONDS * sizes.n_samples * sizes.row_entries
+    if solver == LANDMARKS:
+        return REFINED_SECONDS * sizes.n_samples + solver_seconds(sizes.on_landmarks, "direct")
+    entries, operations = dissection(sizes)
+    return ENTRY_SECONDS * entries + OPERATION_SECONDS * operations
+
+
+def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
+    """Solvers to try in turn; "auto" goes by predicted fill, operations and free memory.
+
+    Raises TooLargeError where none of them fits.
+    """
+    if asked != "auto":
+        _check_room(sizes, asked)
+        _check_memory(sizes, (asked,), available)
+        return Choice((asked,), "asked for")
+    n = sizes.n_samples
+    if sizes.n_landmarks is not None:
+        _check_memory(sizes, (LANDMARKS,), available)
+        return Choice((LANDMARKS,), f"n_landmarks = {sizes.n_landmarks}")
+    if n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
+        _check_memory(sizes, ("dense",), available)
+        return Choice(("dense",), f"n = {n}")
+    order = candidates(sizes)
+    _check_memory(sizes, order, available)
+    fitting = tuple(solver for solver in order if fits(sizes, solver, available))
+    if n <= DENSE_RESCUE_SAMPLES and fits(sizes, "dense", available):
+        fitting = (fitting[0], "dense")
+    entries, operations = dissection(sizes)
+    needed = ", ".join(f"{solver} {gigabytes(solver_bytes(sizes, solver))}" for solver in order)
+    reason = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted; needed: {needed}"
+    return Choice(fitting, f"{reason}; free: {gigabytes(available)}")
+
+
+def fits(sizes: Sizes, solver: str, available: float) -> bool:
+    """Whether the solver's memory is free, with a reserve."""
+    return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
+
+
+def has_room(n_samples: int, count: int, solver: str) -> bool:
+    """Whether a block of the solver fits beside the constant vector."""
+    return solver == "dense" or count + SPARE_VECTORS[solver] < n_samples - 1
+
+
+def _check_room(sizes: Sizes, solver: str) -> None:
+    if not has_room(sizes.n_samples, sizes.count, solver):
+        msg = (
+            f"eigen_solver='{solver}' needs n_components < n_samples - {SPARE_VECTORS[solver] + 1}, "
+            f"got n_components={sizes.count} and n_samples={sizes.n_samples}. Use eigen_solver='dense'."
+        )
+        raise InputError(msg)
+
+
+def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> None:
+    if any(fits(sizes, solver, available) for solver in solvers):
+        return
+    words = " or ".join(f"{gigabytes(solver_bytes(sizes, solver))} {_asked_by(sizes, solver)}" for solver in solvers)
+    msg = (
+        f"the eigenproblem of {sizes.n_samples} samples, {sizes.row_entries:.0f} entries a row, needs about {words}, "
+        f"got {gigabytes(available)} of free memory. {remedies(sizes, solvers)}"
+    )
+    raise TooLargeError(msg)
+
+
+def _asked_by(sizes: Sizes, solver: str) -> str:
+    return f"with n_landmarks={sizes.n_landmarks}" if solver == LANDMARKS else f"with eigen_solver='{solver}'"
+
+
+def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
+    """What to do about a problem that is too large."""
+    hints = ["lower n_neighbors", "embed a part of the samples and transform the rest"]
+    if solvers == ("dense",):
+        return f"Use eigen_solver='auto', {hints[0]}, or {hints[1]}."
+    if sizes.n_landmarks is not None:
+        return f"Lower n_landmarks, {hints[0]}, or {hints[1]}."
+    if sizes.n_samples >= LANDMARKS_MIN_SAMPLES:
+        hints.insert(1, f"pass n_landmarks={int(LANDMARKS_SHARE * sizes.n_samples)}")
+    # What ranks elsewhere have no memory for here, nobody has.
+    if not {"iterative", "slepc"} & set(solvers) and "iterative" in candidates(sizes):
+        hints.insert(0, "use eigen_solver='iterative'")
+    if find_spec("pypardiso") is None or find_spec("pyamg") is None:
+        hints.insert(0, "install the extra 'fast'")
+    return f"{', '.join(hints[:-1]).capitalize()}, or {hints[-1]}."

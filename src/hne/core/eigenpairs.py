@@ -1,0 +1,168 @@
+"""Graph -> Pieces, Weights -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hne._runtime.progress import counted
+from hne._runtime.threads import limit_blas_threads
+from hne.core.eigen.alignment import alignment
+from hne.core.eigen.costs import has_room
+from hne.core.eigen.solve import bottom_eigenpairs
+from hne.core.landmarks.solve import landmark_eigenpairs
+from hne.core.neighbors.metric import is_squared
+from hne.core.neighbors.near import nearest_by
+from hne.core.pieces.arrange import arrange_pieces
+from hne.core.pieces.join import joining_links, with_links
+from hne.core.pieces.split import connected_pieces, detach_outliers
+from hne.core.principal import piece_centers, principal_coordinates
+from hne.core.records import (
+    Alignment,
+    EigenPairs,
+    FloatArray,
+    IndexArray,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    SparseMatrix,
+    Weights,
+    nearest_landmarks,
+)
+from hne.core.samples.kinds import Distances, Samples
+
+logger = logging.getLogger("hne")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Coordinates of all samples, and the eigenpairs of each embedded piece, None for those too small."""
+
+    Y: FloatArray
+    parts: tuple[EigenPairs | None, ...]
+
+    def __str__(self) -> str:
+        solved = [pairs for pairs in self.parts if pairs is not None]
+        if len(self.parts) == 1 and solved:
+            return str(solved[0])
+        return f"{len(solved)} pieces solved, {len(self.parts) - len(solved)} too small for it"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pieces of a graph, and the graph as the walk goes on with it."""
+
+    pieces: Pieces
+    graph: NeighborGraph
+
+    def __str__(self) -> str:
+        return str(self.pieces)
+
+
+def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
+    """The graph without the far links of isolated samples; of a given one, distances count as those of the metric."""
+    return detach_outliers(graph, squared=is_squared(settings.metric))
+
+
+def split_into_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+    """Find the pieces of the graph, isolated samples among them, and join them where that is wanted."""
+    graph = without_isolated(graph, settings)
+    pieces = connected_pieces(graph)
+    if pieces.count > 1 and settings.pieces == "join":
+        graph = joined(graph, pieces, X, settings, n_threads)
+    return Found(pieces, graph)
+
+
+def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
+    """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
+
+    def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
+        ours, others = X[targets], X[among]
+        if isinstance(ours, Distances):
+            ours, others = ours.among(among), None
+        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
+        return np.where(found >= 0, among[found], -1), lengths
+
+    links, lengths = joining_links(pieces, nearest_among, settings.n_neighbors)
+    logger.info("pieces: %d joined by %d links", pieces.count, len(links))
+    return with_links(graph, links, lengths)
+
+
+def embedded_pieces(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+    """Embed the pieces as the settings say."""
+    if pieces.count == 1 or settings.pieces == "join":
+        pairs = _eigenpairs(alignment(weights, settings.gamma), settings, settings.n_landmarks, X, n_threads)
+        return Parts(leading(pairs, settings.n_components), (pairs,))
+    # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
+    with limit_blas_threads(1):
+        return _side_by_side(X, weights, pieces, settings, n_threads)
+
+
+def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+    """Embed each piece on its own, or the largest alone, and lay them out."""
+    order = np.argsort(pieces.labels, kind="stable")
+    members = np.split(order, np.cumsum(pieces.sizes)[:-1])
+    wanted = members[:1] if settings.pieces == "largest" else members
+    numbers = np.empty(len(order), dtype=weights.W.indices.dtype)
+    for rows in wanted:
+        numbers[rows] = np.arange(len(rows))
+    parts: list[EigenPairs | None] = []
+    for rows in counted("pieces", wanted, len(wanted)):
+        # Fewer samples have no next eigenvector to tell the last one from.
+        if len(rows) < settings.n_components + 2:
+            parts.append(None)
+        else:
+            own = alignment(_among(weights, rows, numbers), settings.gamma)
+            n_landmarks = share_of_landmarks(len(rows), sum(map(len, wanted)), settings)
+            samples = X[rows] if isinstance(X, np.ndarray) else None
+            parts.append(_eigenpairs(own, _with_room(settings, len(rows)), n_landmarks, samples, n_threads))
+    coordinates = [
+        principal_coordinates(X, rows, settings.n_components)
+        if pairs is None
+        else leading(pairs, settings.n_components)
+        for rows, pairs in zip(wanted, parts, strict=True)
+    ]
+    Y = np.full((len(order), settings.n_components), np.nan)
+    centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
+    Y[np.concatenate(wanted)] = arrange_pieces(coordinates, centers)
+    return Parts(Y, tuple(parts))
+
+
+def leading(pairs: EigenPairs, count: int) -> FloatArray:
+    """The first eigenvectors, which are the published coordinates; all of them themselves where there are no more."""
+    return pairs.vectors if pairs.vectors.shape[1] == count else pairs.vectors[:, :count]
+
+
+def _eigenpairs(own: Alignment, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
+    """Those of a piece, on landmarks where there are any."""
+    if n_landmarks is not None:
+        return landmark_eigenpairs(own, settings, n_landmarks, X, n_threads)
+    return bottom_eigenpairs(own, settings, n_threads, X if isinstance(X, np.ndarray) else None)
+
+
+def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | None:
+    """Landmarks of a piece: its share, and enough; None for a piece no larger than all landmarks, solved exactly."""
+    if settings.n_landmarks is None or size <= settings.n_landmarks:
+        return None
+    return max(round(settings.n_landmarks * size / n_samples), nearest_landmarks(settings.n_components) + 1)
+
+
+def _with_room(settings: Settings, size: int) -> Settings:
+    """The settings, or those with the dense solver for a piece that is too small for another."""
+    solver = settings.eigen_solver
+    if solver == "auto" or has_room(size, settings.n_eigenvectors(size), solver):
+        return settings
+    logger.info("eigenpairs: a piece of %d samples is too small for the %s solver, dense takes over", size, solver)
+    return replace(settings, eigen_solver="dense")
+
+
+def _among(weights: Weights, rows: IndexArray, numbers: IndexArray) -> Weights:
+    """The weights of a piece, whose members no others rebuild: `rows` ascend, `numbers` are theirs within the piece."""
+    return Weights(_renumbered(weights.W[rows], numbers), _renumbered(weights.J[rows], numbers), weights.kernel)
+
+
+def _renumbered(matrix: SparseMatrix, numbers: IndexArray) -> SparseMatrix:
+    """A square matrix of rows that were taken from a larger one."""
+    n, indices = matrix.shape[0], numbers[matrix.indices]
+    return csr_array((matrix.data, indices, matrix.indptr), shape=(n, n))

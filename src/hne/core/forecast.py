@@ -1,0 +1,234 @@
+"""Numbers of samples, features and neighbors -> memory and time of an embedding, before anything is computed."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+from scipy.spatial import cKDTree
+
+from hne._runtime.memory import available_bytes, gigabytes
+from hne.core.defaults import neighbors_near_surface
+from hne.core.eigen.costs import (
+    CSR,
+    MEMORY_SHARE,
+    PARDISO_MIN_ENTRIES,
+    Sizes,
+    candidates,
+    choose_solver,
+    remedies,
+    solver_bytes,
+    solver_seconds,
+)
+from hne.core.parameters import check_choice, check_integer
+from hne.core.records import COORDINATES, EIGEN_SOLVERS, Settings
+from hne.exceptions import InputError, TooLargeError
+
+# What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
+# them: with these, what the model counts is 0.69 to 0.93 times the measured peak of seven problems
+# (benchmarks/forecasts.py, and a roll of a million samples with k = 6).
+LIBRARIES, COMPILED = 180e6, 180e6
+# What a forecast adds to that, so that the peak stays within it: it comes out 0.95 to 1.5 times the measured peak of
+# those problems, below it only for 5-D Gaussians. What is refused is refused without it.
+MARGIN = 1.45
+# Size of the cloud on which neighbors' neighbors are counted, and the most neighbors there: rows grow with k. Many
+# dimensions take more samples to fill, and are more like a normal cloud than like a cube.
+CLOUD, LARGE_CLOUD, CLOUD_NEIGHBORS = 4_000, 8_000, 30
+CUBE_MAX_DIMENSION = 3
+# k-d tree, candidates and their distances, a sample.
+TREE_BYTES = 160
+# Beyond as many features as a tree takes (as in `_neighbors/_exact`), search works on
+# a copy in double and one in single precision.
+TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
+# Seconds on 2 cores of a sample in a tree, of a feature of a pair in brute force, and of a sample's weights by the
+# compiled kernel, times k^2.2 (rolls of 40 000 and 150 000 samples, k from 5 to 18); NumPy's kernel, which few
+# samples get, takes six times that.
+TREE_SECONDS, PAIR_SECONDS, WEIGHT_SECONDS, WEIGHT_POWER = 3e-6, 8e-11, 2e-7, 2.2
+NUMPY_TIMES, COMPILED_MIN_SAMPLES = 6.0, 20_000
+# Share of reserve in the array that joint weights grow in.
+RESERVE = 1.2
+
+
+@dataclass(frozen=True, repr=False)
+class Forecast:
+    """Memory and time that an embedding will take.
+
+    Attributes
+    ----------
+    stages : dict of str to float
+        Bytes of the whole process that should be enough at the peak of each stage, the samples and the libraries
+        included: 0.95 to 1.5 times what was measured.
+    seconds : dict of str to float
+        Rough time of each stage on 2 cores, compilation not counted: right to a factor of two on surfaces, far too
+        short where the samples fill more dimensions than was said.
+    solver : str
+        Eigensolver that "auto" would take, or the one asked for.
+    available_bytes : int
+        Memory that is free now.
+    intrinsic_dimension : int
+        Dimension that the samples were taken to fill.
+    fits : bool
+        Whether what is not there yet is free, with a reserve of a tenth.
+    advice : str
+        What to do where it does not fit.
+    """
+
+    n_samples: int
+    n_features: int
+    n_neighbors: int
+    intrinsic_dimension: int
+    stages: dict[str, float]
+    seconds: dict[str, float]
+    solver: str
+    available_bytes: int
+    fits: bool
+    advice: str
+
+    @property
+    def peak_bytes(self) -> float:
+        """Largest of all stages."""
+        return max(self.stages.values())
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{name} {gigabytes(count)}" for name, count in self.stages.items())
+        return (
+            f"{self.n_samples} x {self.n_features} with {self.n_neighbors} neighbors, filling "
+            f"{self.intrinsic_dimension} dimensions: peak {gigabytes(self.peak_bytes)} ({stages}; {self.solver} "
+            f"solver), {gigabytes(self.available_bytes)} free: "
+            + ("it fits." if self.fits else f"it does not fit. {self.advice}")
+        )
+
+    __repr__ = __str__
+
+
+def forecast(
+    n_samples: int,
+    n_features: int,
+    n_neighbors: int | None = None,
+    *,
+    n_components: int = 2,
+    intrinsic_dimension: int | None = None,
+    coordinates: str = "chart",
+    eigen_solver: str = "auto",
+    n_landmarks: int | None = None,
+) -> Forecast:
+    """Predict the memory of an embedding without its data.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Shape of X.
+    n_neighbors, n_components, coordinates, eigen_solver, n_landmarks
+        As in :class:`hne.HierarchicNeighborsEmbedding`; n_neighbors=None is what it takes near a surface.
+    intrinsic_dimension : int or None, default=None
+        Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
+        fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
+
+    Returns
+    -------
+    Forecast
+        `peak_bytes`, whether it `fits`, the `solver`, `advice`, and the bytes of each stage in `stages`; printed, it
+        says all of it in a line.
+
+    Examples
+    --------
+    >>> from hne import forecast
+    >>> small, large = forecast(10_000, 3), forecast(1_000_000, 3)
+    >>> small.solver, 10 < large.peak_bytes / small.peak_bytes < 100
+    ('direct', True)
+    """
+    n = check_integer("n_samples", n_samples, 2, "Try n_samples=1000")
+    D = check_integer("n_features", n_features, 1, "Try n_features=3")
+    k = neighbors_near_surface(n) if n_neighbors is None else check_integer("n_neighbors", n_neighbors, 1, "Try 12")
+    d = check_integer("n_components", n_components, 1, "Try n_components=2")
+    kind = check_choice("coordinates", coordinates, COORDINATES)
+    solver = check_choice("eigen_solver", eigen_solver, EIGEN_SOLVERS)
+    filled = d if intrinsic_dimension is None else intrinsic_dimension
+    filled = min(check_integer("intrinsic_dimension", filled, 1, "Try intrinsic_dimension=2"), D)
+    if d > D:
+        msg = f"n_components={d} needs at least {d} features, got n_features={D}. Lower n_components."
+        raise InputError(msg)
+    if n <= k:
+        msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
+        raise InputError(msg)
+    if n_landmarks is not None:
+        n_landmarks = check_integer("n_landmarks", n_landmarks, 1, "Try a hundredth of the samples")
+    count = Settings(n_components=d, coordinates=kind).n_eigenvectors(n)
+    sizes = Sizes(n, count, k + 1, *row_sizes(n, k, filled), n_landmarks, d)
+    return _foreseen(sizes, D, filled, solver, LIBRARIES, MARGIN)
+
+
+def _foreseen(
+    sizes: Sizes, n_features: int, dimension: int, solver: str, present: float, margin: float = 1.0
+) -> Forecast:
+    n, k = sizes.n_samples, sizes.inner_row - 1
+    free = available_bytes()
+    samples = 8.0 * n * n_features
+    # The samples as given, and once more in the order of the walk.
+    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
+    graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
+    search = TREE_BYTES * n if n_features <= TREE_MAX_FEATURES else SEARCHED_COPIES * samples
+    stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
+    held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
+    try:
+        solver = choose_solver(sizes, solver, free - (held - present)).solvers[0]
+    except TooLargeError:
+        considered = candidates(sizes) if solver == "auto" else (solver,)
+        solver = min(considered, key=lambda one: solver_bytes(sizes, one))
+    stages["eigenpairs"] = held + solver_bytes(sizes, solver)
+    stages = {name: LIBRARIES + margin * (count - LIBRARIES) for name, count in stages.items()}
+    is_free = max(stages.values()) - present <= MEMORY_SHARE * free
+    advice = "" if is_free else remedies(sizes, (solver,))
+    if not is_free and stages["neighbors"] - present > MEMORY_SHARE * free:
+        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
+        if n_features > TREE_MAX_FEATURES:
+            advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
+    seconds = _seconds(sizes, n_features, solver)
+    return Forecast(n, n_features, int(k), dimension, stages, seconds, solver, free, is_free, advice)
+
+
+def _seconds(sizes: Sizes, n_features: int, solver: str) -> dict[str, float]:
+    """Rough time of each stage on 2 cores."""
+    n, k = sizes.n_samples, sizes.inner_row - 1
+    is_tree = n_features <= TREE_MAX_FEATURES
+    kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
+    return {
+        "neighbors": TREE_SECONDS * n if is_tree else PAIR_SECONDS * n * n * n_features,
+        "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
+        "eigenpairs": solver_seconds(sizes, solver),
+    }
+
+
+def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
+    """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
+    k, d = settings.n_neighbors, settings.n_components
+    count, rows = settings.n_eigenvectors(n_samples), row_sizes(n_samples, k, min(d, n_features))
+    sizes = Sizes(n_samples, count, k + 1, *rows, settings.n_landmarks, d)
+    # The samples are there already.
+    expected = _foreseen(sizes, n_features, d, settings.eigen_solver, LIBRARIES + 8.0 * n_samples * n_features)
+    if not expected.fits:
+        msg = (
+            f"an embedding of {n_samples} samples with n_neighbors={k} needs about {gigabytes(expected.peak_bytes)}, "
+            f"got {gigabytes(expected.available_bytes)} of free memory. {expected.advice}"
+        )
+        raise TooLargeError(msg)
+
+
+def row_sizes(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:
+    """Entries a row of B and of G, for samples that fill that many dimensions."""
+    k = min(n_neighbors, CLOUD_NEIGHBORS)
+    size = CLOUD if dimension <= CUBE_MAX_DIMENSION else LARGE_CLOUD
+    joint_row, row_entries = _counted_rows(min(n_samples, size), k, dimension)
+    return min(n_samples, joint_row * n_neighbors / k), min(n_samples, row_entries * n_neighbors / k)
+
+
+@lru_cache(maxsize=32)
+def _counted_rows(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:
+    rng, shape = np.random.default_rng(0), (n_samples, dimension)
+    cloud = rng.random(shape) if dimension <= CUBE_MAX_DIMENSION else rng.normal(size=shape)
+    _, neighbors = cKDTree(cloud).query(cloud, n_neighbors + 1)
+    indptr = np.arange(0, n_samples * n_neighbors + 1, n_neighbors)
+    columns = neighbors[:, 1:].ravel()
+    links = csr_array((np.ones(len(columns)), columns, indptr), shape=(n_samples, n_samples))
+    B = eye_array(n_samples, format="csr") + links @ links
+    return B.nnz / n_samples, (B.T @ B).nnz / n_samples

@@ -1,0 +1,245 @@
+"""X, targets -> their k nearest samples, exact, in one well-defined order.
+
+Order is by Euclidean distance, equal distances by index, so that the graph does not depend on how it was
+found. A search (k-d tree, or blocked matrix products) only proposes candidates; their distances are then
+computed from differences of coordinates, and a row is final when no sample outside its candidates can be as
+near as its k-th. Rows that are not (ties, duplicates, digits lost in a product) ask for more candidates.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import closing
+
+import numpy as np
+from joblib import parallel_config
+from scipy.sparse import issparse
+from scipy.spatial import cKDTree
+
+from hne._runtime.progress import counted
+from hne._runtime.threads import map_blocks, one_blas_thread
+from hne.core.records import FloatArray, IndexArray
+from hne.core.samples.kinds import Samples, lengths_between, row_lengths, width
+
+logger = logging.getLogger("hne")
+
+# Up to this many features a k-d tree wins for most data (measured: n = 300 .. 40 000, Gaussians and rolls;
+# at 10 features it ties on full-dimensional Gaussians and is 10 to 40 times faster on surfaces).
+TREE_MAX_FEATURES = 12
+# Candidates beyond k that a first search asks for: the sample itself and one to see a tie by. Products of
+# coordinates lose digits, so brute force asks for a few more.
+TREE_SPARE, BRUTE_SPARE = 2, 9
+# Up to this many targets all samples are looked through. Of a million in 3 dimensions that is 0.04 s a target, while
+# the tree that it saves takes 0.5 s to build; products of matrices need about as much to begin as two targets do.
+SCAN_MAX_TARGETS = {"tree": 8, "brute": 2}
+# How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
+BRUTE_PATIENCE = 4
+# Bits of a distance that the order of summing may decide, with many to spare: 41 are left, which tell 5e-13 of it.
+LOST_BITS = 12
+# Relative slack for distances that two programs sum up in different order, and for those that are rounded.
+ROUNDING = 1e-12
+# What is shorter has a square that vanishes.
+SHORTEST = 1e-150
+BLOCK_BYTES = 2**25
+# An interrupt waits for the block that is being searched: half a second of the tree's rows, and a second of
+# multiplications. Below the smallest block, products get slow.
+TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
+# Targets of one question to a tree that has a limit: all share the largest of theirs.
+LIMIT_ROWS = 1024
+# Blocks of a small search for each thread, so that none waits long for the last.
+SHARES, SMALLEST_SHARE = 4, 1024
+# scikit-learn writes out all distances of a block of sparse samples, twice.
+SPARSE_BYTES = 2**28
+
+# Index of nobody, after that of any sample: in rows with fewer neighbors than places.
+NOBODY = np.iinfo(np.intp).max
+
+# A search takes rows of targets and a number of candidates; it proposes their indices (t, c), and for each a distance
+# that it does not undercut, ascending along a row: the last one no other sample undercuts.
+Proposal = tuple[IndexArray, FloatArray]
+Search = Callable[[IndexArray, int], Proposal]
+
+
+def nearest(
+    X: Samples,
+    targets: Samples,
+    n_neighbors: int,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
+) -> tuple[IndexArray, FloatArray, str]:
+    """Nearest samples of X to each target, their distances, and the method that proposed them; both dense or both CSR.
+
+    `leave_out[i]` is a sample that target i may not have as a neighbor.
+    """
+    method = exact_method(X)
+    logger.info("neighbors: %s search, n = %d, %d features", method, X.shape[0], X.shape[1])
+    indices, distances = nearest_within(X, targets, n_neighbors, None, leave_out, n_threads)
+    return indices, distances, method
+
+
+def nearest_within(
+    X: Samples,
+    targets: Samples,
+    n_neighbors: int,
+    reach: FloatArray | None = None,
+    leave_out: IndexArray | None = None,
+    n_threads: int = 1,
+) -> tuple[IndexArray, FloatArray]:
+    """Nearest samples of X to each target and their distances, as far as they are within the target's reach.
+
+    A row with fewer ends in index NOBODY and distance inf. `leave_out[i]` is -1 where target i may have anybody.
+    """
+    n, t = X.shape[0], targets.shape[0]
+    proposer = exact_method(X)
+    pending = np.arange(t)
+    if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
+        search, spare = _scan_search(X, targets), TREE_SPARE
+    elif proposer == "brute":
+        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
+    else:
+        tree = cKDTree(X, balanced_tree=False)
+        search, spare = _tree_search(tree, targets, reach), TREE_SPARE
+        if targets is X:
+            # Neighbors in space look into the same leaves, which then stay in the cache: half the time at n = 200 000.
+            pending = tree.indices
+        elif reach is not None:
+            pending = np.argsort(reach, kind="stable")
+    indices = np.empty((t, n_neighbors), dtype=np.intp)
+    distances = np.empty((t, n_neighbors))
+    n_candidates = min(n_neighbors + spare, n)
+    while pending.size:
+        block = _block_rows(X, n_candidates, proposer)
+        if proposer == "tree":
+            block = min(block, max(SMALLEST_SHARE, -(-pending.size // (SHARES * n_threads))))
+        blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
+
+        def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
+            """Write the neighbors of these rows, and tell which of them are not final."""
+            candidates, at_least = search(rows, n_candidates)
+            limit = np.inf if reach is None else reach[rows]
+            if reach is not None:
+                candidates = np.where(at_least <= reach[rows, None], candidates, NOBODY)
+            found, lengths = rank(X, targets[rows], candidates, None if leave_out is None else leave_out[rows])
+            indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
+            is_open = np.minimum(lengths[:, n_neighbors - 1], limit) >= at_least[:, -1]
+            return rows[is_open] if n_candidates < n else rows[:0]
+
+        with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
+            unfinished = list(counted("search", results, len(blocks)))
+        pending = np.concatenate(unfinished) if unfinished else pending[:0]
+        if not pending.size:
+            break
+        logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
+        if proposer == "brute" and not issparse(X) and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
+            # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
+            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, reach)
+        n_candidates = min(2 * n_candidates, n)
+    return indices, distances
+
+
+def exact_method(X: Samples) -> str:
+    """Name the exact search that serves these samples: "tree" or "brute"."""
+    return "tree" if X.shape[1] <= TREE_MAX_FEATURES and not issparse(X) else "brute"
+
+
+def _block_rows(X: Samples, n_candidates: int, proposer: str) -> int:
+    """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
+    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
+    if issparse(X):
+        quick = max(1, SPARSE_BYTES // (16 * X.shape[0]))
+    return min(quick, rows_at_once(n_candidates, width(X)))
+
+
+def rows_at_once(n_candidates: int, n_features: int) -> int:
+    """Number of rows whose differences from their candidates fit into a block of memory."""
+    return max(1, BLOCK_BYTES // (8 * n_candidates * n_features))
+
+
+def rank(
+    X: Samples, targets: Samples, candidates: IndexArray, banned: IndexArray | None
+) -> tuple[IndexArray, FloatArray]:
+    """Sort each row's candidates by distance, then index; a banned one goes to the end, and so does NOBODY."""
+    candidates = np.sort(candidates, axis=1)
+    lengths = lengths_to(X, targets, candidates)
+    if banned is not None:
+        lengths[candidates == banned[:, None]] = np.inf
+    order = np.argsort(lengths, axis=1, kind="stable")
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(lengths, order, axis=1)
+
+
+def lengths_to(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
+    """Distances of each target to its candidates, inf to NOBODY, rounded."""
+    is_somebody = candidates < NOBODY
+    if is_somebody.all():
+        return rounded(lengths_between(X, targets, candidates))
+    lengths = np.full(candidates.shape, np.inf)
+    rows, columns = np.nonzero(is_somebody)
+    lengths[rows, columns] = rounded(lengths_between(X, targets[rows], candidates[rows, columns, None]))[:, 0]
+    return lengths
+
+
+def rounded(lengths: FloatArray) -> FloatArray:
+    """Lengths without their last bits: those that tie do, in whatever order their squares were summed up."""
+    bits = lengths.view(np.int64) + (1 << (LOST_BITS - 1))
+    bits &= -(1 << LOST_BITS)
+    return bits.view(np.float64)
+
+
+def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -> Search:
+    def search(rows: IndexArray, n_candidates: int) -> Proposal:
+        # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
+        # A list of ranks, because a single number loses a dimension where it is 1.
+        ranks = np.arange(1, n_candidates + 1)
+        if reach is None:
+            lengths, candidates = tree.query(targets[rows], ranks)
+            return candidates, lengths * (1 - ROUNDING)
+        groups = [rows[start : start + LIMIT_ROWS] for start in range(0, len(rows), LIMIT_ROWS)]
+        limits = [float(surely(reach[group].max())) for group in groups]
+        found = [
+            tree.query(targets[group], ranks, distance_upper_bound=limit)
+            for group, limit in zip(groups, limits, strict=True)
+        ]
+        # Behind the last candidate within the limit, SciPy has distance inf, which is beyond any reach.
+        return np.concatenate([one[1] for one in found]), np.concatenate([one[0] for one in found]) * (1 - ROUNDING)
+
+    return search
+
+
+def surely(reach: FloatArray) -> FloatArray:
+    """A distance that is beyond the reach by more than rounding."""
+    return reach * (1 + ROUNDING) + SHORTEST
+
+
+def _scan_search(X: FloatArray, targets: FloatArray) -> Search:
+    def search(rows: IndexArray, n_candidates: int) -> Proposal:
+        candidates = np.empty((len(rows), n_candidates), dtype=np.intp)
+        lengths = np.empty((len(rows), n_candidates))
+        for row, target in enumerate(targets[rows]):
+            all_lengths = row_lengths(X - target)
+            near = np.argpartition(all_lengths, n_candidates - 1)[:n_candidates]
+            candidates[row] = near[np.argsort(all_lengths[near])]
+            lengths[row] = all_lengths[candidates[row]]
+        return candidates, lengths * (1 - ROUNDING)
+
+    return search
+
+
+def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
+    # |x|^2 - 2 x.t + |t|^2 loses digits far from the origin; centered, it loses as few as it can. Sparse samples have
+    # most of their values there.
+    center = None if issparse(X) else X.mean(axis=0)
+    centered = X if center is None else X - center
+    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415, a second to load, and trees need none of it
+
+    finder = NearestNeighbors(algorithm="brute", n_jobs=n_threads).fit(centered)
+    farthest = row_lengths(centered).max()
+    rounding = 4 * (X.shape[1] + 8) * np.finfo(float).eps
+
+    def search(rows: IndexArray, n_candidates: int) -> Proposal:
+        shifted = targets[rows] if center is None else targets[rows] - center
+        # Without it scikit-learn counts processes, of which workers of a pool may have none: joblib would warn.
+        with parallel_config("threading"), one_blas_thread():
+            lengths, candidates = finder.kneighbors(shifted, n_candidates)
+        lost = rounding * (farthest + row_lengths(shifted)) ** 2
+        return candidates, np.sqrt(np.maximum(lengths**2 - lost[:, None], 0.0)) * (1 - ROUNDING)
+
+    return search

@@ -1,0 +1,1 @@
+"""NeighborGraph -> Pieces: which samples hang together, and by what."""

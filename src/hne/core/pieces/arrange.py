@@ -1,0 +1,178 @@
+"""Embedded pieces -> Y: side by side, none overlapping, columns orthonormal and centered.
+
+Lengths are in cells: a piece of m samples has standard deviation m**(1/d) along each of its axes, so that its volume is
+proportional to its samples, and a single sample counts as one cell.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hne.core.eigen.subspace import fix_signs
+from hne.core.records import BoolArray, FloatArray, IndexArray
+from hne.exceptions import InputError
+
+# Empty space around a piece, in cells and as a share of its longest side.
+MARGIN_CELLS = 2.0
+MARGIN_SHARE = 0.1
+# Boxes are stacked the way their centers lie unless that makes the longest side this much longer than it could be.
+# Three equal cubes may stand in a row (3 to 2); more pieces are kept near a cube, for detours add up.
+LONGER_FEW, LONGER_MANY = 1.6, 1.05
+# Columns of a part that spread less than this share of its largest entry are rounding.
+NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Pieces laid out together; lengths from their common center of mass."""
+
+    members: IndexArray  # (c,), which pieces
+    offsets: FloatArray  # (c, d), centers of mass of the pieces
+    below: FloatArray  # (d,), how far the box reaches down along each axis
+    above: FloatArray  # (d,)
+    mass: int  # number of samples
+
+
+def arrange_pieces(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
+    """Arrange embedded pieces side by side: larger ones larger, near ones near, none overlapping.
+
+    Pieces are boxes, parallel to the axes. The set of pieces is halved again and again where their centers spread the
+    widest, and the boxes of two halves are stacked along one axis. On all other axes their centers of mass are
+    aligned, which keeps the columns of the whole orthogonal: only scaling them is left to do.
+
+    Parameters
+    ----------
+    parts : sequence of (m_p, d) arrays
+        Coordinates of each piece, the largest first, with orthogonal columns once they are centered. Columns may be
+        zero: a piece of m samples has at most m - 1 that are not.
+    centers : (C, q) array
+        Where the pieces are among each other, in any units.
+
+    Returns
+    -------
+    Y : (n, d) array
+        Coordinates of all samples in the order of the parts.
+
+    Raises
+    ------
+    InputError
+        If the parts have too few columns that are not zero for a layout in d dimensions.
+    """
+    sizes = np.array([len(part) for part in parts])
+    pieces, covered = _in_cells(parts)
+    missing = np.flatnonzero(~covered).tolist()
+    d = len(covered)
+    if len(missing) >= len(parts):
+        spanned = d - len(missing) + len(parts) - 1
+        got = f"one that spans {spanned}" if len(parts) == 1 else f"{len(parts)} that span {spanned}"
+        msg = (
+            f"n_components={d} needs pieces that span {d} dimensions side by side, got {got}. "
+            "Lower n_components or raise n_neighbors."
+        )
+        raise InputError(msg)
+    Y = _side_by_side(pieces, sizes, centers, missing)
+    Y /= np.linalg.norm(Y, axis=0)
+    return Y
+
+
+def arrange_at_scale(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
+    """Arrange pieces side by side as `lay_out` does, each as large as it is and along its principal axes.
+
+    Whatever the columns of a part are, those of the layout are only centered. A cell is what one sample of the
+    largest piece takes up.
+    """
+    d = parts[0].shape[1]
+    turned = [_principal(part) for part in parts]
+    turned = [np.hstack([part, np.zeros((len(part), d - part.shape[1]))]) for part in turned]
+    spread = float(np.sqrt((turned[0] ** 2).mean()))
+    cell = spread / len(turned[0]) ** (1 / d) if spread > 0 else 1.0
+    sizes = np.array([len(part) for part in parts])
+    return cell * _side_by_side([part / cell for part in turned], sizes, centers, [])
+
+
+def _side_by_side(pieces: list[FloatArray], sizes: IndexArray, centers: FloatArray, missing: list[int]) -> FloatArray:
+    """Coordinates of all samples in the order of the pieces, centered; pieces are in cells, each around zero."""
+    boxes = [_box_of(number, piece) for number, piece in enumerate(pieces)]
+    whole = _arranged(np.arange(len(pieces)), boxes, sizes, _principal(centers), missing)
+    offsets = np.empty_like(whole.offsets)
+    offsets[whole.members] = whole.offsets
+    Y = np.concatenate(pieces) + np.repeat(offsets, sizes, axis=0)
+    Y -= Y.mean(axis=0)
+    return Y
+
+
+def _in_cells(parts: Sequence[FloatArray]) -> tuple[list[FloatArray], BoolArray]:
+    """Parts centered and scaled to cells, and which axes of the layout they cover.
+
+    Parts that lack columns have theirs moved to the axes on which all parts before them have the least variance.
+    """
+    d = parts[0].shape[1]
+    variance = np.zeros(d)
+    pieces = []
+    for part in parts:
+        size = len(part)
+        centered = part - part.mean(axis=0)
+        lengths = np.linalg.norm(centered, axis=0) / np.sqrt(size)
+        own = np.flatnonzero(lengths > NEGLIGIBLE * np.abs(part).max())
+        axes = own if len(own) == d else np.sort(np.argsort(variance, kind="stable")[: len(own)])
+        piece = np.zeros((size, d))
+        piece[:, axes] = centered[:, own] * (size ** (1 / d) / lengths[own])
+        variance[axes] += size ** (1 + 2 / d)
+        pieces.append(piece)
+    return pieces, variance > 0
+
+
+def _box_of(number: int, piece: FloatArray) -> _Box:
+    """The box of one piece, with empty space around it."""
+    below, above = -piece.min(axis=0), piece.max(axis=0)
+    margin = MARGIN_CELLS + MARGIN_SHARE * (below + above).max()
+    return _Box(np.array([number]), np.zeros((1, piece.shape[1])), below + margin, above + margin, len(piece))
+
+
+def _principal(points: FloatArray) -> FloatArray:
+    """Points in their principal coordinates, so that points on a line spread along one axis only, (C, q)."""
+    centered = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(centered, full_matrices=False)
+    coordinates: FloatArray = centered @ fix_signs(axes.T)
+    return coordinates
+
+
+def _arranged(
+    members: IndexArray, boxes: list[_Box], sizes: IndexArray, centers: FloatArray, missing: list[int]
+) -> _Box:
+    """The box of these pieces; takes from `missing` the axes that it is the first to cover."""
+    if len(members) == 1:
+        return boxes[int(members[0])]
+    axis = int(np.argmax(np.ptp(centers[members], axis=0)))
+    members = members[np.argsort(centers[members, axis], kind="stable")]
+    # Halves are of samples, not of pieces. Where one piece outweighs the others, the cut beside it leaves it with the
+    # lighter side of them: either way what is left to cut halves, and this is some log2(n) calls deep.
+    until = np.cumsum(sizes[members])
+    cut = 1 + int(np.argmin(np.abs(2 * until[:-1] - until[-1])))
+    one, other = (_arranged(half, boxes, sizes, centers, missing) for half in (members[:cut], members[cut:]))
+    return _stacked(one, other, missing.pop(0) if missing else _stacking_axis(one, other, axis))
+
+
+def _stacking_axis(one: _Box, other: _Box, preferred: int) -> int:
+    """The axis along which to stack two boxes for the shortest longest side; the preferred one if it is not too bad."""
+    across = np.maximum(one.below, other.below) + np.maximum(one.above, other.above)
+    along = one.below + one.above + other.below + other.above
+    d = len(across)
+    longest = np.where(np.eye(d, dtype=bool), along, across).max(axis=1)
+    best = int(np.argmin(longest))
+    longer = LONGER_FEW if len(one.members) + len(other.members) <= 3 else LONGER_MANY
+    return preferred if preferred < d and longest[preferred] <= longer * longest[best] else best
+
+
+def _stacked(one: _Box, other: _Box, axis: int) -> _Box:
+    """The box of two boxes that touch along the axis, aligned by their centers of mass on all others."""
+    mass = one.mass + other.mass
+    apart = one.above[axis] + other.below[axis]
+    down, up = apart * other.mass / mass, apart * one.mass / mass
+    offsets = np.concatenate([one.offsets, other.offsets])
+    offsets[: len(one.members), axis] -= down
+    offsets[len(one.members) :, axis] += up
+    below, above = np.maximum(one.below, other.below), np.maximum(one.above, other.above)
+    below[axis], above[axis] = one.below[axis] + down, up + other.above[axis]
+    return _Box(np.concatenate([one.members, other.members]), offsets, below, above, mass)

@@ -1,0 +1,574 @@
+"""The letters of the method and the frozen records that pass between the stages.
+
+    X    (n, D)  samples, one a row            k  neighbors of a sample      d  output dimensions
+    W, J (n, n)  inner and joint weights       A = I - W,   B = I - J
+    G    (n, n)  gamma A'A + B'B               Y  (n, d)  the embedding
+
+Records hold arrays and sparse matrices; nobody changes them after they are made.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from math import nan
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+# SciPy ships no type stubs; the alias says which kind of object is meant.
+SparseMatrix: TypeAlias = Any
+# Takes a block of right-hand sides, one a column, and returns the solutions.
+Solve: TypeAlias = Callable[[FloatArray], FloatArray]
+
+INT32_MAX = 2**31 - 1
+
+
+def index_kind(largest: int) -> type[np.signedinteger[Any]]:
+    """Kind of integers for indices up to the largest: int32 where it fits, which is half the memory."""
+    return np.int32 if largest <= INT32_MAX else np.int64
+
+
+class PicklesFields:
+    """Frozen dataclass whose pickles hold its fields alone: what it has cached is made again when asked for."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        record: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(record)}
+
+
+VARIANTS = ("ihne", "rhne", "bhne")
+EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
+# What `eigen_solver_` says where `n_landmarks` was given.
+LANDMARKS = "landmarks"
+NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
+SHORT_CIRCUITS = ("cut", "keep")
+PIECE_POLICIES = ("separate", "join", "largest", "raise")
+COORDINATES = ("chart", "rescaled", "eigenvectors")
+# How a chart was found: near lengths kept and unfolded; or lengths of ways along the graph, of straight lines, or of
+# what is between; or the first eigenvectors, rescaled.
+UNFOLDED, ALONG_GRAPH, STRAIGHT = "unfolded", "along the graph", "straight lines"
+BETWEEN, FIRST_EIGENVECTORS = "between graph and straight lines", "first eigenvectors"
+ROUTES = (UNFOLDED, ALONG_GRAPH, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
+# Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
+# as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
+CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
+MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
+CHART_TOL = 1e-4
+PRECOMPUTED = "precomputed"
+# Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
+DIRECTIONAL = ("cosine", "correlation")
+
+
+def is_euclidean(metric: Any, params: Any) -> bool:
+    """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
+    return (metric in DIRECTIONAL or metric in EUCLIDEAN) and not params
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The parameters of one embedding, checked; `HierarchicNeighborsEmbedding` explains each.
+
+    What is not said here is as in the published method.
+    """
+
+    n_neighbors: int = 6
+    n_components: int = 2
+    variant: str = "bhne"
+    reg: float = 1e-4
+    outer_reg: float | None = None
+    gamma: float = 1.0
+    n_rounds: int = 1
+    include_self: bool = True
+    metric: Any = "euclidean"
+    metric_params: Any = None
+    neighbors: Any = "auto"
+    short_circuits: str = "keep"
+    pieces: str = "separate"
+    coordinates: str = "eigenvectors"
+    eigen_solver: str = "auto"
+    n_landmarks: int | None = None
+    tol: float = 1e-7
+    n_jobs: int | None = -1
+    random_state: Any = 0
+    verbose: int = 0
+
+    @property
+    def effective_outer_reg(self) -> float:
+        """`outer_reg`, or `reg` where none is given."""
+        return self.reg if self.outer_reg is None else self.outer_reg
+
+    @property
+    def effective_tol(self) -> float:
+        """`tol`, or what is enough for a chart, in which the last eigenvectors are some of many."""
+        return max(self.tol, CHART_TOL) if self.coordinates == "chart" else self.tol
+
+    @property
+    def in_lengths(self) -> bool:
+        """Whether the coordinates that are handed out have the lengths of X."""
+        return self.coordinates != "eigenvectors"
+
+    def n_eigenvectors(self, n_samples: int) -> int:
+        """Eigenvectors that coordinates of so many samples are made of: d, or more for a chart."""
+        if self.coordinates != "chart":
+            return self.n_components
+        most = CHART_EIGENVECTORS if n_samples <= MANY_SAMPLES else CHART_EIGENVECTORS_OF_MANY
+        return max(self.n_components, min(most, n_samples // SAMPLES_AN_EIGENVECTOR))
+
+
+# What `HNE()` and `embed()` take where nothing else is said; all else is as in Settings. None: left to the samples.
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {"n_neighbors": None, "variant": "ihne", "reg": None, "short_circuits": "cut", "coordinates": "chart"}
+)
+# The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
+PUBLISHED: Mapping[str, Any] = MappingProxyType(
+    {"n_neighbors": 6, "variant": "bhne", "reg": 1e-4, "short_circuits": "keep", "coordinates": "eigenvectors"}
+)
+
+
+@dataclass(frozen=True, repr=False)
+class NeighborGraph:
+    """Row i lists the nearest samples to sample i, nearest first and never i itself.
+
+    Rows may be of unequal length: behind its last neighbor a row has index -1 and distance inf.
+    """
+
+    indices: IndexArray  # (n, k)
+    distances: FloatArray  # (n, k), ascending along a row
+    method: str  # how it was found: "tree", "brute", "approximate", "metric" or "given"
+    recall: float = 1.0  # share of true neighbors, measured on a sample of rows where the search is approximate
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.indices)
+
+    @property
+    def n_neighbors(self) -> int:
+        """Number of neighbors a sample, k; the largest where rows are unequal."""
+        return int(self.indices.shape[1])
+
+    @property
+    def n_others(self) -> int:
+        """Most neighbors of a sample beside itself, which a given graph may list."""
+        others = (self.indices >= 0) & (self.indices != np.arange(self.n_samples)[:, None])
+        return int(others.sum(axis=1).max(initial=0))
+
+    def among(self, rows: IndexArray) -> "NeighborGraph":
+        """The graph of some samples that have no edges to others, numbered anew."""
+        numbers = np.full(self.n_samples + 1, -1)
+        numbers[rows] = np.arange(len(rows))
+        return NeighborGraph(numbers[self.indices[rows]], self.distances[rows], self.method, self.recall)
+
+    def __str__(self) -> str:
+        lengths = np.count_nonzero(self.indices >= 0, axis=1)
+        least, most = int(lengths.min()), int(lengths.max())
+        each = f"{most}" if least == most else f"{least} to {most}"
+        return f"{self.n_samples} samples, {each} each, {self.method}{'' if self.method == 'given' else ' search'}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class ShortCircuits:
+    """Edges that lead across a gap to another sheet of the surface, and the graph as the walk goes on with it."""
+
+    pairs: IndexArray  # (p, 2), smaller and larger sample
+    graph: NeighborGraph
+    n_edges: int  # that there were
+    is_cut: bool  # whether the graph is without them
+    is_searched: bool = True  # False for more edges than anybody looks at
+
+    def __str__(self) -> str:
+        if not self.is_searched:
+            return "not looked for, too many edges"
+        return f"{len(self.pairs)} of {self.n_edges} edges {'cut' if self.is_cut else 'suspected, and kept'}"
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The connected pieces of a neighbor graph, the largest first."""
+
+    labels: IndexArray  # (n,), 0 for the largest piece
+    sizes: IndexArray  # (count,), descending
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return len(self.sizes)
+
+    def __str__(self) -> str:
+        return "connected" if self.count == 1 else f"{self.count}, the largest of {self.sizes[0]} distinct samples"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Both layers of weights as CSR matrices; every row of either sums to one, or is empty without neighbors."""
+
+    W: SparseMatrix  # (m, n), inner: an entry a neighbor
+    J: SparseMatrix  # (m, n), joint: the outer samples of a row
+    kernel: str  # which twin computed them: "numpy" or "numba"
+
+    def __str__(self) -> str:
+        return f"{self.W.nnz} inner, {self.J.nnz} joint, {self.kernel} kernel"
+
+
+class Operator(Protocol):
+    """G as what can be done with it, wherever A and B are."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G."""
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]."""
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A = I - W and B = I - J; G = gamma A'A + B'B is symmetric, PSD, and G @ 1 == 0."""
+
+    A: SparseMatrix
+    B: SparseMatrix
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return int(self.A.shape[0])
+
+    def matrix(self) -> SparseMatrix:
+        """G itself, CSC with sorted indices."""
+        G = (self.gamma * (self.A.T @ self.A) + self.B.T @ self.B).tocsc()
+        G.sort_indices()
+        return G
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G; its largest entry is the scale of G."""
+        squares: FloatArray = self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
+        return squares
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""
+        n = self.n_samples
+        image = np.empty((2 * n, Y.shape[1]))
+        image[:n] = self.A @ Y
+        image[:n] *= np.sqrt(self.gamma)
+        image[n:] = self.B @ Y
+        return image
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y without forming G, which keeps digits that the product A'A has lost."""
+        product: FloatArray = self.A.T @ (self.A @ Y)
+        product *= self.gamma
+        product += self.B.T @ (self.B @ Y)
+        return product
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof that vectors are eigenvectors of G, all of it measured on the vectors themselves."""
+
+    residuals: FloatArray  # (d,), lengths of G y - lambda y
+    gap: float  # from the last wanted eigenvalue to the next; inf where there is none
+    rounding: float  # what one rounding of the largest entry of G does to a residual
+    resolution: float  # smallest difference of eigenvalues that float64 shows through |A y| and |B y|
+    orthogonality: float  # largest entry of Y'Y - I, and of Y'1 / sqrt(n)
+    ritz_error: float  # largest relative difference of lambda and gamma |A y|^2 + |B y|^2
+    last_move: float = 0.0  # angle of the last refinement on landmarks, after which it ended; 0 for solvers that go on
+
+    @property
+    def relative_residuals(self) -> FloatArray:
+        """Residuals relative to the gap: the largest bounds the angle between the found plane and the true one.
+
+        Where the gap is below rounding (large n), the bound says nothing, and the angle is far smaller.
+        """
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return self.residuals / self.gap
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the wanted eigenvalues can be told from the next."""
+        return self.gap > self.resolution
+
+    def __str__(self) -> str:
+        bound = self.relative_residuals.max()
+        angle = f"plane right to {bound:.1e} rad or better" if bound < 1 else f"{self._why_unbounded}: no bound"
+        told = "told apart" if self.is_resolved else "NOT told apart"
+        values = f"eigenvalues right to {self.ritz_error:.1e} of their size, and {told} from the next"
+        if self.last_move:
+            values = f"eigenvalues are upper bounds; the last refinement moved the plane by {self.last_move:.1e} rad"
+        return (
+            f"residuals at most {self.residuals.max():.1e}, gap to the next eigenvalue {self.gap:.1e} ({angle}); "
+            f"vectors orthonormal to {self.orthogonality:.1e}; {values}"
+        )
+
+    @property
+    def _why_unbounded(self) -> str:
+        """Why residuals bound no angle: on landmarks, they are more than rounding."""
+        return "residuals above it" if self.last_move else "gap below the rounding of G"
+
+
+@dataclass(frozen=True)
+class EigenPairs:
+    """The bottom eigenpairs of G after the constant one, ascending, with the proof that they are."""
+
+    values: FloatArray  # (m,), as gamma |A y|^2 + |B y|^2; m is d, or more for a chart
+    vectors: FloatArray  # (n, m), orthonormal columns, orthogonal to the constant vector
+    next_value: float  # eigenvalue m + 2, what the last one stands out from; inf where there is none
+    solver: str  # the one that ran
+    certificate: Certificate
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Lengths of G y - lambda y, (m,)."""
+        return self.certificate.residuals
+
+    def after(self, count: int) -> float:
+        """The eigenvalue after the first `count`; inf where there is none."""
+        return float(self.values[count]) if len(self.values) > count else self.next_value
+
+    def gap(self, count: int) -> float:
+        """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
+        following, last = self.after(count), self.values[count - 1]
+        with np.errstate(over="ignore"):
+            return float(following / last) if np.isfinite(following) and last > 0 else nan
+
+    def __str__(self) -> str:
+        n, d = self.vectors.shape
+        return f"{d} of {n} x {n}, {self.solver} solver"
+
+
+@dataclass(frozen=True)
+class UniqueSamples:
+    """Which samples are copies of each other: n samples at m places, the places in an order of their own.
+
+    The order depends on what the samples are and not on where they stand, so that a walk over the places gives the
+    same bits whatever the order of the samples. Of samples known by distances, those that only symmetry tells apart
+    keep the order in which they came.
+    """
+
+    first: IndexArray  # (m,), a sample at each place: the first, or of distances one of copies that differ in rounding
+    place: IndexArray  # (n,), the place of each sample
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n, copies included."""
+        return len(self.place)
+
+    @property
+    def n_places(self) -> int:
+        """Number of places, m: samples that differ."""
+        return len(self.first)
+
+    @property
+    def same_as(self) -> IndexArray:
+        """The first sample at the place of each sample, (n,)."""
+        lowest = np.full(self.n_places, self.n_samples, dtype=np.intp)
+        np.minimum.at(lowest, self.place, np.arange(self.n_samples))
+        return lowest[self.place]
+
+    def pairs(self, of_places: IndexArray) -> IndexArray:
+        """Pairs of places as pairs of their first samples, the smaller first, (p, 2)."""
+        return np.sort(self.first[of_places], axis=1)
+
+    def spread(self, matrix: SparseMatrix) -> SparseMatrix:
+        """A CSR matrix over places as one over samples: rows of copies are equal, columns are those of the first."""
+        n, rows = self.n_samples, matrix[self.place]
+        columns = self.first[rows.indices].astype(rows.indices.dtype, copy=False)
+        wide = csr_array((rows.data, columns, rows.indptr), shape=(n, n))
+        wide.sort_indices()
+        return wide
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """How the coordinates of a piece were found in the span of its eigenvectors, which are unit vectors."""
+
+    route: str  # one of ROUTES
+    B: FloatArray  # (m, d), the map of the eigenvectors; where a picture was freed from their span, the nearest
+    stress: float  # mean of (|y_i - y_j| / |x_i - x_j| - 1)^2 over pairs within two hops
+    spectrum: FloatArray  # (m,), descending: eigenvalues of P; where they fall off tells the dimension
+    way_stress: float = nan  # share of the lengths of ways that is not kept; NaN where none were measured
+    n_put_back: int = 0  # edges that were cut and that the chart could close
+
+    def __str__(self) -> str:
+        return f"{self.route} from {len(self.B)} eigenvectors, stress {self.stress:.2g}"
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """The embedding in the lengths of the samples, in the units of the walk: a chart, or eigenvectors rescaled."""
+
+    Y: FloatArray  # (m, d)
+    matrices: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
+    charts: tuple[Chart | None, ...] = ()  # of each piece; none where coordinates are no charts
+    is_refused: bool = False  # whether a rescaling would have drawn the largest piece larger than it is
+
+    def __str__(self) -> str:
+        if self.charts and self.charts[0] is not None:
+            more = f", and {len(self.charts) - 1} more piece(s)" if len(self.charts) > 1 else ""
+            return f"{self.charts[0]}{more}"
+        return f"{sum(A is not None for A in self.matrices)} of {len(self.matrices)} piece(s) rescaled"
+
+
+@dataclass(frozen=True)
+class Core:
+    """What one walk made over places: all its arrays have a row for each place, in the order of `Distinct`."""
+
+    X: Any  # the samples in the units of the walk: dense, CSR, or Distances
+    graph: NeighborGraph
+    pieces: Pieces  # as found, before any were joined
+    weights: Weights
+    parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
+    Y: FloatArray  # (m, d), eigenvectors
+    reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
+    rescaled: Rescaled
+    short_circuits: IndexArray  # (p, 2), pairs of places whose edge was cut, or is suspected where it was kept
+
+
+@dataclass(frozen=True, repr=False)
+class Embedding(PicklesFields):
+    """Everything that one walk from X to Y made, a row for each sample; `core` has a row for each distinct one."""
+
+    settings: Settings
+    distinct: UniqueSamples
+    units: Any
+    core: Core
+    dtype: Any  # of the coordinates that are handed out; all is computed in float64
+    trust: Any = None  # Trust: how far it can be believed; None where that has not been measured, as in a loaded model
+
+    @cached_property
+    def Y(self) -> NDArray[Any]:
+        """The coordinates, (n, d), of the kind that the settings ask for."""
+        return self.core_Y[self.distinct.place].astype(self.dtype, copy=False)
+
+    @cached_property
+    def rescaled_Y(self) -> NDArray[Any]:
+        """The coordinates in the lengths of X, (n, d)."""
+        lengths: FloatArray = self.units.undo_length(self.core.rescaled.Y)
+        return lengths[self.distinct.place].astype(self.dtype, copy=False)
+
+    @property
+    def kind(self) -> str:
+        """What its coordinates in the lengths of X are called: "chart" or "rescaled" ones."""
+        return "chart" if self.settings.coordinates == "chart" else "rescaled"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether edges that are short circuits were cut; else they are only suspected."""
+        return self.settings.short_circuits == "cut"
+
+    @property
+    def chart(self) -> Chart | None:
+        """How the coordinates of the largest piece were found, in the units of X; None where they are no chart."""
+        charts = self.core.rescaled.charts
+        if not charts or charts[0] is None:
+            return None
+        lengths = {"B": self.units.undo_length(charts[0].B)}
+        with np.errstate(over="ignore", under="ignore"):
+            lengths["spectrum"] = self.units.undo_length(np.sqrt(charts[0].spectrum)) ** 2
+        return replace(charts[0], **lengths)
+
+    @cached_property
+    def short_circuits(self) -> IndexArray:
+        """Pairs of samples whose edge was cut, or is suspected where it was kept, (p, 2), the worst first."""
+        return self.distinct.pairs(self.core.short_circuits)
+
+    @property
+    def core_Y(self) -> FloatArray:
+        """The coordinates that are handed out, a row for each distinct sample, in float64."""
+        return self.units.undo_length(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
+
+    @property
+    def eigenpairs(self) -> EigenPairs | None:
+        """Eigenpairs of the largest piece, a row for each of its places; None where it is too small for any."""
+        return self.core.parts[0]
+
+    @cached_property
+    def graph(self) -> NeighborGraph:
+        """The neighbors of every sample: of copies, the first stands for all."""
+        graph, first, place = self.core.graph, self.distinct.first, self.distinct.place
+        indices = np.where(graph.indices >= 0, first[graph.indices], -1)
+        return NeighborGraph(indices[place], graph.distances[place], graph.method, graph.recall)
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The connected pieces of the graph, sizes with all copies; the largest is that of most distinct samples."""
+        labels = self.core.pieces.labels[self.distinct.place]
+        return Pieces(labels, np.bincount(labels, minlength=self.core.pieces.count))
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Both layers of weights, (n, n): of copies, the first stands for all."""
+        core = self.core.weights
+        return Weights(self.distinct.spread(core.W), self.distinct.spread(core.J), core.kernel)
+
+    @cached_property
+    def reconstruction_errors(self) -> FloatArray:
+        """Lengths of x - rebuilt x through the joint weights, (n,); NaN for samples without neighbors."""
+        return self.core.reconstruction_errors[self.distinct.place]
+
+    @property
+    def reconstruction_error(self) -> float:
+        """Their mean over the samples with neighbors; NaN where none has any, inf where float64 ends."""
+        errors = self.reconstruction_errors[~np.isnan(self.reconstruction_errors)]
+        with np.errstate(over="ignore"):
+            return float(errors.mean()) if errors.size else float("nan")
+
+    def __repr__(self) -> str:
+        n, d = self.Y.shape
+        itself = "in" if self.settings.include_self else "left out of"
+        return (
+            f"Embedding of {n} samples in {d} dimensions, {self.pieces.count} piece(s), mean reconstruction error "
+            f"{self.reconstruction_error:.3g} (samples {itself} their own outer layer) ({self.settings})"
+        )
+
+
+# Landmarks that rebuild a sample: this many, or so many a dimension.
+NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
+# Angle of the last refinement beyond which it was not the last one needed: on rolls of 100 000 samples with 1 000 to
+# 10 000 landmarks, what was left was 4 to 11 times that angle.
+UNSETTLED = 0.005
+# Bound of the angle beyond which nothing tells that a plane is that of the eigenvectors: rolls of 3 000 to a million
+# samples .1 to .3 where it was, .9 where landmarks were too few.
+UNBOUNDED = 0.7
+# Stress up to which a chart proves itself, whatever its eigenvectors are. Of 54 rolls, S-curves and holes of 4 000 and
+# 15 000 samples with 13 to 1 000 landmarks, those below are right to .0005, those with .009 to .022 to .001 at best and
+# .9 at worst, and spans of 20 eigenvectors still move by .01 to .5 in all of them.
+KEPT_STRESS = 0.004
+
+
+def nearest_landmarks(n_components: int) -> int:
+    """How many landmarks rebuild a sample; there must be more of them."""
+    return max(NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION * n_components)
+
+
+def plane_bound(pairs: EigenPairs) -> float:
+    """Sine of the angle to the plane of the eigenvectors at most, as far as the next eigenvalue is known.
+
+    What leans to later eigenvectors by an angle has at least its squared sine times the next eigenvalue.
+    """
+    return float(np.sqrt(pairs.values.sum() / pairs.next_value)) if pairs.next_value > 0 else np.inf
+
+
+def is_settled(pairs: EigenPairs, chart: Chart | None = None) -> bool:
+    """Whether a plane on landmarks came near to rest, at eigenvalues far below the next, or its chart keeps lengths.
+
+    What was not found on landmarks always has.
+    """
+    if pairs.solver != LANDMARKS or (pairs.certificate.last_move <= UNSETTLED and plane_bound(pairs) <= UNBOUNDED):
+        return True
+    return chart is not None and chart.route == UNFOLDED and chart.stress <= KEPT_STRESS

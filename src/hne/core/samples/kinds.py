@@ -1,0 +1,182 @@
+"""What samples may be known by, and the few operations that differ: a dense array, a CSR array, or distances.
+
+All three have a `shape` whose first number counts the samples, and rows that `[rows]` takes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from hne.core.records import FloatArray, IndexArray, PicklesFields, SparseMatrix, UniqueSamples
+from hne.exceptions import InputError
+
+# Distances that are to be known of a sample for each of its neighbors, and the share of samples that may have fewer.
+KNOWN_A_NEIGHBOR, FEWEST_KNOWN = 40, 0.1
+
+
+@dataclass(frozen=True)
+class Distances(PicklesFields):
+    """Distances of targets, one a row, to the samples; square where the samples are the targets.
+
+    A CSR array holds those that are known: what is not stored is not known. Its columns ascend along a row.
+    """
+
+    matrix: Any  # FloatArray or CSR array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of targets and of samples."""
+        return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every distance is known."""
+        return not issparse(self.matrix)
+
+    @property
+    def n_known(self) -> int:
+        """Distances that are known of nearly all targets."""
+        if self.is_complete:
+            return self.shape[1]
+        return int(np.quantile(np.diff(self.matrix.indptr), FEWEST_KNOWN, method="lower"))
+
+    def __getitem__(self, rows: Any) -> "Distances":
+        return Distances(self.matrix[rows])
+
+    def of(self, distinct: UniqueSamples) -> "Distances":
+        """The distances of places to each other, where the targets are the samples."""
+        if self.is_complete:
+            return Distances(self.matrix[np.ix_(distinct.first, distinct.first)])
+        return self._merged(distinct.place, distinct)
+
+    def to(self, distinct: UniqueSamples) -> "Distances":
+        """The targets' distances to places; what is known of any copy is known of all."""
+        if self.is_complete:
+            return Distances(self.matrix[:, distinct.first])
+        return self._merged(np.arange(self.shape[0]), distinct)
+
+    def _merged(self, row_places: IndexArray, distinct: UniqueSamples) -> "Distances":
+        rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
+        rows, columns, values = shortest_links(rows, distinct.place[self.matrix.indices], self.matrix.data)
+        count = int(row_places.max(initial=-1)) + 1
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+        return Distances(csr_array((values, columns, ends), shape=(count, distinct.n_places)))
+
+    def among(self, samples: IndexArray) -> "Distances":
+        """The targets' distances to some of the samples alone, in that order."""
+        taken = self.matrix[:, samples]
+        if issparse(taken):
+            taken = csr_array(taken)
+            taken.sort_indices()
+        return Distances(taken)
+
+    def at(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
+        """Distances of targets to samples, NaN where unknown; the two arrays are broadcast against each other."""
+        if self.is_complete:
+            found: FloatArray = self.matrix[rows, columns]
+            return found
+        keys = np.asarray(rows, dtype=np.int64) * self.shape[1] + columns
+        at = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
+        if not len(self._keys):
+            return np.full(keys.shape, np.nan)
+        return np.where(self._keys[at] == keys, self.matrix.data[at], np.nan)
+
+    @cached_property
+    def _keys(self) -> IndexArray:
+        """Number of each stored entry, counted along the rows of the full matrix: ascending."""
+        rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), np.diff(self.matrix.indptr))
+        keys: IndexArray = rows * self.shape[1] + self.matrix.indices
+        return keys
+
+
+def shortest_links(
+    rows: IndexArray, columns: IndexArray, lengths: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Links by row, then column, each once: of several between the same two, the shortest."""
+    order = np.lexsort((lengths, columns, rows))
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    return rows[is_first], columns[is_first], lengths[is_first]
+
+
+Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
+
+
+def width(X: Samples) -> int:
+    """Numbers that a row of X really holds, on average; at least one."""
+    if isinstance(X, Distances):
+        return max(1, X.matrix.nnz // X.shape[0]) if issparse(X.matrix) else X.shape[1]
+    return max(1, X.nnz // max(1, X.shape[0])) if issparse(X) else int(X.shape[1])
+
+
+def row_lengths(X: Samples) -> FloatArray:
+    """Euclidean length of each row, dense or sparse."""
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.sqrt(np.asarray(squares, dtype=np.float64))
+
+
+def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> FloatArray:
+    """Euclidean distance (t, c) of each target to its candidates among the samples, from differences."""
+    t, c = candidates.shape
+    if issparse(X):
+        return row_lengths(X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]).reshape(t, c)
+    difference = X[candidates] - targets[:, None, :]
+    lengths: FloatArray = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+    return lengths
+
+
+def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Gram matrices K (b, m, m) of the differences of samples from each target: K_ab = (d_ta^2 + d_tb^2 - d_ab^2) / 2.
+
+    In units of the farthest distance, which come along (b,). Distances of no Euclidean space give negative eigenvalues,
+    which are set to zero: the nearest matrix that is a Gram matrix.
+    """
+    near = targets.at(np.arange(len(ids))[:, None], ids)
+    between = X.at(ids[:, :, None], ids[:, None, :])
+    if not X.is_complete:
+        _check_known(near, between, X)
+    reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
+    unit = np.where(reach > 0, reach, 1.0)
+    near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
+    K = (near[:, :, None] + near[:, None, :] - between) / 2
+    values, vectors = np.linalg.eigh(K)
+    gram: FloatArray = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return gram, unit
+
+
+def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
+    unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
+    if unknown:
+        msg = (
+            "X as a graph of distances must know those of a sample to its neighbors' neighbors, and among them, got "
+            f"{width(X)} stored for each sample, with which {unknown / (near.size + between.size):.1%} are missing. "
+            f"Store more (n_neighbors of KNeighborsTransformer {KNOWN_A_NEIGHBOR} times that of HNE, a larger radius), "
+            "or fit the coordinates and pass the graph as neighbors=."
+        )
+        raise InputError(msg)
+
+
+def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Gram matrices K (b, m, m) of the differences of sparse samples from each target, and their units (b,).
+
+    In units of the largest difference. Row by row, over the columns that its samples use: no row's bits depend on the
+    rows beside it.
+    """
+    b, m = ids.shape
+    K, units = np.empty((b, m, m)), np.ones(b)
+    for row in range(b):
+        near, target = X[ids[row]], targets[row : row + 1]
+        columns, slots = np.unique(np.concatenate([near.indices, target.indices]), return_inverse=True)
+        local = np.zeros((m + 1, max(1, len(columns))))
+        local[np.repeat(np.arange(m), np.diff(near.indptr)), slots[: near.nnz]] = near.data
+        local[m, slots[near.nnz :]] = target.data
+        difference = local[:m] - local[m]
+        reach = np.abs(difference).max()
+        units[row] = reach if reach > 0 else 1.0
+        difference /= units[row]
+        K[row] = difference @ difference.T
+    return K, units

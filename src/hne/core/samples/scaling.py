@@ -1,0 +1,119 @@
+"""The units that the walk works in: ordinary data as it is, extreme data moved and scaled into range."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from hne.core.records import FloatArray
+from hne.core.samples.kinds import Distances, Samples
+from hne.exceptions import InputError
+
+# Squares of numbers within 2**+-ORDINARY, summed over any number of features, stay normal numbers.
+ORDINARY = 300
+# In those units, squares of differences up to 2**FARTHEST do not overflow, and of 2**-FARTHEST do not vanish.
+FARTHEST = 500
+
+
+@dataclass(frozen=True)
+class InputScaling:
+    """x -> (x - origin) * scale; the method does not depend on either, and a power of two changes no digit."""
+
+    origin: FloatArray | None = None  # None where data is not moved: ordinary, sparse, or distances
+    scale: float = 1.0
+
+    def of(self, X: Samples) -> Samples:
+        """X in these units; X itself where it is ordinary."""
+        if isinstance(X, Distances):
+            return Distances(self.of(X.matrix))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X * self.scale
+            # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
+            # ones have no digit to lose.
+            scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
+        return scaled
+
+    def undo(self, X: Samples) -> Samples:
+        """X back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X / self.scale
+            original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
+        return original
+
+    def undo_length(self, lengths: FloatArray) -> FloatArray:
+        """Lengths back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            original: FloatArray = lengths / self.scale
+        return original
+
+
+def is_ordinary(largest: float) -> bool:
+    """Whether samples whose largest value is that need no units of their own."""
+    return abs(math.frexp(largest)[1]) <= ORDINARY
+
+
+def fit_scaling(X: Samples, *, moved: bool = True) -> InputScaling:
+    """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
+    stored = X.matrix if isinstance(X, Distances) else X
+    values: Any = stored.data if issparse(stored) else stored
+    largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    if is_ordinary(largest):
+        return InputScaling()
+    _, exponent = math.frexp(largest)
+    if values is not X or not moved:
+        units = InputScaling(scale=math.ldexp(1.0, -max(exponent, -1000)))
+    else:
+        half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
+        largest = 2 * half_spread
+        # A value in the middle of each column: exact for columns far from zero, and no outlier's.
+        origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
+        units = InputScaling(origin=origin, scale=math.ldexp(1.0, -max(math.frexp(half_spread)[1], -1000)))
+    with np.errstate(over="ignore"):
+        apart = np.abs(values if units.origin is None else values - units.origin)
+    # What there is a difference of must be there in these units too: it may vanish in them.
+    smallest = float(np.abs(units.of(values)).min(where=apart > 0, initial=1.0))
+    if smallest < 2.0**-FARTHEST:
+        got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
+        raise _beyond_reach(got)
+    return units
+
+
+def check_told_apart(n_places: int, n_told: int) -> None:
+    """Raise where some of the different samples are equal in the units of the walk."""
+    if n_told < n_places:
+        got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
+        raise _beyond_reach(got)
+
+
+def _beyond_reach(got: str) -> InputError:
+    msg = (
+        f"X must not mix magnitudes beyond float64's reach, got {got}. Drop the samples or features that dwarf the "
+        "others, or rescale them."
+    )
+    return InputError(msg)
+
+
+def check_within_reach(new: Samples, units: InputScaling) -> Samples:
+    """Return new samples in the units of the fitted ones, or name the first that is too far to be measured."""
+    inside = units.of(new)
+    if isinstance(new, Distances):
+        inside = inside.matrix
+    largest = np.abs(inside).max(axis=1)
+    if issparse(largest):
+        largest = largest.toarray().ravel()
+    too_far = ~(largest <= 2.0**FARTHEST)
+    if too_far.any():
+        row = int(np.flatnonzero(too_far)[0])
+        values = (new.matrix if isinstance(new, Distances) else new)[row : row + 1]
+        # The largest value says more than a distance that is infinite.
+        far = largest[row] / units.scale if np.isfinite(largest[row] / units.scale) else np.abs(values).max()
+        msg = (
+            f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
+            f"got {far:.1e} in row {row}. Check the units of X."
+        )
+        raise InputError(msg)
+    return Distances(inside) if isinstance(new, Distances) else inside

@@ -1,0 +1,1 @@
+"""NeighborGraph -> ShortCircuits: edges that lead across a gap to another sheet, and the graph without them."""

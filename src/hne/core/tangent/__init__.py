@@ -1,0 +1,1 @@
+"""Samples -> tangent frames, and what embeddings keep of them."""

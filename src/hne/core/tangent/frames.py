@@ -1,0 +1,244 @@
+"""X -> Frames: tangent coordinates of small neighborhoods; Frames, Y -> what Y keeps of them, and its unit of length.
+
+N_i  (m,)    sample i and its k_c nearest       U_i (m, d)  their first d principal directions, orthonormal
+T_i = U_i S_i  (m, d)  tangent coordinates      Y_i (m, d)  their coordinates in an embedding, centered
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hne._runtime.progress import mute_progress
+from hne.core.neighbors.near import nearest_by
+from hne.core.records import BoolArray, FloatArray, IndexArray
+from hne.core.samples.kinds import Distances, Samples, gram_of_distances, gram_of_sparse, width
+
+# Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
+FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
+# Neighborhoods that are looked at, drawn at random: their mean errs by a fortieth of what single ones differ by.
+MAX_FRAMES = 2000
+# Variances below this share of a neighborhood's largest are rounding.
+NEGLIGIBLE = 1e-10
+# Stretches are logarithms. From the first on a neighborhood counts as torn or folded rather than stretched, beyond the
+# second all are alike.
+TORN, MAX_STRETCH = 0.5, 3.0
+# Steps of their mean, and the change that ends them.
+MAX_STEPS, SETTLED = 8, 1e-4
+# A surface, or near one: its tangent planes hold this share of the local variance, and little lies beyond one more
+# direction. Noisy surfaces in space: .89 and more, nothing beyond; images: .69 to .88, .06 to .2.
+FLAT_WITHIN, FLAT_BEYOND = 0.8, 0.05
+# So many neighbors tell one direction from noise: nine samples lie in few directions, wherever they are from.
+NEIGHBORS_A_DIRECTION = 2.5
+BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Neighborhoods of some samples with their tangent coordinates, in the units of X."""
+
+    members: IndexArray  # (a, m), the samples of each neighborhood, its own first
+    U: FloatArray  # (a, m, d), orthonormal columns; zero where a neighborhood has fewer dimensions
+    S: FloatArray  # (a, d), their lengths, descending
+    spreads: FloatArray  # (a, m), all variances of a neighborhood, descending, as shares of their sum
+
+    @property
+    def rows(self) -> IndexArray:
+        """The samples that have a frame, (a,)."""
+        return self.members[:, 0]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Mean share of the variance of a neighborhood that each direction holds, descending, (m,)."""
+        shares: FloatArray = self.spreads.mean(axis=0)
+        return shares
+
+    def is_flat(self, dimension: int) -> bool:
+        """Whether the samples lie on a surface of that dimension, or near it, as far as neighbors can tell."""
+        within, beyond = self.shares[:dimension].sum(), 1 - self.shares[: dimension + 1].sum()
+        is_told = NEIGHBORS_A_DIRECTION * dimension <= self.members.shape[1] - 1
+        return bool(is_told and within >= FLAT_WITHIN and beyond <= FLAT_BEYOND)
+
+    def among(self, chosen: BoolArray) -> "Frames":
+        """Those frames alone all of whose samples are chosen."""
+        inside = chosen[self.members].all(axis=1)
+        return Frames(self.members[inside], self.U[inside], self.S[inside], self.spreads[inside])
+
+    def tangent_losses(self, Y: FloatArray) -> FloatArray:
+        """Share of each tangent plane that the embedding does not keep, (a,): blind to any affine map of it.
+
+        1 - |U' Q|^2 / d with Q an orthonormal basis of the columns of Y_i.
+        """
+        local = _centered(Y, self.members)
+        values, vectors = np.linalg.eigh(local.transpose(0, 2, 1) @ local)
+        spans = values > NEGLIGIBLE * values[:, -1:]
+        basis = (local @ vectors) * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
+        kept = ((self.U.transpose(0, 2, 1) @ basis) ** 2).sum(axis=(1, 2))
+        losses: FloatArray = 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
+        return losses
+
+    def correction(self, Y: FloatArray) -> tuple[FloatArray, float]:
+        """The one map A (d, d) with which Y A has the lengths of X, and how unevenly it still stretches, 0 to 1.
+
+        J_i = Y_i' T_i / S_i^2 takes tangent coordinates to those of Y. A is the inverse root of a mean of the J_i J_i'
+        in which neighborhoods that are torn or folded have little say. After it, the logarithms e_i of the singular
+        values of A' J_i tell how much longer a place is than it should be; of their mean square q_i, what counts is
+        q_i / (q_i + 1/4): torn is torn, however far. Of the maps that differ by a turn of the whole, A is the one
+        whose columns are orthogonal, the longest first: where Y is whitened, Y A lies along its principal axes.
+        """
+        d = Y.shape[1]
+        local = _centered(Y, self.members)
+        unit = np.abs(local).max(initial=0.0)
+        if not unit > 0:
+            return np.zeros((d, d)), 1.0
+        spans = self.S > 0
+        T = self.U * np.where(spans, 1 / np.where(spans, self.S, 1.0), 0.0)[:, None, :]
+        J = (local / unit).transpose(0, 2, 1) @ T
+        shapes = J @ J.transpose(0, 2, 1)
+        # A surface drawn as a solid has no frame with all dimensions; its plane is the best there is.
+        is_full = spans.all(axis=1)
+        W = _inverse_root((shapes[is_full] if is_full.any() else shapes).mean(axis=0))
+        unevenness = 1.0
+        if is_full.any():
+            W, unevenness = _evened(W, shapes[is_full])
+        return _along_axes(W.T / unit), unevenness
+
+
+def frame_neighbors(n_components: int) -> int:
+    """k_c, the neighbors of a frame where there are that many samples."""
+    return max(FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION * n_components)
+
+
+def is_measurable(n_samples: int, n_components: int) -> bool:
+    """Whether a score says something: neighborhoods are no more than half of all samples."""
+    return n_samples >= 2 * (frame_neighbors(n_components) + 1)
+
+
+def drawn_rows(n: int) -> IndexArray:
+    """The samples whose neighborhoods are looked at, ascending: all, or some at random."""
+    if n <= MAX_FRAMES:
+        return np.arange(n)
+    return np.sort(np.random.RandomState(0).choice(n, MAX_FRAMES, replace=False))
+
+
+def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> Frames:
+    """Frames of the samples, or of some of them where they are many."""
+    n = X.shape[0]
+    k = min(frame_neighbors(n_components), n - 1)
+    rows = drawn_rows(n)
+    targets = X if len(rows) == n else X[rows]
+    near, _, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
+    members = np.column_stack([rows, near])
+    members = members[are_known(X, members)]
+    # Bytes of the differences of a neighborhood, or of what stands for them.
+    step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
+    blocks = [principal(X, members[start : start + step]) for start in range(0, len(members), step)]
+    values = np.concatenate([np.empty((0, k + 1)), *(block[0] for block in blocks)])
+    vectors = np.concatenate([np.empty((0, k + 1, k + 1)), *(block[1] for block in blocks)])
+    spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
+    U = vectors[:, :, :n_components] * spans[:, None, :]
+    S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
+    total = values.sum(axis=1, keepdims=True)
+    return Frames(members, U, S, values / np.where(total > 0, total, 1.0))
+
+
+def are_known(X: Samples, members: IndexArray) -> BoolArray:
+    """Which neighborhoods have all their distances; a sparse graph of distances may lack some."""
+    known = np.asarray((members >= 0).all(axis=1))
+    if isinstance(X, Distances) and not X.is_complete:
+        known[known] = ~np.isnan(X.at(members[known, :, None], members[known, None, :])).any(axis=(1, 2))
+    return known
+
+
+def principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
+    if isinstance(X, np.ndarray):
+        local = X[members] - X[members[:, :1]]
+        K = local @ local.transpose(0, 2, 1)
+    else:
+        gram = gram_of_distances if isinstance(X, Distances) else gram_of_sparse
+        K, units = gram(X, X[members[:, 0]], members)
+        K *= units[:, None, None] ** 2
+    K = K - K.mean(axis=1, keepdims=True)
+    K -= K.mean(axis=2, keepdims=True)
+    values, vectors = np.linalg.eigh(K)
+    return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
+
+
+def _centered(Y: FloatArray, members: IndexArray) -> FloatArray:
+    local = Y[members]
+    centered: FloatArray = local - local.mean(axis=1, keepdims=True)
+    return centered
+
+
+def _inverse_root(matrix: FloatArray) -> FloatArray:
+    """The symmetric matrix whose square is the inverse; directions that have vanished stay where they are."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: FloatArray = (vectors / np.sqrt(np.maximum(values, NEGLIGIBLE * values[-1]))) @ vectors.T
+    return root
+
+
+def _evened(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, float]:
+    """W (d, d), improved until the W J of all neighborhoods are as near to turns as can be, and how near that is."""
+    for _ in range(MAX_STEPS):
+        e, axes = _stretches(W, shapes)
+        say = 1 / (1 + (e**2).sum(axis=1) / TORN**2) ** 2
+        mean = ((axes * (say[:, None] * e)[:, None, :]) @ axes.transpose(0, 2, 1)).sum(axis=0) / say.sum()
+        logs, turn = np.linalg.eigh(mean)
+        W = (turn * np.exp(-logs)) @ turn.T @ W
+        if np.abs(logs).max() <= SETTLED:
+            break
+    q = (_stretches(W, shapes)[0] ** 2).mean(axis=1)
+    return W, float(np.mean(q / (q + TORN**2)))
+
+
+def _stretches(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logarithms (a, d) of the singular values of W J of each neighborhood, given J J', and their axes (a, d, d)."""
+    squares, axes = np.linalg.eigh(W @ shapes @ W.T)
+    return np.clip(np.log(np.maximum(squares, 1e-300)) / 2, -MAX_STRETCH, MAX_STRETCH), axes
+
+
+def _along_axes(A: FloatArray) -> FloatArray:
+    """A turned from the right so that its columns are orthogonal, the longest first, largest entries positive."""
+    left, lengths, _ = np.linalg.svd(A)
+    turned = left * lengths
+    farthest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
+    signed: FloatArray = turned * np.where(farthest < 0, -1.0, 1.0)
+    return signed
+
+
+# Neighborhoods that are looked at: of fewer neighbors for sparse surfaces, whose folds more would reach, of more for
+# noise, which they see past. Those of more only where they are no more than half of all samples.
+NEIGHBORS, MORE_NEIGHBORS, ROWS = 12, 30, 500
+# Share of the local variance in d directions from which samples are near a surface of d dimensions: rolls and S-curves
+# of 100 to 3 000 samples, with noise up to .6, .93 to 1; a roll with 47 columns of noise beside it .92; of 17 tables,
+# spectra and image sets, .84 at most.
+NEAR_SURFACE = 0.88
+
+
+def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:
+    """Mean share of the variance of a neighborhood that lies in so many directions, at the scale where it is largest.
+
+    NaN where no neighborhood is known.
+    """
+    n = X.shape[0]
+    sizes = [min(NEIGHBORS, n - 1), *([MORE_NEIGHBORS] if n > 2 * MORE_NEIGHBORS else [])]
+    rows = np.arange(n) if n <= ROWS else np.sort(np.random.RandomState(0).choice(n, ROWS, replace=False))
+    with mute_progress():
+        near, _, _ = nearest_by(metric, params, X, X if len(rows) == n else X[rows], sizes[-1], rows, n_threads)
+    members = np.column_stack([rows, near])
+    shares = [_share(X, members[:, : size + 1], n_components) for size in sizes]
+    return float(np.nanmax(shares)) if not np.isnan(shares).all() else float("nan")
+
+
+def _share(X: Samples, members: IndexArray, d: int) -> float:
+    members = members[are_known(X, members)]
+    m = members.shape[1]
+    step = max(1, BLOCK_BYTES // (8 * m * (m + (1 if isinstance(X, Distances) else width(X)))))
+    held = []
+    for start in range(0, len(members), step):
+        variances, _ = principal(X, members[start : start + step])
+        total = variances.sum(axis=1)
+        held.append(variances[total > 0, :d].sum(axis=1) / total[total > 0])
+    found = np.concatenate([np.empty(0), *held])
+    return float(found.mean()) if len(found) else float("nan")

@@ -1,0 +1,1 @@
+"""The doors for scikit-learn's users: HNE and LinearHNE, new samples, saved models."""

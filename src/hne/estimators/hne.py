@@ -1,0 +1,562 @@
+"""The scikit-learn face of the walk: parameters in, fitted attributes out, no algebra."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hne._runtime.progress import Stopwatch, listening, shown, stage
+from hne._runtime.threads import thread_count
+from hne.core.chart.lengths import rescaled_coordinates
+from hne.core.eigenpairs import Parts
+from hne.core.parameters import check_parameters
+from hne.core.pieces.bridges import find_bridges
+from hne.core.pipeline import STAGES, walk
+from hne.core.reconstruction import rebuild
+from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
+from hne.core.samples.check import check_new_samples, check_points
+from hne.core.samples.kinds import Distances, width
+from hne.core.samples.scaling import check_within_reach
+from hne.core.samples.tables import is_table, output_kind
+from hne.core.trust.assess import trust_in
+from hne.core.trust.record import Assessment
+from hne.estimators.callbacks import CallbackSupportMixin, called_back, with_callbacks
+from hne.estimators.model_file.archive import Archive
+from hne.estimators.model_file.fitted import Scalars, walk_from, walk_parts
+from hne.estimators.model_file.mixin import SavedMixin
+from hne.estimators.model_file.values import Arrays
+from hne.estimators.out_of_sample import lift, place
+from hne.estimators.reported import ReportedMixin
+from hne.exceptions import InputError
+from hne.scale.choice import open_backend
+from hne.scale.placing import placed_lazily
+from hne.scale.sources import LazySamples, is_collection, without_rows
+from hne.tuning.auto import n_stages, settled
+
+__all__ = ["HNE", "HierarchicNeighborsEmbedding"]
+
+# Parameters that say where a fit is computed and kept, not what it is.
+PLACES = ("engine", "checkpoint")
+# How near samples are to a surface, where nobody has looked: only charts ask for it.
+NOT_KNOWN = float("nan")
+
+
+class HierarchicNeighborsEmbedding(
+    SavedMixin, ReportedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
+
+    Locally linear embedding rebuilds each sample from its k neighbors. HNE rebuilds it from its neighbors'
+    neighbors as well, and finds coordinates that keep both in the span of the bottom eigenvectors of one sparse matrix.
+    It holds where samples are few or areas hang together by threads. Edges of the neighbor graph that lead across a gap
+    are cut first, and the coordinates are a chart, in the lengths of the samples. `HNE(**hne.PUBLISHED)` is the method
+    as it was published.
+
+    Parameters
+    ----------
+    n_neighbors : int, "auto" or None, default=None
+        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach across
+        folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much of small
+        neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than 5 000
+        samples; elsewhere, as for tables and images, 5; of a graph that is given as `neighbors`, all. `n_neighbors_`
+        says which. "auto", here or in `variant` and `reg`: whatever of the three is "auto" is chosen by fitting many
+        settings and scoring them without knowing the truth, see :func:`hne.tuning.tune`.
+    n_components : int or "auto", default=2
+        d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
+        :func:`hne.metrics.intrinsic_dimension`.
+    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
+        How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
+        (affine invariance first; the fastest, and the nearest to the truth in a chart). "rhne": all of them at once
+        (reconstruction first). "bhne": in turn, each rebuilding what the others leave (balanced; the published
+        default).
+    reg : float, "auto" or None, default=None
+        Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
+        lines, up to an eigenvector that is a parabola of another; too small chases noise, and does less harm. None
+        takes 1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere; `reg_` says which.
+    outer_reg : float or None, default=None
+        Ridge of the outer problems; None takes `reg`.
+    gamma : float, default=1.0
+        Weight of the inner layer in the objective. Between 0.5 and 10 it hardly matters.
+    n_rounds : int, default=1
+        Rounds of "bhne" after its first; other variants do not use it. 0 is worse, more than 1 costs time
+        and changes little.
+    include_self : bool, default=True
+        Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
+        whose reconstruction errors are small in part because of it.
+    metric : str or callable, default="euclidean"
+        The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
+        are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
+        them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
+        (some 40 times `n_neighbors`) to know the distances among neighbors' neighbors.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as p of "minkowski".
+    neighbors : str, sparse matrix or pair of arrays, default="auto"
+        How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
+        of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
+        given the nearest so many. Samples that only far links tie to others are cut off, in a given graph too, by its
+        own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
+        "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
+        one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
+        samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
+        Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
+    short_circuits : {"cut", "keep"}, default="cut"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet: those that leave the
+        tangent planes at both of their ends, and around which it is a long way along others. "cut": they are cut before
+        weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
+        of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
+        against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
+    pieces : {"separate", "join", "largest", "raise"}, default="separate"
+        What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
+        embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
+        `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
+        "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
+    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
+        What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
+        map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
+        ways along the graph, or between those and straight lines, whichever keeps more neighbors, and a few steps from
+        there, in the size of the samples (`chart_`). "rescaled": the first `n_components` eigenvectors in the lengths
+        of X, by one matrix for the whole. "eigenvectors", as published: columns of unit length, whatever the shape.
+    eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
+        "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
+        samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
+        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
+        samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
+        that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
+        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.
+    n_landmarks : int or None, default=None
+        For more samples than any solver takes, millions: the embedding is found on so many of them, evenly spread,
+        between which the others are rebuilt from their nearest landmarks, and then refined on all samples by a few
+        steps. It needs `eigen_solver="auto"` and a dense X. What comes out is near the eigenvectors and not equal to
+        them, the nearer the more landmarks: take a hundredth of the samples or more, as many as a solver would take
+        as samples. Landmarks farther apart than the folds of the data are too few. See `eigen_certificate_`: an
+        embedding that still moved when refinement ended raises a `LandmarkWarning`. None: all samples are solved for.
+    tol : float, default=1e-7
+        Angle in radians by which the embedding plane may still move when an iteration stops.
+    n_jobs : int or None, default=-1
+        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The result is the same
+        to the bit for any number of them, on one machine with one version of its libraries.
+    random_state : int, RandomState or None, default=0
+        Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
+        of approximate neighbors. A fixed default makes every run give the same bits.
+    verbose : int, default=0
+        What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
+        and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
+    engine : LocalExecutor, DaskExecutor or None, default=None
+        Who runs the blocks of a fit: threads of this process, or the workers of a Dask cluster (`hne.scale`,
+        docs/scale.md). None is this process; for a Dask array, the cluster of the client that is there. Neighbors and
+        weights are the same to the bit, approximate search apart.
+    checkpoint : path or None, default=None
+        Folder in which each finished stage and block is kept. The same fit, killed at any moment and called again, goes
+        on from there and ends with the same bits; a fit with another `reg` finds the neighbors.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal where they are
+        eigenvectors. float32 where X is, computed in float64. Copies of a sample share one place and count once.
+    chart_ : Chart or None
+        How the coordinates of the largest piece were found: `route` ("unfolded" near a surface; elsewhere
+        what keeps ranks of neighbors best of "along the graph", "between graph and straight lines", "straight lines"
+        and "first eigenvectors"), `stress` (mean squared relative error of the lengths of near pairs), `spectrum`
+        (where its eigenvalues fall off tells the dimension), `B` (the map of the eigenvectors), `n_put_back` (edges
+        that were cut and that the chart closes). None where `coordinates` are no chart, and for a handful of samples.
+    short_circuits_ : ndarray of shape (n_edges, 2)
+        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
+    rescaled_embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates in the lengths of X, along their principal axes: the chart, and where `coordinates` are no
+        chart the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid flat.
+    rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
+        The matrix whose product with the eigenvectors of the largest piece has the lengths of X. None
+        for one of a handful of samples, which is drawn by its principal components.
+    trust_ : Trust
+        How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
+        or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
+        it, and what to do), `score`, `dimension` and more. One that has collapsed or repeats a coordinate
+        raises an `UntrustworthyWarning`.
+    verdict_ : str
+        The same in a sentence: can it be believed, why, and what to do if not.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending. With several pieces, this and what else is
+        said of eigenvectors is about the largest; empty where that is too small to have any.
+    eigen_residuals_ : ndarray of shape (n_components,)
+        Lengths of G y - lambda y.
+    eigen_certificate_ : Certificate or None
+        The proof that columns of `embedding_` are eigenvectors, measured on themselves: `residuals`, the `gap` to
+        the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
+        eigenvalues can be told apart (`is_resolved`).
+    eigen_solver_ : str
+        The solver that ran; "landmarks" with `n_landmarks`.
+    inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
+        W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+    reconstruction_errors_ : ndarray of shape (n_samples,)
+        Length of each sample minus its rebuilt self, through the joint weights; NaN for one without neighbors.
+    reconstruction_error_ : float
+        Their mean, the error of the paper's tables.
+    reconstruction_includes_self_ : bool
+        Whether samples took part in rebuilding themselves, which makes these errors small: `include_self` of the fit.
+    neighbor_method_ : str
+        The search that ran: "tree", "brute" and "metric" (all distances) are exact, "approximate" is not;
+        "precomputed" and "given" where distances or neighbors were.
+    neighbor_recall_ : float
+        Share of neighbors that are true ones: 1.0 where the search was exact, else measured on a sample of
+        rows. Less than 0.9 raises a `NeighborRecallWarning`.
+    n_pieces_ : int
+        Connected pieces of the neighbor graph. More than one is told in `verdict_`, or among the findings of `trust_`.
+    piece_labels_ : ndarray of shape (n_samples,)
+        The piece of each sample, 0 the largest.
+    is_embedded_ : ndarray of shape (n_samples,)
+        Whether each sample has coordinates: all True but with pieces="largest".
+    bridges_ : ndarray of shape (n_links, 2)
+        Pairs of samples whose link is all that holds two parts of a piece together, or that are all links of one sample
+        to a part, larger than a neighborhood, that hangs by it.
+    n_distinct_ : int
+        Samples that differ: all but copies.
+    same_as_ : ndarray of shape (n_samples,)
+        The first sample that each one equals: itself, but for copies.
+    n_neighbors_, variant_, reg_ : int, str, float
+        The settings of the fit: those given, or those chosen for "auto".
+    tuning_ : Tuning or None
+        What they were chosen by; None where nothing was, and for a loaded model.
+    timings_ : dict of str to float
+        Seconds of each stage of the fit; empty for a loaded model.
+    preparation_ : Preparation or None
+        What `hne embed` did to the columns of a file before the fit, in a model that it saved: its `transform` does
+        the same to others. None for samples that came as they are.
+    n_features_in_ : int
+        Features seen in `fit`; samples, where X holds distances.
+    feature_names_in_ : ndarray of str
+        Their names, where X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne import HNE
+    >>> t = np.linspace(0, np.pi, 40)
+    >>> arc = np.column_stack([np.cos(t), np.sin(t)])
+    >>> y = HNE(n_neighbors=2, n_components=1).fit_transform(arc)[:, 0]
+    >>> bool((np.diff(y) > 0).all() or (np.diff(y) < 0).all())  # the arc is laid out in order
+    True
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | str | None = None,
+        *,
+        n_components: int | str = 2,
+        variant: str = "ihne",
+        reg: float | str | None = None,
+        outer_reg: float | None = None,
+        gamma: float = 1.0,
+        n_rounds: int = 1,
+        include_self: bool = True,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        neighbors: Any = "auto",
+        short_circuits: str = "cut",
+        pieces: str = "separate",
+        coordinates: str = "chart",
+        eigen_solver: str = "auto",
+        n_landmarks: int | None = None,
+        tol: float = 1e-7,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+        verbose: int = 0,
+        engine: Any = None,
+        checkpoint: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.variant = variant
+        self.reg = reg
+        self.outer_reg = outer_reg
+        self.gamma = gamma
+        self.n_rounds = n_rounds
+        self.include_self = include_self
+        self.metric = metric
+        self.metric_params = metric_params
+        self.neighbors = neighbors
+        self.short_circuits = short_circuits
+        self.pieces = pieces
+        self.coordinates = coordinates
+        self.eigen_solver = eigen_solver
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.engine = engine
+        self.checkpoint = checkpoint
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Embed the samples of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row: an array, a data frame of numbers, a sparse matrix (which stays sparse); or with
+            metric="precomputed" their distances, (n_samples, n_samples). Or a Dask array or data frame, whose
+            `embedding_` is a Dask array of the same chunks.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        wished, automatic, unset = check_parameters(self._saved_parameters())
+        watch = Stopwatch()
+        with open_backend(X, wished, automatic, self.engine, self.checkpoint) as (samples, bench):
+            is_read = not isinstance(samples, LazySamples)
+            with called_back(self, X, y, n_stages(automatic) + bench.stages_before + len(STAGES)):
+                with listening(watch):
+                    found = settled(samples, wished, automatic, unset)
+                    kind = output_kind(X if is_read else samples)
+                    chosen = found.is_chosen
+                    result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
+                # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+                if is_read:
+                    validate_data(self, X, skip_check_array=True)
+                else:
+                    validate_data(self, without_rows(X, samples.shape[1]), skip_check_array=True)
+                self._set_fitted(result)
+                self.embedding_ = result.Y if is_read else samples.rows_like(result.Y)
+                self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning
+        return self
+
+    @classmethod
+    def from_embedding(cls, embedding: Embedding) -> Self:
+        """Make a fitted model of what :func:`hne.embed` made, to place others, to save or to report.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            The record; its samples may not have been a data frame, whose names of features it does not keep.
+
+        Returns
+        -------
+        estimator
+            The model that `fit` would have made of the same samples and parameters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hne import HNE, embed
+        >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
+        >>> record = embed(line, n_neighbors=2, n_components=1)
+        >>> bool((HNE.from_embedding(record).transform(line) == record.Y).all())
+        True
+        """
+        model = cls(**{field.name: getattr(embedding.settings, field.name) for field in fields(Settings)})
+        model.n_features_in_ = width(embedding.core.X)
+        model._set_fitted(embedding)
+        model.timings_, model.tuning_ = {}, None
+        return model
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Parameters that decide about the result: all but where it is computed."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in PLACES}
+
+    def _set_fitted(self, result: Embedding) -> None:
+        self._fitted = result
+        settings = result.settings
+        self.n_neighbors_, self.variant_, self.reg_ = settings.n_neighbors, settings.variant, settings.reg
+        self.embedding_ = result.Y
+        A = result.core.rescaled.matrices[0]
+        self.rescaling_ = None if A is None else result.units.undo_length(A)
+        self.chart_ = result.chart
+        self.short_circuits_ = result.short_circuits
+        pairs = result.eigenpairs
+        d = settings.n_components
+        self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values[:d]
+        self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals[:d]
+        self.eigen_certificate_ = None if pairs is None else pairs.certificate
+        self.eigen_solver_ = "none" if pairs is None else pairs.solver
+        self.reconstruction_errors_ = result.reconstruction_errors
+        self.reconstruction_error_ = result.reconstruction_error
+        self.reconstruction_includes_self_ = result.settings.include_self
+        self.neighbor_method_ = result.core.graph.method
+        self.neighbor_recall_ = result.core.graph.recall
+        self.n_pieces_ = result.pieces.count
+        self.piece_labels_ = result.pieces.labels
+        self.is_embedded_ = ~np.isnan(result.Y).any(axis=1)
+        self.n_distinct_ = result.distinct.n_places
+        self.same_as_ = result.distinct.same_as
+
+    @property
+    def rescaled_embedding_(self) -> FloatArray:
+        """Y in the lengths of X, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.rescaled_Y
+
+    @property
+    def trust_(self) -> Assessment:
+        """How far it can be believed; of a loaded model, measured when asked for."""
+        check_is_fitted(self)
+        if self._fitted.trust is None:
+            self._fitted = replace(self._fitted, trust=trust_in(self._fitted))
+        trust: Assessment = self._fitted.trust
+        return trust
+
+    @property
+    def verdict_(self) -> str:
+        """The sentence of `trust_`."""
+        return self.trust_.verdict
+
+    @property
+    def inner_weights_(self) -> SparseMatrix:
+        """W, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.weights.W
+
+    @property
+    def joint_weights_(self) -> SparseMatrix:
+        """J, made when asked for."""
+        check_is_fitted(self)
+        return self._fitted.weights.J
+
+    @property
+    def bridges_(self) -> IndexArray:
+        """Thin links, searched when asked for."""
+        check_is_fitted(self)
+        pairs = np.sort(self._fitted.distinct.first[find_bridges(self._fitted.core.graph).pairs], axis=1)
+        return pairs[np.lexsort(pairs.T[::-1])]
+
+    def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002
+        """Embed the samples of X and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, one a row.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates, `embedding_`.
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Place samples among the fitted ones.
+
+        A fitted sample gets exactly its own coordinates. A new one is rebuilt from its `n_neighbors` nearest
+        fitted samples (weights w) and, as in the fit, from those samples' neighbors (joint weights j). Its
+        coordinates are (gamma w Y + j Y) / (gamma + 1), which minimize its share of the objective while the
+        fitted samples stay where they are. Each row is placed on its own, whatever else X holds. The one
+        difference from the fit: nobody has a new sample as a neighbor, so it is not in its own outer layer.
+        Neighbors are those of the piece that its nearest one is in; with pieces="largest", a sample whose nearest is
+        not embedded gets NaN. A sample far from all fitted ones is placed somewhere among its nearest, without a
+        warning.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples in the units of the fitted ones; with metric="precomputed" their distances to the fitted samples.
+            Or a Dask array or data frame, whose chunks are placed by whoever computes the Dask array returned.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+            Their coordinates.
+        """
+        check_is_fitted(self)
+        if is_collection(X):
+            placed: FloatArray = placed_lazily(self, X)
+            return placed
+        fitted = self._fitted
+        # Of a table, other columns than those of the fit are the first thing to be told; of an array, its kind.
+        if is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        matrix = check_new_samples(X, fitted.core.X)
+        if not is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        new = check_within_reach(matrix, fitted.units)
+        with shown(fitted.settings.verbose):
+            return stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
+
+    def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
+        """Samples whose coordinates would be these points of the embedding.
+
+        The way of `transform` gone back: weights rebuild a point from its nearest fitted samples in the embedding and
+        their neighbors, and the samples themselves are added up with these weights. A fitted sample's own
+        coordinates give that sample.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_points, n_components)
+            Points of the embedding.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+            Their samples; a CSR array where X was sparse.
+        """
+        check_is_fitted(self)
+        self._check_has_coordinates("inverse_transform")
+        points = check_points(Y, self._n_features_out)
+        with shown(self._fitted.settings.verbose):
+            lifted = self._fitted.units.undo(stage("lifting", lift, points, self._fitted))
+        return lifted.astype(self.embedding_.dtype, copy=False)
+
+    def reconstruct(self) -> FloatArray | SparseMatrix:
+        """Rebuild the fitted samples from their neighbors' neighbors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is. NaN for samples
+            without neighbors. A CSR array where X was sparse, in which rows of such samples are empty.
+        """
+        check_is_fitted(self)
+        self._check_has_coordinates("reconstruct")
+        core, distinct = self._fitted.core, self._fitted.distinct
+        rebuilt = self._fitted.units.undo(rebuild(core.X, core.weights.J))
+        if isinstance(rebuilt, np.ndarray):
+            rebuilt[np.diff(core.weights.J.indptr) == 0] = np.nan
+        return rebuilt[distinct.place].astype(self.embedding_.dtype, copy=False)
+
+    @staticmethod
+    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
+        return check_parameters({name: value for name, value in parameters.items() if name not in PLACES})[0]
+
+    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings]:
+        return walk_parts(self._fitted), self._fitted.settings
+
+    def _restore(self, archive: Archive, settings: Settings) -> None:
+        result = walk_from(archive, settings)
+        if "rescaled.Y" not in archive.arrays:
+            core, n_threads = result.core, thread_count(settings.n_jobs)
+            drawing = (core.X, core.graph, core.short_circuits, Parts(core.Y, core.parts), core.pieces)
+            rescaled = rescaled_coordinates(*drawing, NOT_KNOWN, settings, n_threads)
+            result = replace(result, core=replace(core, rescaled=rescaled))
+        self._set_fitted(result)
+        self.timings_, self.tuning_ = {}, None
+
+    def _check_has_coordinates(self, method: str) -> None:
+        if isinstance(self._fitted.core.X, Distances):
+            msg = f"{method} needs samples with coordinates, got distances in fit. Fit coordinates with another metric."
+            raise InputError(msg)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == PRECOMPUTED
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates, which names the output columns."""
+        return int(self.embedding_.shape[1])
+
+
+HNE = HierarchicNeighborsEmbedding

@@ -1,0 +1,313 @@
+"""LinearHNE: the scikit-learn face of the linear map, parameters in, fitted attributes out, no algebra."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hne._runtime.progress import shown, stage
+from hne._runtime.threads import limit_blas_threads, thread_count
+from hne.core.eigen.alignment import alignment
+from hne.core.neighbors.graph import canonicalize, neighbor_graph
+from hne.core.notices import warn_of_close_eigenvalues, warn_of_recall
+from hne.core.parameters import check_choice, check_settings
+from hne.core.records import PRECOMPUTED, Settings, ShortCircuits, UniqueSamples, Weights
+from hne.core.samples.check import check_new_samples, check_points, check_samples
+from hne.core.samples.kinds import Samples
+from hne.core.samples.tables import is_table, output_kind
+from hne.core.short_circuits.cut import cut_short_circuits
+from hne.core.weights.layers import layer_weights
+from hne.estimators.callbacks import CallbackSupportMixin, called_back, with_callbacks
+from hne.estimators.model_file.archive import Archive
+from hne.estimators.model_file.fitted import Scalars, linear_from, linear_parts
+from hne.estimators.model_file.mixin import SavedMixin
+from hne.estimators.model_file.values import Arrays
+from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
+from hne.exceptions import InputError
+
+__all__ = ["LinearHNE"]
+
+STAGES = ("neighbors", "short circuits", "weights", "projection")
+
+
+class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Linear Hierarchic Neighbors Embedding: the projection that keeps two layers of neighborhoods best.
+
+    The objective of :class:`HierarchicNeighborsEmbedding`, minimized over the linear maps of X: what neighborhood
+    preserving embedding (NPE) is to locally linear embedding. It cannot unroll what is rolled up; in return the map
+    is explicit and applies to any sample at the price of a matrix product. To see what a coordinate means, look at
+    `loadings_`: entries of `components_` are large where a feature hardly varies. Drop features that are nearly
+    constant, or put a PCA in front, where there are many.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=6
+        k, the neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. A
+        graph in several pieces does no harm: one map serves them all.
+    n_components : int, default=2
+        d, the number of coordinates, at most the number of dimensions that the samples span.
+    constraint : {"uncorrelated", "orthonormal"}, default="uncorrelated"
+        What keeps the map from shrinking to nothing. "uncorrelated": coordinates of the fitted samples are
+        orthonormal, as in NPE: directions count by how well they are rebuilt relative to their spread. With at
+        least as many features as samples, every embedding is linear, and this one is that of
+        :class:`HierarchicNeighborsEmbedding`. "orthonormal": rows of `components_` are, as in orthogonal
+        neighborhood preserving projections: distances are never stretched, and a direction in which the samples
+        hardly differ is rebuilt well by any weights. Put a PCA in front where features are many.
+    variant : {"bhne", "ihne", "rhne"}, default="bhne"
+        How the outer layer is weighed, as in :class:`HierarchicNeighborsEmbedding`.
+    reg : float, default=1e-4
+        Ridge of the small problems, relative to the trace of their Gram matrix.
+    outer_reg : float or None, default=None
+        Ridge of the outer problems; None takes `reg`.
+    gamma : float, default=1.0
+        Weight of the inner layer in the objective.
+    n_rounds : int, default=1
+        Rounds of "bhne" after its first; other variants do not use it.
+    include_self : bool, default=True
+        Whether a sample stays in its own outer layer, as a neighbor of its neighbors.
+    metric : str or callable, default="euclidean"
+        The distance by which neighbors are searched; weights are those of the coordinates.
+    metric_params : dict or None, default=None
+        Further arguments of the metric.
+    neighbors : str, sparse matrix or pair of arrays, default="auto"
+        How neighbors are searched, or the neighbors themselves, as in :class:`HierarchicNeighborsEmbedding`.
+    short_circuits : {"cut", "keep"}, default="cut"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet, as in
+        :class:`HierarchicNeighborsEmbedding`: "cut" rebuilds no sample from another sheet, "keep" leaves the graph as
+        it is, as published. See `short_circuits_`.
+    n_jobs : int or None, default=-1
+        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise.
+    random_state : int, RandomState or None, default=0
+        Index of approximate neighbors; nothing else is random.
+    verbose : int, default=0
+        What standard error sees of `fit`: 1 shows a line for each stage, 2 also one for each of its tasks.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map, one coordinate a row: the transpose of P.
+    loadings_ : ndarray of shape (n_components, n_features)
+        The way back: what a unit of each coordinate is in X, by least squares over the fitted samples.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted samples, which the map takes to zero.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the fitted samples, what `transform` makes of them, with the signs that
+        :class:`HierarchicNeighborsEmbedding` would give them.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Share of each coordinate in the objective, gamma |A y|^2 + |B y|^2, ascending. With orthonormal components
+        it is in squared units of X, and 0 or inf where float64 cannot hold squares.
+    rank_ : int
+        Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
+    inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
+        W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+    short_circuits_ : ndarray of shape (n_edges, 2)
+        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
+    neighbor_method_ : str
+        The search that ran: "tree" and "brute" are exact, "approximate" is not.
+    neighbor_recall_ : float
+        Share of neighbors that are true ones. Less than 0.9 raises a `NeighborRecallWarning`.
+    preparation_ : Preparation or None
+        As in :class:`HierarchicNeighborsEmbedding`.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne import LinearHNE
+    >>> line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
+    >>> model = LinearHNE(n_neighbors=2, n_components=1).fit(line)
+    >>> model.mean_, model.components_, model.embedding_[:, 0]
+    (array([15., 20.]), array([[0.012, 0.016]]), array([-0.5, -0.4, -0.1,  0.3,  0.7]))
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 6,
+        *,
+        n_components: int = 2,
+        constraint: str = "uncorrelated",
+        variant: str = "bhne",
+        reg: float = 1e-4,
+        outer_reg: float | None = None,
+        gamma: float = 1.0,
+        n_rounds: int = 1,
+        include_self: bool = True,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        neighbors: Any = "auto",
+        short_circuits: str = "cut",
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.constraint = constraint
+        self.variant = variant
+        self.reg = reg
+        self.outer_reg = outer_reg
+        self.gamma = gamma
+        self.n_rounds = n_rounds
+        self.include_self = include_self
+        self.metric = metric
+        self.metric_params = metric_params
+        self.neighbors = neighbors
+        self.short_circuits = short_circuits
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Find the projection of the samples of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
+            what does not fit into free memory is refused.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        settings = self._checked_parameters(self.get_params(deep=False))
+        constraint = self.constraint
+        _check_metric(settings)
+        samples = check_samples(X, settings)
+        with called_back(self, X, y, len(STAGES)):
+            distinct, circuits, weights, found = _walk(samples, settings, constraint)
+            embedding = project(samples, found.mean, found.components)
+            # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+            validate_data(self, X, skip_check_array=True)
+            self.components_ = found.components
+            self.loadings_ = found.loadings
+            self.mean_ = found.mean
+            self.embedding_ = embedding.astype(output_kind(X), copy=False)
+            self.eigenvalues_ = found.values
+            self.rank_ = found.rank
+            self.inner_weights_ = distinct.spread(weights.W)
+            self.joint_weights_ = distinct.spread(weights.J)
+            self.short_circuits_ = distinct.pairs(circuits.pairs)
+            self.neighbor_method_ = circuits.graph.method
+            self.neighbor_recall_ = circuits.graph.recall
+            self.preparation_ = None
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
+        """Find the projection of the samples of X and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
+            what does not fit into free memory is refused.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates, `embedding_`.
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Project samples: (X - mean_) @ components_.T, each row on its own.
+
+        Computed in float64; single precision comes back in single precision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            Samples in the units of the fitted ones.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+            Their coordinates.
+        """
+        check_is_fitted(self)
+        if is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        # Sparse ones stay so: the map takes either kind.
+        matrix = check_new_samples(X, X if issparse(X) else self.mean_)
+        if not is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return project(matrix, self.mean_, self.components_).astype(output_kind(X), copy=False)
+
+    def inverse_transform(self, Y: ArrayLike) -> NDArray[Any]:
+        """Find samples that have these coordinates: of all that do, what the fitted ones make likeliest.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_new, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_features)
+            Y @ loadings_ + mean_. What `transform` dropped stays lost; with as many components as `rank_`
+            nothing was.
+        """
+        check_is_fitted(self)
+        points = check_points(Y, len(self.components_))
+        return lift(points, self.mean_, self.loadings_).astype(self.embedding_.dtype, copy=False)
+
+    @staticmethod
+    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
+        """Those parameters as Settings that HNE has too; `constraint` is checked beside them."""
+        check_choice("constraint", parameters["constraint"], CONSTRAINTS)
+        return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
+
+    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], None]:
+        return linear_parts(self), None
+
+    def _restore(self, archive: Archive, settings: Settings) -> None:  # noqa: ARG002, the map is all there is to it
+        for name, value in linear_from(archive).items():
+            setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse samples are welcome, and that single precision stays single."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates, which names the output columns."""
+        return len(self.components_)
+
+
+def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[UniqueSamples, ShortCircuits, Weights, Projection]:
+    """Go from checked samples to their projection; copies of a sample count once."""
+    distinct, units, X, settings = canonicalize(X, settings)
+    n_threads = thread_count(settings.n_jobs)
+    with limit_blas_threads(n_threads), shown(settings.verbose):
+        graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
+        circuits = stage("short circuits", cut_short_circuits, X, graph, settings)
+        weights = stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
+        aligned = alignment(weights, settings.gamma)
+        found = stage("projection", projection, aligned, X, settings.n_components, constraint)
+    warn_of_recall(graph)
+    if not found.is_resolved:
+        warn_of_close_eigenvalues(found.values, found.next_value)
+    return distinct, circuits, weights, in_units_of_data(found, units)
+
+
+def _check_metric(settings: Settings) -> None:
+    """Refuse what no linear map takes."""
+    if settings.metric == PRECOMPUTED:
+        msg = "metric='precomputed' has no coordinates that a map could take, got it in LinearHNE. Use HNE, or pass X."
+        raise InputError(msg)

@@ -1,0 +1,1 @@
+"""Files of any kind -> Table, and coordinates -> files."""

@@ -1,0 +1,173 @@
+"""Path or standard input -> a file that can be opened, and what kind of file it is."""
+
+import difflib
+import importlib
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hne._runtime.files import expanded
+from hne._runtime.progress import one_line
+from hne.exceptions import InputError, MissingExtraError
+
+STANDARD_INPUT = "-"
+KINDS = {
+    "text": (".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".gz"),
+    "npy": (".npy",),
+    "npz": (".npz",),
+    "mat": (".mat",),
+    "hdf5": (".h5", ".hdf5", ".hdf", ".he5", ".h5ad"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+}
+# First bytes of what can be read, at their place, and of what cannot, with what to do about it.
+MAGIC = (
+    (0, b"\x93NUMPY", "npy"),
+    (0, b"PK\x03\x04", "npz"),
+    (0, b"PAR1", "parquet"),
+    (0, b"ARROW1", "arrow"),
+    (0, b"FEA1", "arrow"),
+    (0, b"\xff\xff\xff\xff", "arrow"),
+    (0, b"\x89HDF\r\n\x1a\n", "hdf5"),
+    (512, b"\x89HDF\r\n\x1a\n", "hdf5"),
+    (0, b"MATLAB 5.0 MAT-file", "mat"),
+)
+# Deflate, the packing of NPZ and MAT files, makes at most so many bytes of one.
+DEFLATED = 1032
+GZIP = b"\x1f\x8b"
+NAMES = {
+    "text": "text",
+    "npy": "an NPY file",
+    "npz": "an NPZ file",
+    "mat": "a MAT file",
+    "hdf5": "an HDF5 file",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+}
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pnm", ".pbm")
+REMEDIES = {
+    (".xlsx", ".xls", ".xlsm", ".ods"): "In the spreadsheet, save the table as CSV.",
+    (".pkl", ".pickle", ".joblib"): "Loading a pickle runs what is in it: save the table as CSV, Parquet or NPY.",
+    (".rds", ".rda", ".rdata"): "In R, write the table with write.csv.",
+    (".json", ".jsonl"): "Save the table as CSV or Parquet.",
+    (".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".z"): "Unpack it first.",
+    PICTURES: "Pass the folder that holds the images.",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that is there, and what messages call it."""
+
+    path: Path
+    title: str  # "'points.csv'", or "standard input"
+
+    def error(self, rule: str) -> InputError:
+        """Error about this file: what must be, what is there, and what to do."""
+        return InputError(one_line(f"{self.title} {rule}"))
+
+
+@contextmanager
+def found(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]:
+    """Give the file; what comes through a pipe is kept in a temporary one, since kinds of files are told by seeking."""
+    if str(source) == STANDARD_INPUT:
+        with _kept(stream or sys.stdin.buffer) as path:
+            yield File(path, "standard input")
+        return
+    path = expanded(source)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+            if stat.S_ISREG(mode):
+                path.open("rb").close()
+            yield File(path, f"'{path}'")
+            return
+        with path.open("rb") as pipe, _kept(pipe) as kept:
+            yield File(kept, f"'{path}'")
+    except FileNotFoundError as error:
+        msg = f"cannot read '{path}': no such file. {_similar(path)}"
+        raise InputError(msg) from error
+    except PermissionError as error:
+        msg = f"cannot read '{path}': permission denied. Ask its owner, or copy it to a place of yours."
+        raise InputError(msg) from error
+    except OSError as error:
+        msg = f"cannot read '{path}': {(error.strerror or str(error)).lower()}. Check the path and the disk."
+        raise InputError(msg) from error
+
+
+@contextmanager
+def _kept(stream: BinaryIO) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="hne-") as folder:
+        path = Path(folder) / "input"
+        with path.open("wb") as copy:
+            shutil.copyfileobj(stream, copy, 1 << 20)
+        yield path
+
+
+def _similar(path: Path) -> str:
+    folder = path.parent
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    if near:
+        return f"Did you mean '{folder / near[0]}'?"
+    if not folder.is_dir():
+        return f"There is no folder '{folder}' either: check the path."
+    return "Check the path."
+
+
+def kind_of(file: File, *, is_text: bool = False) -> str:
+    """Kind of the file: by its ending, else by its first bytes, else text; or an error for what cannot be read.
+
+    `is_text` says that the user named an encoding, which only text has.
+    """
+    if file.path.is_dir():
+        return "images"
+    ending = file.path.suffix.lower()
+    with file.path.open("rb") as stream:
+        head = stream.read(520)
+    if not head:
+        msg = "must hold a table, got an empty file. Check how it was written."
+        raise file.error(msg)
+    inside = kind_inside(head)
+    named = next((kind for kind, endings in KINDS.items() if ending in endings), None)
+    if named is None and is_text:
+        return "text"
+    if named is None:
+        _check_ending(file, ending, head, inside)
+        return inside or "text"
+    if named == "text" and inside is not None:
+        msg = f"must be text, got {NAMES[inside]}. Rename it to '{file.path.stem}{KINDS[inside][0]}'."
+        raise file.error(msg)
+    # MAT files of version 7.3 are HDF5.
+    return "hdf5" if named == "mat" and inside == "hdf5" else named
+
+
+def kind_inside(head: bytes) -> str | None:
+    """Kind that the first 520 bytes of a file give away."""
+    return next((kind for place, magic, kind in MAGIC if head[place:].startswith(magic)), None)
+
+
+def _check_ending(file: File, ending: str, head: bytes, inside: str | None) -> None:
+    remedy = next((remedy for endings, remedy in REMEDIES.items() if ending in endings), None)
+    is_binary = inside is None and b"\x00" in head and not head.startswith((GZIP, b"\xff\xfe", b"\xfe\xff"))
+    if remedy is None and not is_binary:
+        return
+    known = ", ".join(endings[0] for endings in KINDS.values())
+    what = f"the ending '{ending}'" if ending else "bytes of no kind that is known"
+    msg = f"must be a table of a known kind ({known}) or a folder of images, got {what}. "
+    raise file.error(msg + (remedy or "Save it as CSV."))
+
+
+def extra(module: str, purpose: str, name: str | None = None) -> Any:
+    """Module of an optional dependency, or an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        msg = f"{purpose} needs {name or module.partition('.')[0]}, got none installed. Run: pip install 'hne[io]'."
+        raise MissingExtraError(msg) from error

@@ -1,0 +1,195 @@
+"""Coordinates -> a file, whole or not at all, or a stream of text."""
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hne._runtime.files import atomic_write, expanded
+from hne._runtime.progress import step
+from hne.exceptions import InputError
+from hne.io.labels import INEXACT
+from hne.io.names import numbered
+from hne.io.record import Coordinates
+from hne.io.sources import STANDARD_INPUT, extra
+
+# Rows that are turned to text at a time.
+CHUNK = 10_000
+
+
+def check_output_ending(path: Path | str | None) -> None:
+    """Refuse a file whose ending says nothing that could be written, and one whose library is not installed."""
+    if path is None or str(path) == STANDARD_INPUT:
+        return
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        what = f"the ending '{ending}'" if ending else "none"
+        msg = f"'{path}' must have one of the endings {', '.join(WRITERS)}, got {what}. Choose one of them."
+        raise InputError(msg)
+    if ending in COLUMNAR:
+        extra("pyarrow", f"writing '{path}'")
+
+
+def write_coordinates(path: Path | str | None, coordinates: Coordinates, stream: TextIO | None = None) -> None:
+    """Write an embedding in the kind that the ending of the path names.
+
+    Columns are, in this order: row (where rows were dropped), id, labels, coordinates. NPY has the coordinates alone,
+    JSON is a list of records, which `pandas.read_json` and `pandas.DataFrame` take.
+
+    Parameters
+    ----------
+    path : Path or str or None
+        .csv, .tsv, .npy, .json, .parquet, .arrow or .feather. None and "-" write CSV to the stream.
+    coordinates : Coordinates
+        What to write.
+    stream : text file or None
+        Where to write without a path; None means standard output.
+    """
+    check_output_ending(path)
+    if path is None or str(path) == STANDARD_INPUT:
+        _write_rows(stream or sys.stdout, coordinates, ",")
+        return
+    place = expanded(path)
+    with atomic_write(place) as temporary:
+        WRITERS[place.suffix.lower()](temporary, coordinates)
+
+
+def named_columns(coordinates: Coordinates) -> dict[str, NDArray[Any]]:
+    """Columns in their order; of columns with one name, the later ones get a number at their end."""
+    columns: dict[str, NDArray[Any]] = {}
+    d = coordinates.Y.shape[1]
+    own = coordinates.names or numbered(d, "hne")
+    taken = set(own)
+    if coordinates.rows is not None:
+        _add(columns, taken, "row", np.asarray(coordinates.rows))
+    if coordinates.ids is not None:
+        _add(columns, taken, coordinates.id_name, np.array([*coordinates.ids, None], dtype=object)[:-1])
+    for name, label in coordinates.labels.items():
+        _add(columns, taken, name, _whole(np.asarray(label)))
+    return columns | {name: coordinates.Y[:, i] for i, name in enumerate(own)}
+
+
+def _whole(label: NDArray[Any]) -> NDArray[Any]:
+    """A label of floats as integers, with None for NaN, where all of them are whole: 20240101, not 20240101.0."""
+    if label.dtype.kind != "f":
+        return label
+    known = ~np.isnan(label)
+    # In double precision: half of it has no number as large as the limit.
+    values = label[known].astype(np.float64)
+    if not len(values) or not (np.abs(values) < INEXACT).all() or not (values == np.rint(values)).all():
+        return label
+    if known.all():
+        return label.astype(np.int64)
+    integers = np.full(len(label), None, dtype=object)
+    integers[known] = values.astype(np.int64).tolist()
+    return integers
+
+
+def _add(columns: dict[str, NDArray[Any]], taken: set[str], name: str, column: NDArray[Any]) -> None:
+    """Add a column under its name or, where coordinates or another column have it, under name_2, name_3, ..."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    taken.add(free)
+    columns[free] = column
+
+
+def _chunks(coordinates: Coordinates) -> Iterator[list[list[Any]]]:
+    """Columns of a chunk of rows after the other, as Python's values; None for what is missing."""
+    columns = list(named_columns(coordinates).values())
+    n_samples = len(coordinates.Y)
+    for start in range(0, n_samples, CHUNK):
+        yield [_values(column[start : start + CHUNK]) for column in columns]
+        step("rows written", min(start + CHUNK, n_samples), n_samples)
+
+
+def _values(column: NDArray[Any]) -> list[Any]:
+    """Python's values: its floats print as the shortest text that gives the same bits back."""
+    values: list[Any] = column.tolist()
+    if column.dtype.kind == "f":
+        missing = np.isnan(column)
+        if column.dtype == np.float32:
+            values = [float(str(value)) for value in column]
+        return [None if gap else value for value, gap in zip(values, missing, strict=True)] if missing.any() else values
+    return values
+
+
+def _write_csv(path: Path, coordinates: Coordinates) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        _write_rows(stream, coordinates, "," if path.suffix.lower() == ".csv" else "\t")
+
+
+def _write_rows(stream: TextIO, coordinates: Coordinates, separator: str) -> None:
+    columns = named_columns(coordinates)
+    # The csv module puts quotes around a \r only where \r ends lines.
+    texts = [text for column in columns.values() if column.dtype == object for text in column if isinstance(text, str)]
+    has_returns = any("\r" in text for text in [*columns, *texts])
+    writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n" if has_returns else "\n")
+    writer.writerow(columns)
+    for values in _chunks(coordinates):
+        writer.writerows(zip(*values, strict=True))
+
+
+def _write_npy(path: Path, coordinates: Coordinates) -> None:
+    Y = np.ascontiguousarray(coordinates.Y)
+    with path.open("wb") as stream:
+        # np.save leaves the last bytes to C's buffer, and does not hear that a full disk took them not.
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(Y))
+        stream.write(Y.reshape(-1).view(np.uint8).data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _write_json(path: Path, coordinates: Coordinates) -> None:
+    names = list(named_columns(coordinates))
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write("[")
+        before = "\n"
+        for columns in _chunks(coordinates):
+            rows = zip(*map(_finite, columns), strict=True)
+            stream.write(before + ",\n".join(encode(dict(zip(names, row, strict=True))) for row in rows))
+            before = ",\n"
+        stream.write("\n]\n")
+
+
+def _finite(values: list[Any]) -> list[Any]:
+    """JSON has no infinity: it is null."""
+    infinite = (float("inf"), -float("inf"))
+    return [None if value in infinite else value for value in values]
+
+
+def _write_columnar(path: Path, coordinates: Coordinates) -> None:
+    arrow = extra("pyarrow", f"writing '{path}'")
+    columns = {name: _arrow_column(arrow, column) for name, column in named_columns(coordinates).items()}
+    table = arrow.table(columns)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        extra("pyarrow.parquet", f"writing '{path}'").write_table(table, path)
+    else:
+        extra("pyarrow.feather", f"writing '{path}'").write_feather(table, str(path))
+
+
+def _arrow_column(arrow: Any, column: NDArray[Any]) -> Any:
+    if column.dtype.kind in "iuf":
+        return arrow.array(np.ascontiguousarray(column), from_pandas=column.dtype.kind == "f")
+    values = column.tolist()
+    if any(isinstance(value, int) for value in values):
+        return arrow.array(values, type=arrow.int64())
+    texts = [None if value is None else str(value) for value in values]
+    return arrow.array(texts, type=arrow.string())
+
+
+COLUMNAR = (".parquet", ".pq", ".arrow", ".feather")
+WRITERS: dict[str, Callable[[Path, Coordinates], None]] = {
+    ".csv": _write_csv,
+    ".tsv": _write_csv,
+    ".npy": _write_npy,
+    ".json": _write_json,
+    **dict.fromkeys(COLUMNAR, _write_columnar),
+}

@@ -1,0 +1,191 @@
+"""X, Y -> trustworthiness, continuity and preservation: whether neighbors stay neighbors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hne.core.parameters import check_integer
+from hne.exceptions import InputError
+from hne.metrics.passes import check_ranking
+from hne.metrics.rows import COUNTED_NEIGHBORS, COUNTING, SORTING
+
+
+@dataclass(frozen=True)
+class RankQuality:
+    """How well neighbors are kept, each number between 0 and 1 (perfect), with its standard error.
+
+    Standard errors are 0 where all samples were measured.
+    """
+
+    trustworthiness: float  # few strangers among the neighbors in Y, by their ranks in X
+    continuity: float  # few neighbors in X lost from those in Y, by their ranks in Y
+    preservation: float  # share of neighbors in X that are neighbors in Y
+    trustworthiness_standard_error: float
+    continuity_standard_error: float
+    preservation_standard_error: float
+    n_neighbors: int
+    n_rows_measured: int
+    is_exact: bool  # whether all samples were measured
+
+    def __str__(self) -> str:
+        numbers = (
+            f"{name} {value:.4f}" + ("" if self.is_exact else f" +- {error:.4f}")
+            for name, value, error in (
+                ("trustworthiness", self.trustworthiness, self.trustworthiness_standard_error),
+                ("continuity", self.continuity, self.continuity_standard_error),
+                ("preservation", self.preservation, self.preservation_standard_error),
+            )
+        )
+        return f"{', '.join(numbers)} ({self.n_neighbors} neighbors of {self.n_rows_measured} samples)"
+
+
+def rank_quality(
+    X: ArrayLike,
+    Y: ArrayLike,
+    n_neighbors: int = 5,
+    *,
+    n_sampled: int | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> RankQuality:
+    """Trustworthiness, continuity and preservation of neighbors, in one pass over the ranks.
+
+    Trustworthiness falls by each stranger among a sample's neighbors in Y, the farther it is in X; continuity by
+    each neighbor in X that is none in Y, the farther it is in Y (Venna and Kaski 2001). Both are 1 where all
+    neighbors are kept and near 0.5 for a random embedding; values below 0.9 are poor. Preservation is the plain
+    share of kept neighbors: 1 where all are, n_neighbors / (n_samples - 1) for a random embedding.
+
+    Neighbors and ranks are by Euclidean distance, a sample never its own, and of equally far samples the one
+    that comes first is nearer: where there are ties, copies of samples among them, another order of the samples can
+    give slightly other numbers, and scikit-learn, whose order of ties is arbitrary, does.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    Y : array-like of shape (n_samples, n_components)
+        The embedding.
+    n_neighbors : int, default=5
+        Neighbors a sample, fewer than half of the samples. Small ones look at the finest structure, larger ones
+        at whole regions.
+    n_sampled : int, default=None
+        Number of samples whose neighbors are measured, drawn at random and ranked against all. None measures all
+        up to 20 000 samples, in time of their square, and 2 500 of more.
+    random_state : int, RandomState or None, default=0
+        Seed of the draw.
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn: None is one, -1 all cores. Results are the same.
+
+    Returns
+    -------
+    RankQuality
+        The three numbers with their standard errors.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [3.0], [7.0]]
+    >>> rank_quality(X, X, n_neighbors=1).preservation
+    1.0
+    >>> rank_quality(X, [[0.0], [1.0], [7.0], [3.0]], n_neighbors=1).preservation  # the last two lost theirs
+    0.5
+    """
+    k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=5")
+    ranking = check_ranking(X, Y, n_sampled, random_state, n_jobs)
+    n = ranking.n_samples
+    if 2 * k >= n:
+        msg = (
+            f"n_neighbors={k} needs at least {2 * k + 1} samples, because ranks are compared with those of the other "
+            f"half, got n_samples={n}. Lower n_neighbors or pass more samples."
+        )
+        raise InputError(msg)
+    pair_seconds = COUNTING if k <= COUNTED_NEIGHBORS else SORTING
+    with ranking.blocks(lambda kernel, in_X, in_Y: kernel.neighbor_sums(in_X, in_Y, k), pair_seconds, k) as blocks:
+        sums = np.concatenate(list(blocks))
+    # The largest sums of ranks that k strangers can have, and k neighbors to keep.
+    most = np.array([k * (2 * n - 3 * k - 1) / 2] * 2 + [k])
+    lost, also_lost, kept = sums.mean(axis=0) / most
+    errors = [ranking.standard_error(column) for column in (sums / most).T]
+    return RankQuality(
+        trustworthiness=float(1 - lost),
+        continuity=float(1 - also_lost),
+        preservation=float(kept),
+        trustworthiness_standard_error=errors[0],
+        continuity_standard_error=errors[1],
+        preservation_standard_error=errors[2],
+        n_neighbors=k,
+        n_rows_measured=len(ranking.rows),
+        is_exact=ranking.is_exact,
+    )
+
+
+def trustworthiness(
+    X: ArrayLike,
+    Y: ArrayLike,
+    n_neighbors: int = 5,
+    *,
+    n_sampled: int | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> float:
+    """Whether neighbors in the embedding can be trusted to be neighbors in X: 1 yes, near 0.5 at random.
+
+    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
+    On data without ties this is scikit-learn's function of that name, in a fraction of the memory and in less
+    time.
+
+    Examples
+    --------
+    >>> trustworthiness([[0.0], [1.0], [3.0], [7.0]], [[0.0], [2.0], [6.0], [14.0]], n_neighbors=1)
+    1.0
+    """
+    quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
+    return quality.trustworthiness
+
+
+def continuity(
+    X: ArrayLike,
+    Y: ArrayLike,
+    n_neighbors: int = 5,
+    *,
+    n_sampled: int | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> float:
+    """Whether neighbors in X are still together in the embedding: 1 yes, near 0.5 at random.
+
+    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
+    It is the trustworthiness of X as an embedding of Y.
+
+    Examples
+    --------
+    >>> continuity([[0.0], [1.0], [3.0], [7.0]], [[0.0], [2.0], [6.0], [14.0]], n_neighbors=1)
+    1.0
+    """
+    quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
+    return quality.continuity
+
+
+def neighborhood_preservation(
+    X: ArrayLike,
+    Y: ArrayLike,
+    n_neighbors: int = 5,
+    *,
+    n_sampled: int | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> float:
+    """Mean share of a sample's neighbors in X that are its neighbors in the embedding: 1 all, 0 none.
+
+    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
+    It is Q_NX of `coranking` at this number of neighbors; a random embedding keeps
+    n_neighbors / (n_samples - 1).
+
+    Examples
+    --------
+    >>> neighborhood_preservation([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]], n_neighbors=1)
+    0.5
+    """
+    quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
+    return quality.preservation

@@ -1,0 +1,1 @@
+"""What a person looks at: plots by matplotlib, and reports of one HTML file."""

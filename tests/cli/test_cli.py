@@ -1,0 +1,92 @@
+"""The command line: what it prints, what it writes, how it fails."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hne
+from hne.cli import demo as _demo
+from hne.cli import main
+from hne.viz import plots
+
+
+def test_help_lists_the_commands(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert re.search(r"demo +unroll a sparse Swiss roll", capsys.readouterr().out)
+
+
+def test_the_version_is_the_packages(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"hne {hne.__version__}\n"
+
+
+def test_no_command_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
+    assert main(["demo", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    rows = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in printed.out.splitlines()[2:]}
+    assert list(rows) == ["LLE", "IHNE", "RHNE", "BHNE", "HNE"]
+    assert rows["LLE"][-1] > 0.25
+    assert max(rows[method][-1] for method in ("IHNE", "RHNE", "BHNE")) < 0.08
+    assert rows["HNE"][-1] < 0.002
+    table = np.genfromtxt(tmp_path / "demo.csv", delimiter=",", names=True)
+    assert table.shape == (300,)
+    assert table.dtype.names[:5] == ("x", "y", "z", "arc_length", "height")
+    assert table.dtype.names[-2:] == ("hne_1", "hne_2")
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html", "demo.png"}
+    assert "wrote" in printed.err
+
+
+def test_demo_makes_the_folder_it_is_told_to_write_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(_demo, "_write_picture", lambda *_: None)
+    assert main(["demo", "--output", str(tmp_path / "new" / "folder")]) == 0
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"demo.csv", "demo.html"}
+
+
+def test_demo_into_a_file_is_one_line_and_status_2_before_any_work(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    assert main(["demo", "--output", str(tmp_path / "file")]) == 2
+    printed = capsys.readouterr()
+    assert re.fullmatch(r"hne: cannot write '.*file': file exists\. Choose another place\.\n", printed.err)
+    assert printed.out == ""
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_matplotlib_the_demo_gives_the_table_and_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    assert main(["demo", "--output", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    assert "BHNE" in printed.out
+    assert printed.err.endswith("hne: pictures need matplotlib, got none installed. Run: pip install matplotlib.\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html"}
+
+
+def test_a_negative_seed_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["demo", "--seed", "-1"])
+    assert "argument --seed: must be at least 0, got -1" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plots, "space_panel", interrupt)
+    assert main(["demo", "--output", str(tmp_path)]) == 130
+    assert {path.name for path in tmp_path.iterdir()} == {"demo.csv", "demo.html"}
+
+
+def test_python_dash_m_hne_is_hne():
+    run = subprocess.run([sys.executable, "-m", "hne", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"hne {hne.__version__}\n"

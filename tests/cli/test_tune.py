@@ -1,0 +1,461 @@
+"""`hne tune` and `hne embed --auto`: settings chosen for a file, the page about them, and the command to use them."""
+
+import csv
+import io
+import json
+import math
+import shlex
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hne import HNE, PUBLISHED, embed
+from hne.cli import _parser, main
+from hne.cli.command import embed_words
+from hne.cli.tune import _doubts, sentences
+from hne.datasets import make_swiss_roll
+from hne.exceptions import InputError
+from hne.tuning import GRID, tune
+from hne.viz.report import write_tuning_report
+from hne.viz.report.tuning_pictures import turned
+
+ROLL = make_swiss_roll(150, even=True, random_state=0)
+SMALL = ["-k", "5,6", "--reg", "1e-3,1e-4", "--variant", "ihne,bhne"]
+GRID_OF_SMALL = {"n_neighbors": [5, 6], "reg": [1e-3, 1e-4], "variant": ["ihne", "bhne"]}
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
+
+
+@pytest.fixture
+def points(tmp_path):
+    """A CSV file with names, a label and the roll's samples."""
+    path = tmp_path / "points.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["name", "x", "kind", "y", "z"])
+        for row, (x, y, z) in enumerate(ROLL.X):
+            writer.writerow([f"p{row}", x, "inner" if row % 3 else "outer", y, z])
+    return path
+
+
+@pytest.fixture(scope="module")
+def found():
+    return tune(ROLL.X, grid=GRID_OF_SMALL)
+
+
+def coordinates(text):
+    return np.array([[float(row["hne1"]), float(row["hne2"])] for row in csv.DictReader(io.StringIO(text))])
+
+
+class Page(HTMLParser):
+    """Elements of a page, the texts in some, and a check that what opens closes."""
+
+    VOID = ("meta", "link", "br", "path")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag, kind=None):
+        found = [one for name, one in self.elements if name == tag]
+        return [one for one in found if kind is None or kind in one.get("class", "").split()]
+
+    def words(self, tag):
+        return [text for name, text in self.texts if name == tag]
+
+
+def test_the_printed_command_embeds_the_file_with_the_choice(points, found, capsys):
+    assert main(["tune", str(points), "--drop", "kind", *SMALL]) == 0
+    printed = capsys.readouterr()
+    words = shlex.split(printed.out)
+    assert printed.out.count("\n") == 1
+    assert words[:5] == ["hne", "embed", str(points), "--drop", "kind"]
+    for said in (f"chose {found.best.label}: score {found.best.score:.4g}", f"runner-up {found.runner_up.label}"):
+        assert said in printed.err
+    counts = [sum(trial.outcome == one for trial in found.trials) for one in ("measured", "stopped early")]
+    assert f"of 8 settings: {counts[0]} measured, {counts[1]} stopped early, 0 failed, 0 not reached" in printed.err
+    assert main([*words[1:], "-q"]) == 0
+    expected = embed(ROLL.X, **found.parameters)
+    assert (coordinates(capsys.readouterr().out) == expected.Y).all()
+
+
+def test_quiet_leaves_the_command_alone(points, capsys):
+    assert main(["tune", str(points), "-q", "-k", "6", "--reg", "1e-4", "--variant", "bhne"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"hne embed {points} -k 6 --variant bhne --reg 0.0001\n"
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "parquet"])
+def test_the_table_holds_every_setting_and_says_which_was_chosen(points, tmp_path, found, ending):
+    import pandas as pd
+
+    path = tmp_path / f"settings.{ending}"
+    assert main(["tune", str(points), *SMALL, "-o", str(path), "-q"]) == 0
+    read = {"csv": pd.read_csv, "tsv": lambda one: pd.read_csv(one, sep="\t"), "json": pd.read_json}
+    frame = read.get(ending, pd.read_parquet)(path)
+    assert len(frame) == 8
+    assert list(frame.columns) == list(found.table())
+    own = [(one.variant, one.n_neighbors, one.reg) for one in found.trials]
+    assert list(zip(frame["variant"], frame["n_neighbors"], frame["reg"], strict=True)) == own
+    assert np.allclose(frame["score"], found.table()["score"], equal_nan=True)
+    assert frame["variant"][frame["choice"] == "chosen"].tolist() == [found.best.variant]
+    assert {one.name for one in tmp_path.iterdir()} == {"points.csv", path.name}
+
+
+def test_json_tells_the_choice_all_trials_and_the_command(points, found, capsys):
+    assert main(["tune", str(points), *SMALL, "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["parameters"] == found.parameters
+    assert told["best"]["score"] == found.best.score
+    assert len(told["trials"]) == 8
+    assert sum(told["counts"].values()) == 8
+    assert (told["n_samples"], told["n_tuned"]) == (150, 150)
+    assert shlex.split(told["command"])[:2] == ["hne", "embed"]
+
+
+def table_of(image_shape=None):
+    return SimpleNamespace(table=SimpleNamespace(image_shape=image_shape))
+
+
+def test_images_are_not_judged_by_scores_of_surfaces(found):
+    told = _doubts(replace(found, best=replace(found.best, score=0.3)), table_of((8, 8)))
+    assert len(told) == 1
+    assert "images score high" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "says"), [(0.2, "so high, hardly any was right"), (0.12, "one in ten was right"), (0.03, "")]
+)
+def test_scores_that_promise_little_are_warned_about(found, score, says):
+    told = _doubts(replace(found, best=replace(found.best, score=score)), table_of())
+    assert bool(told) == bool(says)
+    assert all(says in one for one in told)
+
+
+def test_pieces_of_the_choice_are_told(found):
+    assert "its neighbor graph has 3 pieces" in sentences(replace(found, best=replace(found.best, n_pieces=3)))[0]
+
+
+def test_one_value_is_kept_and_auto_means_the_usual_ones():
+    options = _parser().parse_args(["tune", "x.csv", "-k", "8", "--reg", "auto", "--variant", "ihne, bhne"])
+    assert (options.n_neighbors, options.reg, options.variant) == ((8,), None, ("ihne", "bhne"))
+
+
+def test_help_names_the_usual_grid(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["tune", "--help"])
+    told = capsys.readouterr().out
+    assert f"[{','.join(map(str, GRID['n_neighbors']))}]" in told
+    regs = told.partition("ridge of the small problems [")[2].partition("]")[0]
+    assert tuple(map(float, regs.split(","))) == GRID["reg"]
+
+
+def test_the_dimension_is_found_before_the_settings(tmp_path, capsys):
+    turn = np.linspace(0, 3, 100) + np.random.default_rng(0).random(100) / 100
+    np.savetxt(tmp_path / "curve.csv", np.column_stack([np.cos(turn), np.sin(turn), turn]), delimiter=",")
+    assert main(["tune", str(tmp_path / "curve.csv"), "-d", "auto", "-k", "4", "--reg", "1e-3", "-q"]) == 0
+    assert " -d 1 " in capsys.readouterr().out
+
+
+def test_neighbors_that_the_samples_have_not_are_said(points, capsys):
+    assert main(["tune", str(points), "-k", "6,150", "--reg", "1e-4"]) == 0
+    assert "warning: nothing works with --n-neighbors 150: there are 149 neighbors at most" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--budget", "0"], "argument --budget: must be a positive number of seconds such as 60, got '0'"),
+        (["--budget", "nan"], "must be a positive number of seconds"),
+        (["--budget", "soon"], "must be a positive number of seconds such as 60, got 'soon'"),
+        (["-k", ","], "must be values such as 6,8,10, or auto, got ','"),
+        (["-k", "6,x"], "must be values such as 6,8,10, or auto, got '6,x'"),
+        (["--variant", "lle"], "must be values such as bhne,ihne,rhne, or auto, got 'lle'"),
+        (["--reg", ""], "must be values such as 1e-3,1e-4, or auto, got ''"),
+        (["--save", "m.hne"], "It is an option of hne embed."),
+    ],
+)
+def test_usage_errors_say_what_is_expected(points, capsys, words, says):
+    with pytest.raises(SystemExit, match="2"):
+        main(["tune", str(points), *words])
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-k", "0"], "--n-neighbors must be at least 1, got 0. Try --n-neighbors 6."),
+        (["-k", "150"], "grid must have an --n-neighbors of at most 149, got 150. Add smaller ones."),
+        (["--reg", "-1"], "--reg must be between 1e-12 and 1e+12, got -1.0. Try --reg 1e-4."),
+        (["--budget", "1e-9"], "--budget must be enough for one setting at least, got 1e-09 seconds. Raise it."),
+        (
+            ["-o", "t.npy"],
+            "--output must end in .csv, .tsv, .json, .parquet, .arrow or .feather, got 't.npy'. Rename it.",
+        ),
+        (["--report", "t.txt"], "--report must end in .html or .htm, got 't.txt'"),
+        (["-o", "-"], "--output must end in"),
+    ],
+)
+def test_errors_are_one_line_and_write_nothing(points, tmp_path, capsys, words, says):
+    assert main(["tune", str(points), "-q", *words]) == 2
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
+
+
+def test_too_few_samples_to_choose_by_are_refused(tmp_path, capsys):
+    np.savetxt(tmp_path / "few.csv", ROLL.X[:12], delimiter=",")
+    assert main(["tune", str(tmp_path / "few.csv"), "-q"]) == 2
+    assert (
+        "different samples to choose settings by, got 12. Give them: --n-neighbors 6, --reg 1e-4, --variant bhne."
+        in (capsys.readouterr().err)
+    )
+
+
+def test_outputs_that_exist_are_kept_unless_forced(points, tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("mine")
+    words = ["tune", str(points), "-k", "6", "--reg", "1e-4", "-o", str(tmp_path / "t.csv"), "-q"]
+    assert main(words) == 2
+    assert "it exists already. Add --force" in capsys.readouterr().err
+    assert (tmp_path / "t.csv").read_text() == "mine"
+    assert main([*words, "--force"]) == 0
+    assert (tmp_path / "t.csv").read_text().startswith("choice,variant,")
+
+
+def test_a_budget_that_runs_out_is_told(points, capsys, monkeypatch):
+    # Asked before the first k, at the begin and at the end of its setting, and before the second k.
+    times = iter([0.0, 0.0, 0.0])
+    monkeypatch.setattr("hne.tuning.search.time", SimpleNamespace(perf_counter=lambda: next(times, math.inf)))
+    assert main(["tune", str(points), "-k", "5,6", "--reg", "1e-4", "--variant", "ihne", "--budget", "60"]) == 0
+    printed = capsys.readouterr()
+    assert "of 2 settings: 1 measured, 0 stopped early, 0 failed, 1 not reached" in printed.err
+    assert "there is no runner-up" in printed.err
+
+
+def words_of(*arguments, **chosen):
+    choice = {"n_neighbors": 6, "reg": 1e-3, "variant": "bhne", "n_components": 2} | chosen
+    return embed_words(_parser().parse_args(["tune", *arguments]), choice)
+
+
+def test_the_command_repeats_what_matters_and_nothing_else():
+    words = words_of(
+        "my points.csv", "--columns", "a,b,,c", "--id=-who", "--scale", "robust", "--no-header", "--image-size", "3x4",
+        "--metric", "minkowski", "--metric-params", '{"p": 3}', "--gamma", "0.5", "--budget", "9", "-o", "t.csv", "-q",
+        "--report", "r.html", "--force", "--separator", "\\t", "--no-include-self", "--transpose", n_components=3,
+    )  # fmt: skip
+    line = shlex.join(words)
+    assert line.startswith("hne embed 'my points.csv' --columns a,b,,c --id=-who ")
+    for kept in ("--metric-params '{\"p\": 3}'", "--image-size 3x4", "--no-header", "--separator '\\t'", "-d 3"):
+        assert kept in line
+    for left in ("--budget", "t.csv", "r.html", "--force", "-q", "--auto"):
+        assert left not in line
+    options = _parser().parse_args(shlex.split(line)[1:])
+    assert (options.columns, options.id, options.transpose) == (("a", "b,c"), "-who", True)
+    assert (options.n_neighbors, options.reg, options.variant, options.n_components) == (6, 1e-3, "bhne", 3)
+    assert (options.gamma, options.include_self, options.header) == (0.5, False, False)
+
+
+def test_inputs_that_look_like_options_and_odd_numbers_survive_the_command():
+    assert words_of("--", "-x.csv")[2] == "./-x.csv"
+    assert words_of("-")[2] == "-"
+    reg = 0.1234567890123
+    assert float(words_of("x.csv", reg=reg)[-1]) == reg
+    assert words_of("x.csv", "--n-jobs", "-2")[3:4] != ["--n-jobs"]
+    assert _parser().parse_args(words_of("x.csv", "--n-jobs", "-2")[1:]).n_jobs == -2
+
+
+def test_auto_chooses_what_was_not_given(points, tmp_path, capsys):
+    model = tmp_path / "model.hne"
+    words = ["embed", str(points), "--auto", "-k", "6", "--variant", "ihne", "--save", str(model), "--json"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    best = tune(ROLL.X, n_neighbors=6, variant="ihne").best
+    assert told["parameters"]["reg"] == best.reg
+    assert (told["parameters"]["n_neighbors"], told["parameters"]["variant"]) == (6, "ihne")
+    assert told["tuning"]["best"]["score"] == best.score
+    assert f"chose {best.label}: score" in printed.err
+    assert "by ihne with 6 neighbors" in printed.err
+    assert main(["info", str(model), "--json"]) == 0
+    held = json.loads(capsys.readouterr().out)
+    assert (held["parameters"]["reg"], held["features"]) == (best.reg, ["x", "y", "z"])
+    assert main(["info", str(model)]) == 0
+    assert "150 of 3 features" in capsys.readouterr().out
+    assert main(["transform", str(model), str(points), "-q"]) == 0
+    assert np.allclose(coordinates(capsys.readouterr().out), HNE.load(model).embedding_)
+
+
+def test_auto_is_the_three_words_auto(points, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr("hne.tuning.auto.settled", lambda *given: asked.append(given[1:]) or 1 / 0)
+    for words in (["--auto"], ["-k", "auto", "--reg", "auto", "--variant", "auto"], ["--auto", "-k", "auto"]):
+        main(["embed", str(points), "-q", *words])
+    assert asked[0] == asked[1] == asked[2]
+    assert asked[0][1] == GRID.keys()
+
+
+def test_published_sets_what_was_not_given(points, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr("hne.tuning.auto.settled", lambda *given: asked.append(given[1]) or 1 / 0)
+    given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "rescaled", "--short-circuits", "cut"]
+    for words in ([], given[:2], given, [*given[2:], "--n-rounds", "2"]):
+        main(["embed", str(points), "-q", *words, "--published"])
+    first, more_neighbors, everything, others = asked
+    assert {name: getattr(first, name) for name in PUBLISHED} == PUBLISHED
+    assert {name: getattr(more_neighbors, name) for name in PUBLISHED} == PUBLISHED | {"n_neighbors": 9}
+    told = ("n_neighbors", "variant", "reg", "short_circuits", "coordinates")
+    assert [getattr(everything, name) for name in told] == [9, "rhne", 0.01, "cut", "rescaled"]
+    assert (others.n_neighbors, others.n_rounds) == (PUBLISHED["n_neighbors"], 2)
+
+
+def test_published_and_auto_contradict_each_other(points, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["embed", str(points), "--published", "--auto"])
+    assert capsys.readouterr().err == (
+        "hne: argument --auto: not allowed with argument --published. See hne embed --help.\n"
+    )
+
+
+def test_a_dry_run_says_that_tuning_comes_on_top(points, capsys):
+    assert main(["embed", str(points), "--auto", "-d", "auto", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "auto neighbors, auto dimensions, reg auto" in told
+    assert "forecast for 16 neighbors, the most and 2 dimensions" in told
+    assert "tuning   comes on top, very roughly" in told
+    assert main(["embed", str(points), "--reg", "auto", "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["seconds"].keys() == {"neighbors", "weights", "eigenpairs", "tuning"}
+    assert plan["parameters"]["reg"] == "auto"
+
+
+def test_the_report_shows_pictures_scores_and_the_command(points, tmp_path, found, capsys):
+    path = tmp_path / "settings.html"
+    assert main(["tune", str(points), *SMALL, "--color", "kind", "--report", str(path), "-q"]) == 0
+    command = capsys.readouterr().out.strip()
+    page = Page(path.read_text(encoding="utf-8"))
+    assert page.words("title") == ["Settings for points.csv"]
+    assert page.words("code")[0] == command
+    measured = sum(trial.Y is not None for trial in found.trials)
+    assert len(page.all("svg")) == measured
+    assert len(page.all("table", "heat")) == 2
+    assert len(page.all("td", "chosen")) == 1
+    assert len(page.all("figure", "chosen")) == 1
+    assert len(page.all("td", "none")) == sum(trial.outcome != "measured" for trial in found.trials)
+    assert {"inner", "outer"} <= set(page.words("bdi"))
+    assert all("src" not in one for name, one in page.elements if name in {"script", "img"})
+
+
+def test_axes_of_pictures_are_equal_and_turned_alike():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(50, 2)) * [5, 1]
+    angle = np.array([[0, 1], [-1, 0.0]])
+    first, second = turned([Y, (Y + 3) @ angle])
+    assert np.allclose(first, second)
+    assert math.isclose(np.linalg.norm(first[0] - first[1]), np.linalg.norm(Y[0] - Y[1]))
+    assert np.ptp(first[:, 0]) > np.ptp(first[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (np.arange(150.0), "c0 c16"),
+        (np.array(["a", "b", None] * 50, dtype=object), "c17 c18 c19"),
+        (np.array([f"{i % 12}?" for i in range(150)], dtype=object), "c18 c27 c28"),
+        (np.array(["2024-01-01", "2024-02-01"] * 75, dtype=object), "c0 c16"),
+        (np.where(np.arange(150) % 2, np.nan, 10.0 ** (np.arange(150) / 20)), "c0 c16 c17"),
+    ],
+)
+def test_samples_are_colored_by_values(found, tmp_path, values, classes):
+    write_tuning_report(found, tmp_path / "r.html", color=values, color_name="what")
+    page = Page((tmp_path / "r.html").read_text())
+    assert set(classes.split()) <= {one["class"] for name, one in page.elements if name == "path"}
+
+
+def test_one_coordinate_and_three_are_drawn_too(tmp_path):
+    for d in (1, 3):
+        many = tune(np.random.default_rng(0).random((80, 4)), grid={"n_neighbors": [8]}, n_components=d, reg=1e-3)
+        write_tuning_report(many, tmp_path / f"{d}.html")
+        text = (tmp_path / f"{d}.html").read_text()
+        assert ("height means nothing" in text) == (d == 1)
+        assert ("principal axes are drawn" in text) == (d == 3)
+
+
+def test_colors_of_another_length_are_refused(found, tmp_path):
+    with pytest.raises(InputError, match="color must have one value for each of 150 samples, got"):
+        write_tuning_report(found, tmp_path / "r.html", color=[1, 2])
+
+
+def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("hne.tuning.tune.MAX_SAMPLES", 120)
+    monkeypatch.setattr("hne.tuning.tune.PATCH_SAMPLES", 100)
+    np.savetxt(tmp_path / "many.csv", np.column_stack([ROLL.X, ROLL.chart[:, 0]]), delimiter=",", header="x,y,z,t")
+    path = tmp_path / "r.html"
+    assert main(["tune", str(tmp_path / "many.csv"), *SMALL, "--color", "t", "--report", str(path)]) == 0
+    assert "tuned on 100 of 150 samples, a connected patch" in capsys.readouterr().err
+    assert "Settings were tried on 100 of 150 samples: a connected patch" in path.read_text()
+
+
+def test_nothing_that_data_says_becomes_markup(found, tmp_path):
+    color = np.array([HOSTILE, "b"] * 75, dtype=object)
+    path = tmp_path / "r.html"
+    write_tuning_report(
+        found, path, title=HOSTILE, color=color, color_name=HOSTILE, source=HOSTILE, command=HOSTILE, notices=[HOSTILE]
+    )
+    page = Page(path.read_text())
+    assert not page.all("img")
+    assert len(page.all("script")) == 1
+    assert page.words("title") == [HOSTILE]
+
+
+def test_the_page_is_quiet_in_a_browser_copies_and_turns_dark(found, tmp_path):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs Chromium on the path")
+    path = tmp_path / "r.html"
+    write_tuning_report(found, path, title=HOSTILE, command="hne embed x.csv")
+    heard = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 420, "height": 800}, color_scheme="dark")
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: heard.append(request.url) if request.url != Path(path).as_uri() else None)
+        page.goto(Path(path).as_uri())
+        assert page.locator("#theme").inner_text() == "Light"
+        stroke = "getComputedStyle(document.querySelector('path.c0')).stroke"
+        dark = page.evaluate(stroke)
+        page.locator("#theme").click()
+        assert page.evaluate(stroke) != dark
+        page.locator(".copy").first.click()
+        page.wait_for_function("document.querySelector('.copy').innerText !== 'Copy'")
+        assert page.locator(".copy").first.inner_text() in {"Copied", "Press Ctrl+C"}
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate("window.hacked") is None
+        browser.close()
+    assert heard == []

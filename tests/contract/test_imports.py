@@ -1,0 +1,80 @@
+"""The house: rooms import downward only, imports do nothing heavy, public names are the ones promised."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hne
+
+SOURCE = Path(hne.__file__).parent
+FILES = list(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "hne",
+        "hne.datasets",
+        "hne.metrics",
+        "hne.baselines",
+        "hne.viz.plots",
+        "hne.exceptions",
+        "hne.cli",
+        "hne.viz.report",
+        "hne_paper.datasets",
+        "hne_paper.experiments",
+        "hne_paper.metrics",
+    ],
+)
+def test_public_names_exist_are_sorted_and_documented(module):
+    public = importlib.import_module(module)
+    assert list(public.__all__) == sorted(public.__all__, key=lambda name: (not name.isupper(), name))
+    for name in public.__all__:
+        if name not in {"PUBLISHED", "__version__"}:
+            assert getattr(public, name).__doc__
+    assert set(public.__all__) <= set(dir(public))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'hne' has no attribute 'tsne'"):
+        hne.tsne  # noqa: B018
+
+
+def modules_after(code):
+    """Names of the modules that a fresh interpreter has loaded after running the code."""
+    script = f"{code}\nimport sys; print(' '.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_or_its_command_line_loads_nothing_heavy():
+    loaded = modules_after("import hne, hne.cli; hne.cli._parser()")
+    assert not loaded & {"numpy", "scipy", "sklearn", "numba", "matplotlib"}
+
+
+def test_a_small_fit_never_waits_for_a_compiler():
+    fit = "import numpy as np; from hne import HNE; HNE().fit(np.random.default_rng(0).random((300, 3)))"
+    loaded = modules_after(fit)
+    assert "sklearn" in loaded
+    assert not loaded & {"numba", "llvmlite", "matplotlib"}
+
+
+def test_a_small_file_is_embedded_and_reported_without_what_takes_long_to_load(tmp_path):
+    (tmp_path / "points.csv").write_text("".join(f"{t % 7},{t % 11},{t % 13}\n" for t in range(300)))
+    words = ["embed", f"{tmp_path}/points.csv", "-o", f"{tmp_path}/map.csv", "--report", f"{tmp_path}/map.html", "-q"]
+    loaded = modules_after(f"from hne.cli import main; assert main({words}) == 0")
+    assert not loaded & {"sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib", "numba", "PIL"}
+
+
+def test_the_library_never_prints(cloud, capfd):
+    hne.HNE().fit(cloud).transform(cloud)
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,123 @@
+"""Forecast: grows with the problem, says what does not fit, and the walk refuses it before it starts."""
+
+import numpy as np
+import pytest
+
+from hne import embed, forecast
+from hne.core import backend as _workbench
+from hne.core import forecast as _forecast
+from hne.core.eigen import costs as _costs
+from hne.core.neighbors import graph as _start
+from hne.core.records import Settings
+from hne.datasets import make_swiss_roll
+from hne.exceptions import InputError, InputTypeError, TooLargeError
+
+
+def test_more_of_anything_needs_more():
+    base = forecast(50_000, 3, 8)
+    assert base.fits
+    for larger in (forecast(100_000, 3, 8), forecast(50_000, 300, 8), forecast(50_000, 3, 12)):
+        assert larger.peak_bytes > base.peak_bytes
+    direct = {"intrinsic_dimension": 3, "eigen_solver": "direct"}
+    assert forecast(50_000, 3, 8, **direct).peak_bytes > base.peak_bytes
+
+
+def test_a_chart_needs_more_than_the_eigenvectors_of_the_published_method():
+    published = forecast(50_000, 3, 8, coordinates="eigenvectors")
+    assert published.peak_bytes == forecast(50_000, 3, 8, coordinates="rescaled").peak_bytes
+    assert forecast(50_000, 3, 8).peak_bytes > published.peak_bytes
+
+
+def test_neighbors_that_are_left_open_are_those_of_a_surface():
+    assert str(forecast(1000, 3)) == str(forecast(1000, 3, 12))
+    assert str(forecast(20_000, 3)) == str(forecast(20_000, 3, 8))
+    assert "5 x 3 with 4 neighbors" in str(forecast(5, 3))
+
+
+def test_rows_are_those_of_real_neighbors(roll):
+    sizes = embed(roll.X, n_neighbors=8).weights.J.nnz / len(roll.X)
+    joint_row, row_entries = _forecast.row_sizes(len(roll.X), 8, 2)
+    assert abs(joint_row / sizes - 1) < 0.15
+    assert row_entries > joint_row
+
+
+def test_high_dimensions_go_to_the_iterative_solver():
+    assert forecast(20_000, 50, 10, intrinsic_dimension=10).solver == "iterative"
+    assert forecast(20_000, 50, 10).solver == "direct"
+    assert forecast(300, 5).solver == "dense"
+
+
+def test_it_says_everything_in_a_line():
+    line = str(forecast(20_000, 3, 8))
+    assert "20000 x 3 with 8 neighbors, filling 2 dimensions: peak 0." in line
+    assert "direct solver" in line
+    assert line.endswith("it fits.")
+
+
+@pytest.mark.parametrize("solver", ["auto", "direct", "iterative", "dense", "slepc"])
+def test_what_does_not_fit_says_so(solver):
+    huge = forecast(10**10, 3, 8, eigen_solver=solver)
+    assert not huge.fits
+    assert str(huge).endswith("transform the rest, or spread them over Dask workers (docs/scale.md).")
+    wide = forecast(10**9, 300, 8, eigen_solver=solver)
+    assert str(wide).endswith("Reduce the features (PCA), or embed a part of the samples and transform the rest.")
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize("free", [5e8, 2e9, 5e9, 1e10, 1.7e10, 3e10])
+def test_what_the_forecast_lets_through_the_solvers_accept(monkeypatch, extras, free):
+    monkeypatch.setattr(_costs, "find_spec", lambda _: object() if extras else None)
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: free)
+    expected = forecast(1_000_000, 3, 8)
+    count = Settings(coordinates="chart").n_eigenvectors(1_000_000)
+    sizes = _costs.Sizes(1_000_000, count, 9, *_forecast.row_sizes(1_000_000, 8, 2), n_components=2)
+    before_the_solver = expected.stages["eigenpairs"] - _costs.solver_bytes(sizes, expected.solver)
+    left = free - (before_the_solver - _forecast.LIBRARIES)
+    if expected.fits:
+        assert _costs.choose_solver(sizes, "auto", left).solvers[0] == expected.solver
+    else:
+        with pytest.raises(TooLargeError):
+            _costs.choose_solver(sizes, "auto", _costs.MEMORY_SHARE * left - 0.1 * before_the_solver)
+
+
+def test_samples_that_are_there_are_not_counted_again(monkeypatch):
+    wide = (60_000, 5_000)
+    expected = forecast(*wide)
+    samples = 8 * 60_000 * 5_000
+    assert expected.peak_bytes > 2.4 * samples  # themselves, and the copies that are searched
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: (expected.peak_bytes - 0.9 * samples) / 0.9)
+    assert not forecast(*wide).fits
+    _forecast.check_fits(*wide, Settings())
+
+
+def test_many_neighbors_are_foreseen_in_no_time():
+    few, many = _forecast.row_sizes(10**6, 30, 2), _forecast.row_sizes(10**6, 300, 2)
+    assert many == pytest.approx((10 * few[0], 10 * few[1]))
+
+
+def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
+    monkeypatch.setattr(_workbench, "FORECAST_MIN_SAMPLES", 100)
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(_start, "knn_graph", lambda *_: pytest.fail("neighbors were searched"))
+    message = r"an embedding of 200 samples with n_neighbors={k} needs about .* GB, got 0.001 GB of free memory\. "
+    with pytest.raises(TooLargeError, match=message.format(k=6)):
+        embed(make_swiss_roll(200).X, n_neighbors=6)
+    # What is left open is known by then.
+    with pytest.raises(TooLargeError, match=message.format(k=12)):
+        embed(make_swiss_roll(200).X)
+
+
+def test_bad_shapes_are_refused():
+    with pytest.raises(InputError, match="n_neighbors=6 needs at least 7 samples, got n_samples=5"):
+        forecast(5, 3, 6)
+    with pytest.raises(InputTypeError, match="n_neighbors must be an integer, got 'auto'"):
+        forecast(100, 3, "auto")
+    with pytest.raises(InputError, match=r"coordinates must be one of 'chart', .*, got 'map'\."):
+        forecast(100, 3, coordinates="map")
+    with pytest.raises(InputError, match="n_components=5 needs at least 5 features, got n_features=3"):
+        forecast(100, 3, n_components=5)
+    with pytest.raises(InputTypeError, match=r"n_samples must be an integer, got 1\.5"):
+        forecast(1.5, 3)
+    with pytest.raises(InputError, match="intrinsic_dimension must be at least 1, got 0"):
+        forecast(100, 3, intrinsic_dimension=0)
+    assert forecast(100, 3, intrinsic_dimension=np.int64(7)).intrinsic_dimension == 3

@@ -1,0 +1,162 @@
+"""place(): fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from hne import HNE, PUBLISHED
+from hne.core.records import COORDINATES
+from hne.datasets import make_swiss_roll
+from hne.estimators import out_of_sample as _extension
+from hne.exceptions import InputError
+from hne.metrics import affine_errors
+from tests.conftest import frozen
+from tests.helpers import reference
+
+VARIANTS = ("ihne", "rhne", "bhne")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant):
+    model = HNE(variant=variant).fit(roll.X)
+    np.testing.assert_array_equal(model.transform(roll.X[::-1]), model.embedding_[::-1])
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant, coordinates):
+    gamma, x = 0.7, np.array([0.1, -0.2, 0.3])
+    model = HNE(6, variant=variant, gamma=gamma, reg=1e-3, short_circuits="keep", coordinates=coordinates).fit(cloud)
+    own = np.argsort(np.linalg.norm(cloud - x, axis=1))[:6]
+    lists = reference.neighbors(cloud, 6)
+    w = reference.affine(cloud[own], x, 1e-3)
+    j = reference.ROWS[variant](cloud, reference.outer_lists(lists, own, None), own, x, w, 1e-3)
+    inner, outer = w @ model.embedding_[own], j @ model.embedding_
+    expected = (gamma * inner + outer) / (gamma + 1)
+    np.testing.assert_allclose(model.transform(x[None])[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
+    lift = np.random.default_rng(1).normal(size=(3, n_features))
+    model = HNE(variant=variant).fit(roll.X @ lift)
+    new = frozen(make_swiss_roll(30, random_state=9).X @ lift)
+    together = model.transform(new)
+    np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
+    np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
+
+
+def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
+    model = HNE().fit(roll.X)
+    asked = []
+    real = _extension.target_weights
+    monkeypatch.setattr(_extension, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
+    for kernel in ("numpy", "numba"):
+        core = model._fitted.core
+        model._fitted = replace(model._fitted, core=replace(core, weights=replace(core.weights, kernel=kernel)))
+        model.transform(roll.X[:2] + 0.1)
+    assert asked == ["numpy", "numba"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_new_samples_land_where_a_fit_of_all_would_put_them(variant):
+    data = make_swiss_roll(3000, random_state=5)
+    for settings in ({}, PUBLISHED | {"n_neighbors": 8, "reg": 1e-5}):
+        model = HNE(**settings | {"variant": variant}).fit(data.X[:1500])
+        placed = model.transform(data.X[1500:])
+        fitted = affine_errors(model.embedding_, data.chart[:1500]).max()
+        assert affine_errors(placed, data.chart[1500:]).max() < 1.5 * fitted + 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_new_samples_come_in_the_units_of_the_fitted_ones(roll, scale):
+    model = HNE().fit(roll.X * scale)
+    np.testing.assert_array_equal(model.transform(roll.X[:5] * scale), model.embedding_[:5])
+    near = HNE().fit(roll.X).transform(roll.X[:5] + 0.1)
+    placed = model.transform((roll.X[:5] + 0.1) * scale)
+    np.testing.assert_allclose(np.abs(placed / scale), np.abs(near), atol=1e-4)
+    published, plain = (HNE(**PUBLISHED).fit(roll.X * unit) for unit in (scale, 1.0))
+    near, placed = plain.transform(roll.X[:5] + 0.1), published.transform((roll.X[:5] + 0.1) * scale)
+    np.testing.assert_allclose(np.abs(placed), np.abs(near), atol=1e-4)
+
+
+def test_samples_beyond_all_reason_are_refused(roll):
+    with pytest.raises(InputError, match=r"X must be within 3e\+150 of the fitted samples"):
+        HNE().fit(roll.X).transform(np.full((1, 3), 1e200))
+
+
+def test_no_samples_to_place_is_an_error_of_ours(roll):
+    with pytest.raises(InputError, match=r"X must have samples, got 0 sample\(s\) \(shape=\(0, 3\)\)\. Pass at least"):
+        HNE().fit(roll.X).transform(np.empty((0, 3)))
+
+
+def test_of_exact_copies_the_first_ones_place_is_returned(roll):
+    copied = np.vstack([roll.X, roll.X[:3]])
+    model = HNE().fit(copied)
+    np.testing.assert_array_equal(model.transform(copied[-3:]), model.embedding_[:3])
+
+
+def test_a_sample_far_away_is_placed_somewhere_finite(roll):
+    assert np.isfinite(HNE().fit(roll.X).transform(np.full((1, 3), 1e9))).all()
+
+
+def test_samples_closer_than_their_squares_can_tell_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:12] = 1e-170 * rng.normal(size=(12, 3))
+    model = HNE().fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
+def test_sparse_samples_closer_than_their_squares_can_tell_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:12] = 1e-170 * rng.normal(size=(12, 3))
+    model = HNE().fit(csr_array(X))
+    np.testing.assert_array_equal(model.transform(csr_array(X)), model.embedding_)
+
+
+def test_points_are_lifted_to_sparse_samples(cloud):
+    model = HNE().fit(csr_array(cloud))
+    lifted = model.inverse_transform(model.embedding_)
+    np.testing.assert_allclose(lifted.toarray(), cloud, atol=1e-12)
+
+
+def test_a_new_sample_beside_an_isolated_one_takes_its_place():
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
+    model = HNE().fit(X)
+    np.testing.assert_allclose(model.transform([[1e6, 1e6 + 1]]), model.embedding_[-1:])
+
+
+def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_that_piece():
+    rng = np.random.default_rng(0)
+    home, away = rng.normal(size=(8, 2)), rng.normal(size=(30, 2)) + np.array([3.0, 0.0])
+    # A graph of two pieces that touch: some of the nearest samples are in the other piece.
+    lists = [np.argsort(np.linalg.norm(piece - x, axis=1))[1:5] for piece in (home, away) for x in piece]
+    indices = np.array(lists) + np.repeat([0, 8], [8, 30])[:, None]
+    model = HNE(4, neighbors=(indices, None)).fit(np.vstack([home, away]))
+    border = away[np.argmin(away[:, 0])] - [0.01, 0.0]
+    assert (np.argsort(np.linalg.norm(np.vstack([home, away]) - border, axis=1))[:4] < 8).any()
+    alone = HNE(4, neighbors=(indices[8:] - 8, None)).fit(away)
+    placed, expected = model.transform([border]), alone.transform([border])
+    # The piece keeps its shape in the layout, so an affine map takes one placement to the other: a turn and a shift.
+    fit, *_ = np.linalg.lstsq(np.column_stack([alone.embedding_, np.ones(30)]), model.embedding_[8:])
+    np.testing.assert_allclose(placed, np.column_stack([expected, [1.0]]) @ fit, atol=1e-9)
+    np.testing.assert_allclose(fit[:2] @ fit[:2].T, np.eye(2), atol=1e-9)
+
+
+def test_a_point_beside_an_isolated_samples_place_is_lifted_to_it():
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[1e6, 1e6]]])
+    model = HNE().fit(X)
+    np.testing.assert_allclose(model.inverse_transform(model.embedding_[-1:] + 1e-9), X[-1:])
+
+
+def test_distances_to_nobody_are_refused_by_row(cloud):
+    D = cdist(cloud, cloud)
+    model = HNE(metric="precomputed").fit(D)
+    with pytest.raises(InputError, match="X must hold the distance to one fitted sample at least, got none in row 1"):
+        model.transform(csr_array(np.vstack([D[0], np.zeros(60)])))

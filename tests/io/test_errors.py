@@ -1,0 +1,250 @@
+"""What is said about files that hold no table: one line, with the name of the file and what to do."""
+
+import gzip
+import importlib
+import io
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hne._runtime import memory as _memory
+from hne.exceptions import InputError, MissingExtraError, TooLargeError
+from hne.io import finish as _finish
+from hne.io.read import outline, read_table
+from hne.io.record import ReadOptions
+
+TEXTS = [
+    ("", r"must hold a table, got an empty file\. Check how it was written\."),
+    ("\n \n\n", r"must hold a table, got blank lines only\. Check"),
+    ("# only\n# comments\n", r"must hold a table, got comments and blank lines only\. Check"),
+    (
+        "a,b\n",
+        r"must have rows below its header, got the header alone \(2 names\)\. Add rows or, if it is data, --no-h",
+    ),
+    (
+        "a,b\n1,2\n3\n",
+        r"must have 2 fields in every row, got 1 in line 3\. Mend that line, or name the --separator \(now",
+    ),
+    ('a,b\n"x\ny",2\n3,4,5\n', r"must have 2 fields in every row, got 3 in line 4\."),
+    ("# note\na,b\n1,2\n1,2,3\n4,5\n", r"must have 2 fields in every row, got 3 in line 4\."),
+    ("a,b,c,d\n1,2\n3,4\n", r"must have as many names as fields, got 4 names above rows of 2\. Mend the header"),
+    (
+        "a,b\nx,y\nz,w\n",
+        r"must have a column of numbers, got text in all 2: 'a', 'b'\. Encode text as numbers first, or",
+    ),
+    ("a,b,a\n1,2,3\n", r"must have a name of its own for each column, got 'a' more than once\. Rename them\."),
+    (b"a,b\n1,\x00\n", r"must be text, got bytes that are none \(NUL\)\. Save it as CSV, or name its --encoding"),
+    (b"a,b\n1,\xfc\x81\n", r"must be text, got bytes that are none in cp1252\. Name its --encoding, such as latin-1"),
+    (b"a,b\n" + b"1,2\n" * 30_000 + b"1,\x81\n", r"must be text, got bytes that are none in UTF-8 and cp1252\. Name"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), TEXTS)
+def test_text_without_a_table_is_told(tmp_path, content, message):
+    path = tmp_path / "points.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=rf"^'.*points\.csv' {message}") as caught:
+        read_table(path)
+    assert "\n" not in str(caught.value)
+
+
+CHOICES = [
+    ({"columns": ("gene_9",)}, r"has no such column, got --columns gene_9\. Did you mean 'gene_\d'\?"),
+    ({"color": "Kind"}, r"has no such column, got --color Kind\. Did you mean 'kind'\?"),
+    ({"id": "zzz"}, r"has no such column, got --id zzz\. It has 'gene_1', 'gene_2', 'kind'\."),
+    ({"drop": ("qqq*",)}, r"has no such column, got --drop qqq\*\. It has 'gene_1'"),
+    ({"columns": ("2-7",)}, r"has columns 1 to 3, got --columns 2-7\. Count columns from 1, or name them\."),
+    ({"columns": ("0",)}, r"has columns 1 to 3, got --columns 0\."),
+    ({"color": "gene_*"}, r"has several columns for --color gene_\*, got 'gene_1', 'gene_2'\. Name one of them\."),
+    ({"columns": ("kind",)}, r"must have numbers in the columns that are features, got text in 'kind'\. Leave it out"),
+    ({"drop": ("gene_*",)}, r"must have a feature, got --drop for all 2 columns of numbers: 'gene_1', 'gene_2'\. L"),
+    ({"color": "2", "drop": ("gene_2",)}, r"must keep the column to color by, got 'gene_2' for --color and --drop\. L"),
+    ({"color": "ki*", "id": "kind"}, r"must have a column each for --color and --id, got 'kind' for both\. Leave one"),
+    ({"encoding": "utf-9"}, r"needs an encoding that Python knows, got --encoding utf-9\. Try utf-8"),
+    ({"encoding": "ascii"}, r"must be text, got bytes that are none in ascii\. Name its --encoding"),
+    ({"separator": "||"}, r"needs a separator of one character, got --separator '\|\|'\. Write it as it is"),
+]
+
+
+@pytest.mark.parametrize(("choices", "message"), CHOICES)
+def test_wrong_choices_are_told(tmp_path, choices, message):
+    path = tmp_path / "points.csv"
+    path.write_text("gene_1,gene_2,kind\n1,2,ä\n3,4,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"^'.*points\.csv' {message}"):
+        read_table(path, ReadOptions(**choices))
+
+
+def test_text_in_a_chosen_column_is_named(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("a,b\n" + "1,2\n" * 400 + "1,oops\n")
+    with pytest.raises(InputError, match=r"numbers in features, got 'oops' in column 'b', row 401\. Mend it, or leave"):
+        read_table(path, ReadOptions(columns=("a", "b")))
+
+
+def test_a_file_that_is_not_there_is_told_with_a_similar_name(tmp_path):
+    (tmp_path / "points.csv").write_text("1\n")
+    with pytest.raises(
+        InputError, match=r"^cannot read '.*points\.cvs': no such file\. Did you mean '.*points\.csv'\?$"
+    ):
+        read_table(tmp_path / "points.cvs")
+    with pytest.raises(InputError, match=r"^cannot read '.*zebra': no such file\. Check the path\."):
+        read_table(tmp_path / "zebra")
+    with pytest.raises(InputError, match=r"no such file\. There is no folder '.*nowhere' either: check the path\."):
+        read_table(tmp_path / "nowhere" / "x.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_locked_file_is_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n")
+    path.chmod(0)
+    with pytest.raises(InputError, match=r"cannot read '.*a\.csv': permission denied\. Ask its owner"):
+        read_table(path)
+
+
+def test_a_refusal_of_the_system_is_told(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hne.io.sources.Path.open", refuse)
+    with pytest.raises(InputError, match=r"cannot read '.*a\.csv': permission denied\. Ask its owner"):
+        read_table(path)
+    monkeypatch.setattr("hne.io.sources.Path.open", lambda *_: (_ for _ in ()).throw(OSError(5, "I/O error")))
+    with pytest.raises(InputError, match=r"cannot read '.*a\.csv': i/o error\. Check the path and the disk\."):
+        read_table(path)
+
+
+def npy_bytes():
+    stream = io.BytesIO()
+    np.save(stream, np.eye(3))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("a.csv", npy_bytes(), r"must be text, got an NPY file\. Rename it to 'a\.npy'\."),
+    ("a.tsv", b"PAR1xxxx", r"must be text, got a Parquet file\. Rename it to 'a\.parquet'\."),
+    ("a.csv.gz", gzip.compress(npy_bytes(), mtime=0), r"must be packed text, got an NPY file in it\. Unpack it first"),
+    ("a.csv.gz", gzip.compress(b"1,2\n" * 99, mtime=0)[:20], r"must be a whole gzip file, got a damaged one"),
+    ("a.xlsx", b"PK\x03\x04", r"must be a table of a known kind .* got the ending '\.xlsx'\. In the spreadsheet, save"),
+    ("a.pkl", b"\x80\x04", r"got the ending '\.pkl'\. Loading a pickle runs what is in it: save"),
+    ("a.rds", b"\x1f\x8b", r"got the ending '\.rds'\. In R, write the table with write\.csv\."),
+    ("a.json", b"[]", r"got the ending '\.json'\. Save the table as CSV or Parquet\."),
+    ("a.zip", b"PK\x03\x04", r"got the ending '\.zip'\. Unpack it first\."),
+    ("a.png", b"\x89PNG", r"got the ending '\.png'\. Pass the folder that holds the images\."),
+    ("a.xyz", bytes(99), r"got the ending '\.xyz'\. Save it as CSV\."),
+    ("measured", bytes(99), r"got bytes of no kind that is known\. Save it as CSV\."),
+])  # fmt: skip
+def test_kinds_that_cannot_be_read_are_told(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=rf"^'.*{re.escape(name)}' .*{message}"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("change", ["cut", "overwrite"])
+def test_a_break_in_a_packed_file_is_told(tmp_path, change):
+    rng = np.random.default_rng(0)
+    text = "\n".join(f"{value},1" for value in rng.random(100_000))
+    packed = gzip.compress(text.encode(), mtime=0)
+    broken = packed[:-50_000] if change == "cut" else packed[:20] + b"\xff" * 100 + packed[120:]
+    (tmp_path / "a.csv.gz").write_bytes(broken)
+    with pytest.raises(InputError, match=r"must be a whole gzip file, got a damaged one \(.*\)\. Copy or pack"):
+        read_table(tmp_path / "a.csv.gz")
+
+
+@pytest.mark.parametrize(("name", "module", "needed"), [
+    ("a.h5", "h5py", "h5py"), ("a.parquet", "pyarrow", "pyarrow"), ("a.arrow", "pyarrow", "pyarrow"),
+    ("folder", "PIL.Image", "pillow"),
+])  # fmt: skip
+def test_a_missing_library_is_told_with_its_remedy(tmp_path, monkeypatch, name, module, needed):
+    if name == "folder":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.png").write_bytes(b"x")
+    else:
+        (tmp_path / name).write_bytes(b"x" * 99)
+    known = importlib.import_module
+
+    def missing(wanted):
+        if wanted == module:
+            raise ImportError(wanted)
+        return known(wanted)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError, match=rf"^reading '.*' needs {needed}, got none .*pip install 'hne\[io\]'\."):
+        read_table(tmp_path / name)
+
+
+def test_a_table_beyond_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "1,2\n" * 5000)
+    monkeypatch.setattr(_finish, "available_bytes", lambda: 1000)
+    with pytest.raises(
+        TooLargeError, match=r"'.*a\.csv' needs .* GB to be read \(about \d+ samples of 2 features\), got"
+    ):
+        read_table(path)
+    assert outline(path).n_features == 2
+
+
+SCRIPT = """
+import resource, sys
+import hne.io
+import psutil
+limit = psutil.Process().memory_info().vms + 600_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    hne.io.read.read_table(sys.argv[1])
+except MemoryError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs files with holes and a limit on addresses")
+def test_a_gigabyte_under_a_limit_on_addresses_is_refused(tmp_path):
+    path = tmp_path / "large.npy"
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (125_000, 1000)})
+        stream.truncate(stream.tell() + 10**9)
+    run = subprocess.run([sys.executable, "-c", SCRIPT, str(path)], capture_output=True, text=True, check=True)
+    assert re.match(
+        r"TooLargeError '.*large\.npy' needs 1\.0 GB to be read \(125000 samples of 1000 features\), got 0\.\d+ GB of "
+        r"free memory\. Choose fewer columns, or write a part of its rows",
+        run.stdout,
+    )
+
+
+def test_free_memory_without_a_limit_on_addresses_is_the_machines(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    unlimited = _memory.available_bytes()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1000, 1000))
+    assert unlimited > 0
+    assert _memory.available_bytes() == 0
+
+
+BASE = """
+import io, sys
+import numpy as np
+from scipy.io import savemat
+import hne.io as tables
+stream = io.StringIO()
+tables.write_coordinates(None, tables.Coordinates(Y=np.eye(3)), stream)
+contents = [stream.getvalue().encode()]
+for save in (np.save, lambda file, X: np.savez(file, X=X), lambda file, X: savemat(file, {"X": X})):
+    file = io.BytesIO()
+    save(file, np.eye(3))
+    contents.append(file.getvalue())
+for content in contents:
+    assert (tables.read_table("-", stream=io.BytesIO(content)).X == np.eye(3)).all()
+print(*sys.modules)
+"""
+
+
+def test_text_and_arrays_need_no_library_beyond_the_base():
+    run = subprocess.run([sys.executable, "-c", BASE], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()) & {"pyarrow", "h5py", "PIL", "pandas", "matplotlib", "sklearn", "numba"}

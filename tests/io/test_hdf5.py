@@ -1,0 +1,280 @@
+"""HDF5 files: AnnData of all times, MATLAB 7.3, and matrices in groups."""
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csc_matrix, csr_matrix, issparse
+
+from hne.exceptions import InputError
+from hne.io.read import outline, read_table
+from hne.io.record import ReadOptions
+from tests.helpers.h5ad import write_h5ad
+
+RNG = np.random.default_rng(0)
+COUNTS = np.array([[0, 1, 2, 0], [3, 0, 0, 0], [0, 0, 4, 5]], dtype=np.float32)
+
+
+def write_cells(path, X):
+    """A file with a column of each kind."""
+    obs = {
+        "kind": (["B", "T"], [1, -1, 0]),
+        "cluster": ([1, 2], [1, 0, 1]),
+        "depth": [1.5, 2.5, float("nan")],
+        "note": ["a", "b", "c"],
+        "count": [1, None, 3],
+        "alive": [True, None, False],
+        "kept": [True, False, True],
+    }
+    obsm, layers = {"X_pca": np.array([[1.0, 2], [3, 4], [5, 6]])}, {"counts": csr_matrix(COUNTS * 2)}
+    write_h5ad(path, X, obs, ["AAC", "AAG", "AAT"], ["CD4", "CD8", "GAPDH", "ACTB"], obsm, layers)
+
+
+def write_cells_by_anndata(path, X):
+    """The same by anndata, where it is installed."""
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame(
+        {
+            "kind": pd.Categorical(["T", None, "B"]),
+            "cluster": pd.Categorical([2, 1, 2]),
+            "depth": [1.5, 2.5, np.nan],
+            "note": ["a", "b", "c"],
+            "count": pd.array([1, None, 3], dtype="Int64"),
+            "alive": pd.array([True, None, False], dtype="boolean"),
+            "kept": [True, False, True],
+        },
+        index=["AAC", "AAG", "AAT"],
+    )
+    made = anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=["CD4", "CD8", "GAPDH", "ACTB"]))
+    made.obsm["X_pca"] = np.array([[1.0, 2], [3, 4], [5, 6]])
+    made.layers["counts"] = csr_matrix(COUNTS * 2)
+    made.write_h5ad(path)
+
+
+@pytest.mark.parametrize("write", [write_cells, write_cells_by_anndata], ids=["by h5py", "by anndata"])
+@pytest.mark.parametrize("make", [np.array, csr_matrix, csc_matrix])
+def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make, write):
+    path = tmp_path / "cells.h5ad"
+    write(path, make(COUNTS))
+    table = read_table(path)
+    assert issparse(table.X) == (make is not np.array)
+    np.testing.assert_array_equal(table.X.toarray() if issparse(table.X) else table.X, COUNTS)
+    assert table.feature_names == ("CD4", "CD8", "GAPDH", "ACTB")
+    assert (table.ids, table.id_name) == (("AAC", "AAG", "AAT"), "id")
+    labels = {name: column.tolist() for name, column in table.labels.items()}
+    assert np.isnan(labels["depth"].pop())
+    assert np.isnan(labels["count"].pop(1))
+    assert labels == {
+        "kind": ["T", None, "B"],
+        "cluster": ["2", "1", "2"],
+        "depth": [1.5, 2.5],
+        "note": ["a", "b", "c"],
+        "count": [1, 3],
+        "alive": ["true", None, "false"],
+        "kept": ["true", "false", "true"],
+    }
+    assert table.notices[:-1] == (
+        "X (3 x 4) is read; its 2 principal components are there too: --array obsm/X_pca.",
+    )  # fmt: skip
+    seen = outline(path)
+    assert (seen.n_samples, seen.n_features, seen.is_exact) == (3, 4, True)
+
+
+def test_other_matrices_of_anndata_are_chosen_by_their_path(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    write_cells(path, csr_matrix(COUNTS))
+    table = read_table(path, ReadOptions(array="obsm/X_pca", color="kind", drop=("note",)))
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
+    assert table.feature_names == ("X_pca_1", "X_pca_2")
+    assert "note" not in table.labels
+    assert table.notices == ("Features: 'X_pca_1', 'X_pca_2'.",)
+    table = read_table(path, ReadOptions(array="layers/counts", columns=("CD*",), color="GAPDH"))
+    np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS[:, :2])
+    assert table.labels["GAPDH"].tolist() == [4, 0, 8]
+    with pytest.raises(
+        InputError, match=r"must hold the matrix that is chosen, got --array obsm/X_umap\. It has 'X', 'lay"
+    ):
+        read_table(path, ReadOptions(array="obsm/X_umap"))
+    with pytest.raises(InputError, match=r"has cells as rows, which are the samples, got --transpose\. Leave it out\."):
+        read_table(path, ReadOptions(transpose=True))
+
+
+def test_anndata_before_version_0_8_keeps_categories_aside(tmp_path):
+    path = tmp_path / "old.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = COUNTS
+        for name, index in (("obs", [b"a", b"b", b"c"]), ("var", [b"g1", b"g2", b"g3", b"g4"])):
+            group = file.create_group(name)
+            group["_index"] = index
+            group.attrs["_index"] = "_index"
+        file["obs/kind"] = np.array([0, -1, 1], dtype=np.int8)
+        file["obs/__categories/kind"] = [b"B", b"T"]
+        file["obs"].attrs["column-order"] = ["kind"]
+    table = read_table(path)
+    assert table.ids == ("a", "b", "c")
+    assert table.labels["kind"].tolist() == ["B", None, "T"]
+
+
+def test_anndata_before_version_0_7_has_records(tmp_path):
+    path = tmp_path / "older.h5ad"
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        matrix = csr_matrix(COUNTS)
+        group["data"], group["indices"], group["indptr"] = matrix.data, matrix.indices, matrix.indptr
+        group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = b"csr", COUNTS.shape
+        kinds = np.array(
+            [(b"a", 0, 1.5), (b"b", 1, 2.5), (b"c", 0, 3.5)], [("index", "S1"), ("kind", "i1"), ("q", "f8")]
+        )
+        file["obs"], file["var"] = kinds, np.array([(b"g%d" % i,) for i in range(4)], [("index", "S2")])
+        file["uns/kind_categories"] = [b"B", b"T"]
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X.toarray(), COUNTS)
+    assert table.ids == ("a", "b", "c")
+    assert table.feature_names == ("g0", "g1", "g2", "g3")
+    assert table.labels["kind"].tolist() == ["B", "T", "B"]
+    assert table.labels["q"].tolist() == [1.5, 2.5, 3.5]
+
+
+def test_text_where_numbers_should_be_is_told(tmp_path):
+    path = tmp_path / "a.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.array([[b"a", b"b"]])
+        for name in ("obs", "var"):
+            file.create_group(name)["_index"] = [b"a", b"b"][: 1 if name == "obs" else 2]
+    with pytest.raises(InputError, match=r"must hold numbers in X, got .*\. Choose another --array\."):
+        read_table(path)
+
+
+def test_matrices_in_groups_are_found_and_described(tmp_path):
+    path = tmp_path / "a.h5"
+    X = RNG.random((6, 3))
+    with h5py.File(path, "w") as file:
+        file["run/data"] = X
+        file["run/name"] = ["a", "b", "c", "d", "e", "f"]
+        file["run/scalar"] = 3.0
+        file["speed"] = np.arange(6)
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, X)
+    assert table.source == "HDF5, run/data"
+    assert table.labels["speed"].tolist() == list(range(6))
+    assert table.labels["run/name"].tolist() == list("abcdef")
+    with h5py.File(path, "a") as file:
+        file["second"] = RNG.random((5, 5))
+        file["third"] = RNG.random((4, 5))
+    assert read_table(path).source == "HDF5, run/data"
+    assert read_table(path, ReadOptions(array="/second")).X.shape == (5, 5)
+    with h5py.File(path, "a") as file:
+        file.move("run/data", "run/other")
+    with pytest.raises(
+        InputError, match=r"got run/other \(6 x 3\), second \(5 x 5\), third \(4 x 5\)\. Choose one: --arr"
+    ):
+        read_table(path)
+
+
+def test_matlab_7_3_is_turned_back(tmp_path):
+    path = tmp_path / "a.mat"
+    images = RNG.random((20, 9))  # MATLAB's: 9 columns, each an image of 5 x 4
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["Y"] = images.T  # as HDF5 sees it
+        file["pose"] = np.arange(18.0).reshape(9, 2)
+        file["note"] = np.arange(9, dtype=np.uint16)  # text, as MATLAB keeps it
+        for name, kind in (("Y", "double"), ("pose", "double"), ("note", "char")):
+            file[name].attrs["MATLAB_class"] = np.bytes_(kind)
+    with path.open("r+b") as stream:
+        stream.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    table = read_table(path, ReadOptions(image_size=(4, 5)))
+    assert table.source == "MAT 7.3, Y"
+    assert table.notices[0].startswith("Y (20 x 9): samples are its columns, because pose has an entry for each")
+    np.testing.assert_array_equal(table.X[2].reshape(5, 4), images[:, 2].reshape(5, 4, order="F"))
+    assert list(table.labels) == ["pose_1", "pose_2"]
+    assert table.labels["pose_2"].tolist() == list(np.arange(1.0, 18, 2))
+    assert outline(path).n_samples == 9
+
+
+@pytest.mark.parametrize("content", [b"x" * 99, b"\x89HDF\r\n\x1a\n" + bytes(90)])
+def test_a_damaged_file_is_told(tmp_path, content):
+    path = tmp_path / "a.h5"
+    path.write_bytes(content)
+    with pytest.raises(
+        InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*\)\. Write or copy it a"
+    ):
+        read_table(path)
+
+
+def test_a_truncated_file_is_told(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["data"] = RNG.random((100, 30))
+    path.write_bytes(path.read_bytes()[:9000])
+    with pytest.raises(InputError, match=r"must be an HDF5 file, got one that cannot be read \(.*truncated"):
+        read_table(path)
+
+
+def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    write_cells(path, csr_matrix(COUNTS))
+    with h5py.File(path, "r+") as file:
+        file["X/indices"][0] = 10**8
+    with pytest.raises(
+        InputError,
+        match=r"must hold a whole sparse matrix, got a damaged one, with indices outside it\. Write or copy it a",
+    ):
+        read_table(path)
+
+
+def test_categories_that_are_numbers_are_exact(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.eye(3)
+        file["obs/_index"], file["var/_index"] = [b"a", b"b", b"c"], [b"A", b"B", b"C"]
+        for name, categories in {"day": [20240101, 20240102], "dose": [0.1234567, 2.0]}.items():
+            file[f"obs/{name}/codes"], file[f"obs/{name}/categories"] = np.array([0, 1, -1]), np.array(categories)
+    labels = read_table(path).labels
+    assert labels["day"].tolist() == ["20240101", "20240102", None]
+    assert labels["dose"].tolist() == ["0.1234567", "2", None]
+
+
+def outside_link(h5py, root, folder):
+    root["x"] = h5py.ExternalLink(str(folder / "secret.h5"), "x")
+
+
+def outside_link_below(h5py, root, folder):
+    root["eye"] = np.eye(9)
+    root.create_group("a/b")["x"] = h5py.ExternalLink(str(folder / "secret.h5"), "x")
+
+
+def outside_storage(_, root, folder):
+    root.create_dataset("x", (30, 3), dtype="f8", external=[(str(folder / "secret.bin"), 0, 720)])
+
+
+def outside_parts(h5py, root, folder):
+    layout = h5py.VirtualLayout(shape=(30, 3), dtype="f8")
+    layout[:] = h5py.VirtualSource(str(folder / "secret.h5"), "x", shape=(30, 3))
+    root.create_virtual_dataset("x", layout)
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.mat", "x.h5ad"])
+@pytest.mark.parametrize("make", [outside_link, outside_link_below, outside_storage, outside_parts])
+def test_other_files_are_never_read_on_behalf_of_this_one(tmp_path, make, name):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "secret.h5", "w") as root:
+        root["x"] = np.random.default_rng(0).normal(size=(30, 3))
+    (tmp_path / "secret.bin").write_bytes(bytes(720))
+    with h5py.File(tmp_path / name, "w", userblock_size=512 if name == "x.mat" else 0) as root:
+        make(h5py, root, tmp_path)
+    message = (
+        r"must hold its arrays itself, got '(a/b/)?x', which is in another file \('.*secret.*'\)\. Copy it into one"
+    )
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / name)
+    with pytest.raises(InputError, match=message):
+        outline(tmp_path / name)
+
+
+def test_links_within_a_file_are_followed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as root:
+        root["a/x"] = np.arange(30.0).reshape(10, 3) ** 2
+        root["soft"] = h5py.SoftLink("/a")
+        root["broken"] = h5py.SoftLink("/nowhere")
+    assert read_table(tmp_path / "x.h5").X.shape == (10, 3)

@@ -1,0 +1,426 @@
+"""Runs in a folder: the same bits as without one, taken up where they stopped; what is not theirs is refused."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
+
+from hne import HNE, PUBLISHED, embed
+from hne._runtime import files as _files
+from hne.cli import main
+from hne.datasets import make_swiss_roll
+from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError, InputTypeError
+from hne.scale import LocalExecutor
+from hne.scale import backends as _bench
+from hne.scale import tasks as _tasks
+
+ROLL = make_swiss_roll(700).X
+
+
+def two_pieces():
+    return np.vstack([ROLL[:400], ROLL[400:] + 100.0])
+
+
+def with_outlier():
+    return np.vstack([ROLL[:500], [[500.0, 0.0, 0.0]]])
+
+
+CASES = {
+    "roll": (ROLL, {}),
+    "digits": (load_digits().data[:600], {"n_neighbors": 8}),
+    "two pieces": (two_pieces(), {}),
+    "joined": (two_pieces(), {"pieces": "join"}),
+    "largest": (two_pieces(), {"pieces": "largest"}),
+    "outlier": (with_outlier(), {}),
+    "duplicates": (np.vstack([ROLL, ROLL[:90], ROLL[:30]]), {}),
+    "float32": (ROLL.astype(np.float32), {}),
+    "cosine": (load_digits().data[:600], {"metric": "cosine"}),
+    "manhattan": (ROLL, {"metric": "manhattan"}),
+    "sparse": (csr_array(load_digits().data[:400]), {}),
+    "distances": (pairwise_distances(ROLL[:300]), {"metric": "precomputed"}),
+    "extreme": (ROLL * 1e-200, {}),
+    "rhne": (ROLL, {"variant": "rhne", "include_self": False}),
+    "published": (ROLL, dict(PUBLISHED)),
+    "kept": (ROLL, {"short_circuits": "keep", "coordinates": "rescaled"}),
+    "given": (ROLL, {"neighbors": (np.argsort(pairwise_distances(ROLL), axis=1)[:, 1:7], np.ones((700, 6)))}),
+}
+
+
+def run(X, checkpoint=None, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HNEWarning)
+        return embed(X, checkpoint=checkpoint, **parameters)
+
+
+def assert_same_weights(one, other):
+    for name in ("indices", "distances", "method", "recall"):
+        assert np.array_equal(getattr(one.core.graph, name), getattr(other.core.graph, name)), name
+    for matrix in ("W", "J"):
+        for part in ("data", "indices", "indptr"):
+            ours, theirs = (getattr(getattr(each.core.weights, matrix), part) for each in (one, other))
+            assert np.array_equal(ours, theirs), (matrix, part)
+            assert ours.dtype == theirs.dtype
+
+
+def assert_same_bits(one, other):
+    assert_same_weights(one, other)
+    assert np.array_equal(one.pieces.labels, other.pieces.labels)
+    assert np.array_equal(one.Y, other.Y, equal_nan=True)
+    assert np.array_equal(one.rescaled_Y, other.rescaled_Y, equal_nan=True)
+    assert one.Y.dtype == other.Y.dtype
+    assert np.array_equal(one.short_circuits, other.short_circuits)
+    assert [chart is None for chart in one.core.rescaled.charts] == [
+        chart is None for chart in other.core.rescaled.charts
+    ]
+    np.testing.assert_allclose(one.reconstruction_errors, other.reconstruction_errors, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_in_a_folder_has_the_bits_of_one_without(case, tmp_path):
+    X, parameters = CASES[case]
+    plain, kept = run(X, **parameters), run(X, tmp_path / "run", **parameters)
+    assert_same_bits(plain, kept)
+    again = run(X, tmp_path / "run", **parameters)
+    assert_same_bits(plain, again)
+    assert np.array_equal(kept.reconstruction_errors, again.reconstruction_errors, equal_nan=True)
+
+
+def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
+    run(ROLL, tmp_path)
+    monkeypatch.setattr(_tasks, "row_weights", lambda *_: pytest.fail("weights were computed"))
+    monkeypatch.setattr(_bench.Backend, "parts", lambda *_: pytest.fail("eigenpairs were computed"))
+    run(ROLL, tmp_path)
+    # Another order of the same samples is the same run.
+    run(ROLL[::-1], tmp_path)
+
+
+def test_another_reg_finds_the_neighbors(tmp_path):
+    run(ROLL, tmp_path)
+    run(ROLL, tmp_path, reg=1e-3)
+    names = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir() if path.is_dir())
+    assert names == ["eigenpairs", "eigenpairs", "neighbors", "weights", "weights"]
+
+
+def test_runs_with_other_cuts_coordinates_or_dimensions_share_a_folder_and_no_more_than_is_theirs(tmp_path):
+    others = ({}, {"short_circuits": "keep"}, {"coordinates": "eigenvectors"}, {"coordinates": "rescaled"})
+    plain = [run(ROLL, **changed) for changed in (*others, {"n_components": 3}, dict(PUBLISHED))]
+    # Cuts, and the number of eigenvectors, differ, or else this would show nothing.
+    assert len(plain[0].short_circuits) != len(plain[4].short_circuits)
+    assert len(plain[0].eigenpairs.values) > len(plain[2].eigenpairs.values)
+    for _ in range(2):
+        for expected in plain:
+            settings = expected.settings
+            names = ("n_neighbors", "variant", "reg", "short_circuits", "coordinates", "n_components")
+            assert_same_bits(expected, run(ROLL, tmp_path, **{name: getattr(settings, name) for name in names}))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [lambda X: X / 2, lambda X: np.column_stack([X, np.ones(len(X))]), csr_array],
+    ids=["in another unit", "with a constant column", "sparse"],
+)
+def test_samples_whose_order_is_the_same_find_nothing_of_each_other(tmp_path, other):
+    run(ROLL, tmp_path)
+    n_stages = len(list(tmp_path.glob("neighbors-*")))
+    assert_same_bits(run(other(ROLL), tmp_path), run(other(ROLL)))
+    assert len(list(tmp_path.glob("neighbors-*"))) == n_stages + 1
+
+
+def test_a_run_that_failed_goes_on_from_its_blocks(tmp_path, monkeypatch):
+    done = []
+    original = _tasks.row_weights
+
+    def failing(X, lists, start, *rest):
+        if len(done) == 2:
+            raise RuntimeError("power is gone")
+        done.append(start)
+        return original(X, lists, start, *rest)
+
+    monkeypatch.setattr(_tasks, "row_weights", failing)
+    with pytest.raises(RuntimeError, match="power is gone"):
+        run(ROLL, tmp_path, n_jobs=1)
+    kept = done.copy()
+    done.clear()
+    monkeypatch.setattr(_tasks, "row_weights", lambda *each: done.append(each[2]) or original(*each))
+    assert_same_bits(run(ROLL), run(ROLL, tmp_path, n_jobs=1))
+    assert not set(kept) & set(done)
+
+
+@pytest.mark.parametrize("stage", ["neighbors", "weights", "eigenpairs"])
+def test_a_damaged_stage_is_refused_by_name(tmp_path, stage):
+    run(ROLL, tmp_path)
+    folder = next(tmp_path.glob(f"{stage}-*"))
+    victim = max(folder.glob("*.npy"), key=lambda path: path.stat().st_size)
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 4
+    victim.write_bytes(data)
+    with pytest.raises(CheckpointError, match=rf"checkpoint '.*{stage}-.*{victim.name}' .* Remove the folder"):
+        run(ROLL, tmp_path)
+
+
+def test_a_stage_of_another_run_is_refused_by_name(tmp_path):
+    run(ROLL, tmp_path / "one")
+    run(ROLL[:500], tmp_path / "other")
+    ours, theirs = (next((tmp_path / name).glob("weights-*")) for name in ("one", "other"))
+    for path in ours.iterdir():
+        path.unlink()
+    for path in theirs.iterdir():
+        path.rename(ours / path.name)
+    with pytest.raises(CheckpointError, match=r"weights-.*stage\.json' .* it belongs to another run"):
+        run(ROLL, tmp_path / "one")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(
+        CheckpointError, match=r"it holds 'thesis\.tex', which no run of hne put there\. Choose an empty"
+    ):
+        run(ROLL, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_of_a_later_version_is_refused(tmp_path):
+    (tmp_path / "hne-checkpoint.json").write_text('{"format": "hne-checkpoint", "version": 99, "hne": "9.9"}')
+    with pytest.raises(CheckpointError, match=r"written by a later version of hne \(9\.9\)"):
+        run(ROLL, tmp_path)
+
+
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write '.*file': file exists\. Choose another place\."):
+        run(ROLL, tmp_path / "file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="permission denied"):
+        run(ROLL, tmp_path)
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    code = (
+        "import sys; from hne.scale.folder import Folder\n"
+        "with Folder(sys.argv[1]).lent(): print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match="must be free, got one that a run is using"):
+            run(ROLL, tmp_path)
+    finally:
+        holder.kill()
+        holder.communicate()
+    run(ROLL, tmp_path)
+
+
+def test_what_cannot_be_repeated_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"one that can be repeated, got random_state=None\. Pass an integer\."):
+        run(ROLL, tmp_path, random_state=None)
+    with pytest.raises(InputError, match=r"needs a metric by its name, got the function far\."):
+        run(ROLL, tmp_path, metric=far)
+    assert not list(tmp_path.iterdir())
+
+
+def far(x, y):
+    return float(np.abs(x - y).sum())
+
+
+def test_an_engine_must_be_one():
+    with pytest.raises(TypeError, match=r"engine must be a LocalExecutor or a DaskExecutor of hne\.scale, got 'dask'"):
+        embed(ROLL, engine="dask")
+
+
+def test_threads_are_an_engine(tmp_path):
+    plain = run(ROLL)
+    assert_same_bits(plain, run(ROLL, engine=LocalExecutor()))
+    assert_same_bits(plain, run(ROLL, tmp_path, engine=LocalExecutor(2)))
+
+
+def test_the_estimator_keeps_its_fit_and_says_nothing_of_it_in_files(tmp_path):
+    model = HNE(checkpoint=tmp_path / "run").fit(ROLL)
+    assert np.array_equal(model.embedding_, HNE().fit_transform(ROLL))
+    assert next(iter(model.timings_)) == "samples"
+    model.save(tmp_path / "model.hne")
+    again = HNE.load(tmp_path / "model.hne")
+    assert again.checkpoint is None
+    assert np.array_equal(again.transform(ROLL[:9] + 0.01), model.transform(ROLL[:9] + 0.01))
+
+
+def test_scratch_of_the_dead_is_cleared(tmp_path):
+    import socket
+
+    run(ROLL, tmp_path)
+    dead = tmp_path / f"scratch-{socket.gethostname()}-999999999-00"
+    elsewhere = tmp_path / "scratch-another-host-1-00"
+    dead.mkdir()
+    elsewhere.mkdir()
+    run(ROLL, tmp_path)
+    assert not dead.exists()
+    assert elsewhere.exists()
+
+
+def test_without_mpi_one_warning_says_who_took_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("HNE_MPIEXEC", "no-such-launcher")
+    monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "1")
+    with pytest.warns(FallbackWarning, match="takes over") as told:
+        found = embed(ROLL, checkpoint=tmp_path, eigen_solver="slepc")
+    assert len([one for one in told if issubclass(one.category, FallbackWarning)]) == 1
+    assert found.eigenpairs.solver == "direct"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        embed(ROLL, checkpoint=tmp_path, reg=1e-3)
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it, and nothing is cleaned up after it."""
+
+
+@pytest.mark.scale
+@pytest.mark.slow
+def test_a_kill_at_every_rename_goes_on_to_the_same_bits(tmp_path, monkeypatch):
+    """Files take their names one by one: killed before and after each of them, and resumed each time."""
+    X, plain = ROLL[:300], run(ROLL[:300])
+    renames = 0
+    original = _files._take_place
+
+    def until(limit, *, after):
+        def take_place(temporary, target):
+            nonlocal renames
+            renames += 1
+            if after:
+                original(temporary, target)
+            if renames == limit:
+                raise Killed
+            if not after:
+                original(temporary, target)
+
+        return take_place
+
+    monkeypatch.setattr(_files, "_take_place", until(-1, after=False))
+    run(X, tmp_path / "all", n_jobs=1)
+    for after in (False, True):
+        for limit in range(1, renames + 1):
+            renames, folder = 0, tmp_path / f"{after}-{limit}"
+            monkeypatch.setattr(_files, "_take_place", until(limit, after=after))
+            with pytest.raises(Killed):
+                run(X, folder, n_jobs=1)
+            monkeypatch.setattr(_files, "_take_place", original)
+            assert_same_bits(plain, run(X, folder, n_jobs=1))
+            assert not list(folder.rglob("*.part*"))
+            assert not list(folder.rglob("blocks"))
+        renames = limit
+
+
+def test_files_half_written_are_removed(tmp_path):
+    run(ROLL, tmp_path)
+    left = [next(tmp_path.glob("weights-*")) / ".hne-00.part.npy", tmp_path / ".hne-01.part.json"]
+    for path in left:
+        path.write_bytes(b"half")
+    run(ROLL, tmp_path)
+    assert not any(path.exists() for path in left)
+
+
+def test_a_given_graph_belongs_to_the_order_of_the_samples(tmp_path):
+    order = np.random.default_rng(0).permutation(len(ROLL))
+    graph = CASES["given"][1]["neighbors"]
+    run(ROLL, tmp_path, neighbors=graph)
+    assert_same_bits(run(ROLL[order], neighbors=graph), run(ROLL[order], tmp_path, neighbors=graph))
+
+
+def test_distances_with_mirror_images_are_told_apart(tmp_path):
+    grid = np.array([[x, y] for x in range(12) for y in range(20)], dtype=float)
+    D, order = pairwise_distances(grid), np.random.default_rng(0).permutation(240)
+    run(D, tmp_path, metric="precomputed")
+    mixed = D[np.ix_(order, order)]
+    assert_same_bits(run(mixed, metric="precomputed"), run(mixed, tmp_path, metric="precomputed"))
+
+
+@pytest.mark.parametrize("text", ['{"record": "{}", "checksum": 0}', '{"record": "{", "checksum": 0}', "3"])
+def test_tampered_records_are_refused(tmp_path, text):
+    run(ROLL, tmp_path)
+    (next(tmp_path.glob("weights-*")) / "stage.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"weights-.*stage\.json' must be what a run of hne wrote"):
+        run(ROLL, tmp_path)
+
+
+def test_a_changed_record_is_refused(tmp_path):
+    run(ROLL, tmp_path)
+    path = next(tmp_path.glob("neighbors-*")) / "stage.json"
+    path.write_text(path.read_text().replace("1.0", "0.1"))
+    with pytest.raises(CheckpointError, match="it has changed since it was written"):
+        run(ROLL, tmp_path)
+
+
+def test_damaged_lists_of_an_approximate_search_are_made_anew(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6000, 20))
+    parameters = {"neighbors": "approximate", "n_neighbors": 5, "reg": 1e-2}
+    expected = run(X, tmp_path / "whole", **parameters)
+
+    def stop(*_):
+        raise RuntimeError("power is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_tasks.NeighborRows, "__call__", stop)
+        with pytest.raises(RuntimeError, match="power is gone"):
+            run(X, tmp_path / "broken", **parameters)
+    for path in next((tmp_path / "broken").glob("lists-*")).iterdir():
+        path.write_bytes(path.read_bytes()[:-50])
+    found = run(X, tmp_path / "broken", **parameters)
+    assert found.graph.recall == expected.graph.recall > 0.9
+    assert_same_bits(expected, found)
+
+
+def test_what_another_solver_did_for_ranks_is_not_kept_as_theirs(tmp_path, monkeypatch):
+    monkeypatch.setenv("HNE_MPIEXEC", "no-such-launcher")
+    monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "1")
+    for _ in range(2):
+        with pytest.warns(FallbackWarning, match="takes over"):
+            embed(ROLL, checkpoint=tmp_path, eigen_solver="slepc")
+
+
+@pytest.mark.parametrize("checkpoint", [5, "a\0b", b"run"])
+def test_a_checkpoint_must_be_a_path(checkpoint):
+    with pytest.raises(InputTypeError, match="checkpoint must be the path of a folder, got"):
+        embed(ROLL, checkpoint=checkpoint)
+
+
+def test_threads_of_an_engine_are_those_of_the_walk(monkeypatch):
+    seen = []
+    original = _bench.Backend.graph
+    monkeypatch.setattr(_bench.Backend, "graph", lambda *each: seen.append(each[-1]) or original(*each))
+    embed(ROLL, engine=LocalExecutor(1))
+    embed(ROLL, engine=LocalExecutor(2), n_jobs=1)
+    assert seen == [1, 2]
+    with pytest.raises(InputError, match="n_jobs must be positive"):
+        LocalExecutor(0)
+
+
+def test_what_a_checkpoint_holds_is_told(tmp_path, capsys):
+    run(ROLL, tmp_path / "run")
+    assert main(["info", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    # What was left open is told as it was chosen.
+    assert "n_neighbors=12" in told
+    assert "reg=0.00098" in told
+    assert "short_circuits='cut', n_components=2" in told
+    assert "coordinates='chart'" in told
+    assert main(["info", str(tmp_path)]) == 2
+    assert "it has no 'hne-checkpoint.json'" in capsys.readouterr().err
+
+
+def test_the_command_says_what_comes_from_the_checkpoint(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", ROLL)
+    command = ["embed", str(tmp_path / "x.npy"), "--checkpoint", str(tmp_path / "run"), "-o", str(tmp_path / "y.npy")]
+    assert main(command) == 0
+    assert "checkpoint" not in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert capsys.readouterr().err.count("from the checkpoint") == 3
