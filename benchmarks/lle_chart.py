@@ -25,4 +25,4 @@ def lle_chart(X: FloatArray) -> FloatArray:
     weights = layer_weights(places, found.graph, settings, None, 1)
     parts = embedded_pieces(places, replace(weights, J=weights.W), found.pieces, settings, 1)
     drawn = rescaled_coordinates(places, found.graph, circuits.pairs, parts, found.pieces, share, settings, 1)
-    return units.undo_length(drawn.Y)[distinct.place]
+    return units.restore_lengths(drawn.Y)[distinct.inverse]

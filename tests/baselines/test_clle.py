@@ -54,8 +54,8 @@ def test_coordinates_are_the_bottom_eigenvectors_of_the_sum_and_eigenvalues_thei
     found = _clle.correspondence(places, _clle.Settings(n_neighbors=7, reg=1e-3), 0.6)
     values, vectors = np.linalg.eigh(found.alignment.matrix().toarray())
     np.testing.assert_allclose(model.eigenvalues_, values[1:3], rtol=1e-5)
-    assert subspace_angles(model.embedding_, vectors[distinct.place, 1:3]).max() < 1e-6
-    np.testing.assert_array_equal(model.subset_labels_, found.labels[distinct.place])
+    assert subspace_angles(model.embedding_, vectors[distinct.inverse, 1:3]).max() < 1e-6
+    np.testing.assert_array_equal(model.subset_labels_, found.labels[distinct.inverse])
 
 
 def test_with_all_samples_shared_it_is_plain_lle():

@@ -314,7 +314,7 @@ def test_a_chart_lies_along_its_axes_around_zero_and_is_the_map_of_its_vectors(r
     assert covariance[0, 0] > covariance[1, 1]
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-9)
     assert (Y[np.abs(Y).argmax(axis=0), [0, 1]] > 0).all()
-    vectors = model._fitted.eigenpairs.vectors[model._fitted.distinct.place]
+    vectors = model._fitted.eigenpairs.vectors[model._fitted.distinct.inverse]
     assert vectors.shape == (300, 20)
     np.testing.assert_allclose(vectors @ chart.B, Y, atol=1e-9 * np.abs(Y).max())
     assert (np.diff(chart.spectrum) <= 0).all()

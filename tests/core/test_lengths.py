@@ -48,7 +48,7 @@ def test_a_chart_is_in_the_same_lengths(roll, model):
     assert procrustes_error(chart.embedding_, model.embedding_) < 1e-3
     assert np.ptp(chart.embedding_, axis=0) == pytest.approx(np.ptp(model.embedding_, axis=0), rel=0.02)
     # Of as many eigenvectors as a chart takes, and placed alike.
-    vectors = chart._fitted.eigenpairs.vectors[chart._fitted.distinct.place]
+    vectors = chart._fitted.eigenpairs.vectors[chart._fitted.distinct.inverse]
     assert chart.rescaling_.shape == (20, 2)
     assert np.allclose(vectors @ chart.rescaling_, chart.embedding_, atol=1e-9)
     assert chart.chart_.route == "unfolded"

@@ -35,7 +35,7 @@ def one_thread():
 
 def in_order(X):
     """Distinct samples, by their first coordinate, as the walk has them."""
-    return frozen(X[unique_samples(X).first])
+    return frozen(X[unique_samples(X).index])
 
 
 def cut(X, starts, metric="euclidean", params=None):

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from hne import HNE, PUBLISHED
-from hne.core.samples.scaling import check_within_reach, fit_scaling
+from hne.core.samples.scaling import InputScaling, check_within_reach
 from hne.exceptions import InputError
 from tests.conftest import frozen
 
@@ -14,36 +14,38 @@ X = frozen(np.random.default_rng(0).normal(size=(30, 3)))
 
 def test_ordinary_numbers_are_left_alone():
     for ordinary in (X, X * 1e80, X * 1e-80, np.zeros((2, 2))):
-        assert fit_scaling(ordinary).of(ordinary) is ordinary
-        assert fit_scaling(ordinary).undo(ordinary) is ordinary
+        assert InputScaling.fit(ordinary).transform(ordinary) is ordinary
+        assert InputScaling.fit(ordinary).inverse_transform(ordinary) is ordinary
 
 
 @pytest.mark.parametrize("scale", [1e-308, 1e-150, 1e150, 1e307])
 def test_extreme_numbers_come_into_range_and_back(scale):
     extreme = X * scale
-    units = fit_scaling(extreme)
+    units = InputScaling.fit(extreme)
     assert np.log2(units.scale) == int(np.log2(units.scale))
-    inside = units.of(extreme)
+    inside = units.transform(extreme)
     assert 1e-8 < np.abs(inside).max() < 10
-    np.testing.assert_allclose(units.undo(inside), extreme, rtol=1e-12, atol=1e-15 * scale)
+    np.testing.assert_allclose(units.inverse_transform(inside), extreme, rtol=1e-12, atol=1e-15 * scale)
 
 
 def test_the_largest_numbers_there_are_do_not_overflow():
     largest = np.where(X > 0, 1.7e308, -1.7e308)
-    inside = fit_scaling(largest).of(largest)
+    inside = InputScaling.fit(largest).transform(largest)
     assert np.isfinite(inside).all()
-    np.testing.assert_allclose(fit_scaling(largest).undo(inside), largest)
+    np.testing.assert_allclose(InputScaling.fit(largest).inverse_transform(inside), largest)
 
 
 def test_a_huge_constant_column_does_not_set_the_units():
-    inside = fit_scaling(np.column_stack([X, np.full(30, 1e200)])).of(np.column_stack([X, np.full(30, 1e200)]))
+    inside = InputScaling.fit(np.column_stack([X, np.full(30, 1e200)])).transform(
+        np.column_stack([X, np.full(30, 1e200)])
+    )
     assert (inside[:, 3] == 0).all()
     assert 0.1 < np.abs(inside[:, :3]).max() < 10
 
 
 def test_an_outlier_does_not_become_the_origin():
     data = np.vstack([[[1e120] * 3], X])
-    inside = fit_scaling(data).of(data)
+    inside = InputScaling.fit(data).transform(data)
     assert len(np.unique(inside[1:], axis=0)) == 30
 
 
@@ -51,9 +53,9 @@ def test_an_outlier_beyond_what_squares_can_tell_is_refused_with_the_numbers():
     with pytest.raises(
         InputError, match=r"X must not mix magnitudes .* got differences from .* to 1e\+200\. Drop the sam"
     ):
-        fit_scaling(np.vstack([X, [[1e200] * 3]]))
+        InputScaling.fit(np.vstack([X, [[1e200] * 3]]))
     with pytest.raises(InputError, match="must not mix magnitudes"):
-        fit_scaling(np.vstack([[[1e200] * 3], X]))
+        InputScaling.fit(np.vstack([[[1e200] * 3], X]))
 
 
 def test_new_samples_out_of_reach_are_named_by_row():
@@ -62,8 +64,8 @@ def test_new_samples_out_of_reach_are_named_by_row():
     with pytest.raises(
         InputError, match=r"X must be within 3e\+150 of the fitted .* got 1.0e\+200 in row 2\. Check the"
     ):
-        check_within_reach(new, fit_scaling(X))
-    assert check_within_reach(X, fit_scaling(X)) is X
+        check_within_reach(new, InputScaling.fit(X))
+    assert check_within_reach(X, InputScaling.fit(X)) is X
 
 
 def test_what_float64_cannot_hold_is_infinite_without_further_ado():
@@ -72,8 +74,8 @@ def test_what_float64_cannot_hold_is_infinite_without_further_ado():
     model = HNE(**PUBLISHED | settings, n_components=1).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert not np.isnan(model.inverse_transform(1e6 * model.embedding_)).any()
-    units = fit_scaling(X)
-    assert units.undo_length(np.array([4.0]))[0] == np.inf
+    units = InputScaling.fit(X)
+    assert units.restore_lengths(np.array([4.0]))[0] == np.inf
     # A chart has the lengths of X: the first sample is farther from the middle of all than the largest number.
     with pytest.raises(InputError, match=r"needs an X whose lengths float64 holds, got coordinates of about 1e\+308"):
         HNE(**settings, n_components=1).fit(X)
@@ -89,7 +91,7 @@ def test_sparse_samples_out_of_reach_of_tiny_ones_are_refused_without_further_ad
 def test_what_vanishes_beside_the_largest_is_refused_with_the_numbers(convert):
     X = np.array([[1e-272], [1e-65], [4e-159], [2e281], [8e229]])
     with pytest.raises(InputError, match=r"X must not mix magnitudes .* got differences from 1e-\d+ to 2e\+281"):
-        fit_scaling(convert(X))
+        InputScaling.fit(convert(X))
 
 
 def test_samples_that_are_equal_beside_the_largest_are_refused():
@@ -99,6 +101,6 @@ def test_samples_that_are_equal_beside_the_largest_are_refused():
 
 
 def test_a_distance_that_overflows_is_told_by_the_value():
-    units = fit_scaling(X * 1e-300)
+    units = InputScaling.fit(X * 1e-300)
     with pytest.raises(InputError, match=r"got 1\.0e\+300 in row 0"):
         check_within_reach(np.full((1, 3), 1e300), units)

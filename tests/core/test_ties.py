@@ -27,7 +27,7 @@ FORMS = {
 
 
 def plane(result):
-    return result.core.Y[result.distinct.place]
+    return result.core.Y[result.distinct.inverse]
 
 
 @pytest.fixture(scope="module")

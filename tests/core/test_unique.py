@@ -23,10 +23,10 @@ def test_copies_share_a_place_with_their_first_and_nobody_else_does(kind, X, see
     found = unique_samples(KINDS[kind](X))
     rows, count = np.unique(X, axis=0, return_inverse=True)
     assert found.n_places == len(rows)
-    np.testing.assert_array_equal(X[found.first][found.place], X)
-    for place, first in enumerate(found.first):
-        assert first == np.flatnonzero(found.place == place)[0]
-    assert len(set(zip(found.place.tolist(), count.ravel().tolist(), strict=True))) == len(rows)
+    np.testing.assert_array_equal(X[found.index][found.inverse], X)
+    for place, first in enumerate(found.index):
+        assert first == np.flatnonzero(found.inverse == place)[0]
+    assert len(set(zip(found.inverse.tolist(), count.ravel().tolist(), strict=True))) == len(rows)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,8 +36,8 @@ def test_samples_in_another_order_have_their_places_in_the_same(kind):
     X = np.vstack([X, X[:7]])
     order = rng.permutation(len(X))
     here, there = (unique_samples(KINDS[kind](one)) for one in (X, X[order]))
-    np.testing.assert_array_equal(X[here.first], X[order][there.first])
-    np.testing.assert_array_equal(there.place, here.place[order])
+    np.testing.assert_array_equal(X[here.index], X[order][there.index])
+    np.testing.assert_array_equal(there.inverse, here.inverse[order])
 
 
 FORMS = {
@@ -54,7 +54,7 @@ FORMS = {
 def test_samples_in_another_form_have_the_same_places(form):
     X = np.random.default_rng(0).integers(-4, 5, size=(200, 4)).astype(float)
     here, there = unique_samples(X), unique_samples(FORMS[form](X))
-    np.testing.assert_array_equal(there.place, here.place)
+    np.testing.assert_array_equal(there.inverse, here.inverse)
 
 
 @pytest.mark.parametrize("scale", [2.0, 2.0**-1060, 2.0**1015])
@@ -64,7 +64,7 @@ def test_distances_in_another_power_of_two_give_the_same_places(scale, kind):
     D = np.random.default_rng(0).integers(1, 6, size=(30, 30)).astype(float)
     D = np.triu(D, 1) + np.triu(D, 1).T
     here, there = (unique_samples(Distances(kind(one))) for one in (D, D * scale))
-    np.testing.assert_array_equal(there.place, here.place)
+    np.testing.assert_array_equal(there.inverse, here.inverse)
 
 
 def test_samples_without_a_column_that_differs_are_copies():
@@ -82,7 +82,7 @@ def test_a_graph_of_distances_tells_copies_by_its_zeros():
 
 def test_both_zeros_are_one_number():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, -0.0], [1.0, 0.0]])
-    np.testing.assert_array_equal(unique_samples(X).first, [0, 2])
+    np.testing.assert_array_equal(unique_samples(X).index, [0, 2])
 
 
 def test_samples_whose_fingerprints_collide_are_still_told_apart(monkeypatch):
@@ -105,5 +105,5 @@ def test_sparse_samples_stand_in_the_order_of_the_same_dense_ones(kind):
     X = sparse.random_array((80, 30), density=0.1, rng=rng).toarray()
     X = np.rint(2 * X) if kind == "counts" else X
     dense, found = unique_samples(X), unique_samples(sparse.csr_array(X))
-    np.testing.assert_array_equal(found.first, dense.first)
-    np.testing.assert_array_equal(found.place, dense.place)
+    np.testing.assert_array_equal(found.index, dense.index)
+    np.testing.assert_array_equal(found.inverse, dense.inverse)

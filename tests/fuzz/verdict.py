@@ -91,12 +91,12 @@ def _check_embedding(model: HNE, X: object) -> None:
     _require((np.isfinite(Y).all(axis=1) == there).all() and np.isnan(Y[~there]).all(), "NaN and is_embedded_ differ")
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and model.metric != "precomputed":
         _require(model.n_distinct_ == len(np.unique(X + 0.0, axis=0)), f"n_distinct_ is {model.n_distinct_}")
-    first = distinct.first[there[distinct.first]]
+    first = distinct.index[there[distinct.index]]
     if model.coordinates == "eigenvectors":
         _check_orthonormal(Y[first])
     else:
         _check_centered(Y[first])
-    _require((Y[first][_rank_among(distinct.place, there)] == Y[there]).all(), "copies lie apart")
+    _require((Y[first][_rank_among(distinct.inverse, there)] == Y[there]).all(), "copies lie apart")
     _check_attributes(model)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hne._runtime import files as _unfinished
-from hne._runtime.files import atomic_write, existing_files_kept, make_folder
+from hne._runtime import files as _files
+from hne._runtime.files import atomic_write, keep_existing_files, make_folder
 from hne.exceptions import InputError
 
 
@@ -78,12 +78,12 @@ def test_a_file_that_is_replaced_hands_its_permissions_on(tmp_path):
 def test_existing_files_are_kept_where_that_is_asked_for(tmp_path):
     (tmp_path / "out.csv").write_text("old")
     with (
-        existing_files_kept(True),
+        keep_existing_files(),
         pytest.raises(InputError, match=r"'.*out\.csv': it exists already\. Add --force"),
         atomic_write(tmp_path / "out.csv") as temporary,
     ):
         temporary.write_text("new")
-    with existing_files_kept(True), atomic_write(tmp_path / "fresh.csv") as temporary:
+    with keep_existing_files(), atomic_write(tmp_path / "fresh.csv") as temporary:
         temporary.write_text("new")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"out.csv": "old", "fresh.csv": "new"}
 
@@ -124,7 +124,7 @@ def test_a_pipe_is_written_into_and_stays_one(tmp_path, kept):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
     reader.start()
-    with existing_files_kept(kept), atomic_write(pipe) as temporary:
+    with keep_existing_files(kept), atomic_write(pipe) as temporary:
         assert temporary.suffix == ".csv"
         temporary.write_bytes(b"new" * 100_000)
     reader.join()
@@ -184,8 +184,8 @@ def test_disks_and_sockets_are_refused(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from hne._runtime.files import whole_file
-with whole_file(Path(sys.argv[1])) as temporary:
+from hne._runtime.files import atomic_write
+with atomic_write(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print(temporary, flush=True)
     if len(sys.argv) > 2:
@@ -194,7 +194,7 @@ with whole_file(Path(sys.argv[1])) as temporary:
 """
 
 
-@pytest.mark.skipif(_unfinished.fcntl is None, reason="needs locks")
+@pytest.mark.skipif(_files.fcntl is None, reason="needs locks")
 def test_what_a_killed_process_left_is_cleared_and_what_is_being_written_is_not(tmp_path):
     target = tmp_path / "out.csv"
     run = subprocess.run([sys.executable, "-c", KILLED, target], capture_output=True, text=True, check=False)
@@ -207,13 +207,13 @@ def test_what_a_killed_process_left_is_cleared_and_what_is_being_written_is_not(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         busy = Path(other.stdout.readline().strip())
         assert not left.exists()
-        _unfinished._clear.cache_clear()
+        _files._clear.cache_clear()
         with atomic_write(target) as temporary:
             temporary.write_text("new")
         assert {path.name for path in tmp_path.iterdir()} == {"out.csv", busy.name, foreign.name}
         other.stdin.close()
         other.wait()
-    _unfinished._clear.cache_clear()
+    _files._clear.cache_clear()
     with atomic_write(target) as temporary:
         temporary.write_text("new")
     assert {path.name for path in tmp_path.iterdir()} == {"out.csv", foreign.name}

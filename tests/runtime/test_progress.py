@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from hne import HNE, PUBLISHED, embed
 from hne._runtime import progress as _progress
-from hne._runtime.progress import Lines, counted, listening, stage, step
+from hne._runtime.progress import Lines, listening, stage, step, track
 from hne.core.pipeline import STAGES
 from hne.exceptions import InputError, InputTypeError
 from hne.viz.plots.models import inner_links
@@ -105,7 +105,7 @@ def test_tasks_are_counted_from_nothing_to_all(roll):
 def test_items_are_passed_on_and_told_once_dealt_with():
     notebook = Notebook()
     with listening(notebook):
-        assert [(item, len(notebook.notes)) for item in counted("letters", "ab", 2)] == [("a", 1), ("b", 2)]
+        assert [(item, len(notebook.notes)) for item in track("letters", "ab", 2)] == [("a", 1), ("b", 2)]
     assert notebook.notes == [("letters", 0, 2), ("letters", 1, 2), ("letters", 2, 2)]
 
 

@@ -14,7 +14,7 @@ from contextlib import closing
 import pytest
 from threadpoolctl import threadpool_info
 
-from hne._runtime.threads import LibraryThreads, checkpoint, load_unbroken, map_blocks, thread_count
+from hne._runtime.threads import LibraryThreads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -142,7 +142,7 @@ def test_an_interrupt_ends_the_blocks_that_have_begun_at_their_next_checkpoint()
 
     def task(number):
         for _ in range(1000):
-            checkpoint()
+            raise_if_cancelled()
             looks.append(number)
             time.sleep(0.01)
             if number == 0:
@@ -155,10 +155,10 @@ def test_an_interrupt_ends_the_blocks_that_have_begun_at_their_next_checkpoint()
 
 def test_checkpoints_let_pass_where_nobody_has_given_up():
     def task(number):
-        checkpoint()
+        raise_if_cancelled()
         return number
 
-    checkpoint()
+    raise_if_cancelled()
     assert list(map_blocks(task, range(3), 2)) == [0, 1, 2]
 
 

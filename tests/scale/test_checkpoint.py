@@ -293,15 +293,15 @@ def test_a_kill_at_every_rename_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     original = _files._take_place
 
     def until(limit, *, after):
-        def take_place(temporary, target):
+        def take_place(temporary, target, overwrite):
             nonlocal renames
             renames += 1
             if after:
-                original(temporary, target)
+                original(temporary, target, overwrite)
             if renames == limit:
                 raise Killed
             if not after:
-                original(temporary, target)
+                original(temporary, target, overwrite)
 
         return take_place
 

@@ -158,7 +158,7 @@ def test_measures_are_all_there_and_say_how_to_read_them(result):
     assert by_name["eigenvalue gap"] == result.eigenpairs.values[2] / result.eigenpairs.values[1]
     ratio = result.reconstruction_error / result.graph.distances[result.graph.indices >= 0].mean()
     np.testing.assert_allclose(by_name["relative reconstruction error"], ratio)
-    assert found == measures(result, result.core.X[result.distinct.place])
+    assert found == measures(result, result.core.X[result.distinct.inverse])
     assert "what the chart is made of" in found[-1].how_to_read
 
 

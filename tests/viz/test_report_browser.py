@@ -751,4 +751,4 @@ def crowd(result, n, rng):
         weights=replace(core.weights, J=joint, W=joint),
         reconstruction_errors=repeated(core.reconstruction_errors),
     )
-    return replace(result, core=everyone, distinct=replace(result.distinct, first=np.arange(n), place=np.arange(n)))
+    return replace(result, core=everyone, distinct=replace(result.distinct, index=np.arange(n), inverse=np.arange(n)))

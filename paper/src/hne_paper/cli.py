@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     """Run the experiments with progress on standard error, and say where the page is."""
-    from hne._runtime.progress import shown
+    from hne._runtime.progress import show_progress
     from hne_paper.experiments import Options, reproduce
 
     settings = Options(
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> None:
         quick=options.quick,
         n_jobs=options.jobs or -1,
     )
-    with shown(1):
+    with show_progress(1):
         page = reproduce(options.names, settings, _command(options))
     print(f"wrote {page}", file=sys.stderr)
 

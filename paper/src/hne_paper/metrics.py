@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_positive
 from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.core.samples.scaling import fit_scaling
+from hne.core.samples.scaling import InputScaling
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics.checks import check_length, check_rows, check_some
 from hne.metrics.truth import centered_alike, unexplained
@@ -61,7 +61,7 @@ def label_overlap(Y: ArrayLike, labels: ArrayLike, n_neighbors: int = 5) -> floa
         msg = f"labels must name at least two groups to overlap, got {len(groups)}. Pass labels of several groups."
         raise InputError(msg)
     counted = numbers >= 0
-    points, own = fit_scaling(embedding).of(embedding[counted]), numbers[counted]
+    points, own = InputScaling.fit(embedding).transform(embedding[counted]), numbers[counted]
     n = len(points)
     if n <= k:
         msg = (

@@ -16,12 +16,18 @@ from typing import Any
 
 from hne.exceptions import InputError
 
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be renamed either
+    fcntl = None
+
 _KEEPS_EXISTING: ContextVar[bool] = ContextVar("hne_keeps_existing", default=False)
 
 
 @contextmanager
-def existing_files_kept(kept: bool) -> Iterator[None]:
-    """Let files that are there when one is finished be an error for a while, rather than be replaced."""
+def keep_existing_files(kept: bool = True) -> Iterator[None]:
+    """Let `atomic_write` refuse for a while to replace a file, unless it is told otherwise."""
     before = _KEEPS_EXISTING.set(kept)
     try:
         yield
@@ -30,22 +36,26 @@ def existing_files_kept(kept: bool) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path, *, overwrite: bool | None = None) -> Iterator[Path]:
     """Give a temporary file beside the file; it takes the file's place if the block succeeds, else it is removed.
 
     It has the ending that was asked for, whatever a link leads to. A link stays one, and what it leads to is replaced;
     a file that is replaced hands its permissions on. Pipes and devices stay too: what was written goes into them.
+    `overwrite=None` replaces what is there but within `keep_existing_files`.
     """
     try:
         if is_stream(path):
             with tempfile.TemporaryDirectory(prefix="hne-") as folder:
-                yield Path(folder) / f"output{path.suffix}"
-                _pour(Path(folder) / f"output{path.suffix}", path)
+                temporary = Path(folder) / f"output{path.suffix}"
+                yield temporary
+                # Nothing is made where nothing is any more.
+                with temporary.open("rb") as file, os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+                    shutil.copyfileobj(file, stream, 1 << 20)
             return
         target = Path(os.path.realpath(path))
-        with unfinished(target.parent, path.suffix) as temporary:
+        with _temporary_file(target.parent, path.suffix) as temporary:
             yield temporary
-            _take_place(temporary, target)
+            _take_place(temporary, target, not _KEEPS_EXISTING.get() if overwrite is None else overwrite)
     except FileExistsError as error:
         raise already_there(path) from error
     except OSError as error:
@@ -66,25 +76,15 @@ def is_stream(path: Path) -> bool:
     raise InputError(msg)
 
 
-def _pour(source: Path, path: Path) -> None:
-    """Write a file into what is there, and make nothing where nothing is any more."""
-    with source.open("rb") as file, os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
-        shutil.copyfileobj(file, stream, 1 << 20)
-
-
-def _take_place(temporary: Path, target: Path) -> None:
+def _take_place(temporary: Path, target: Path, overwrite: bool) -> None:
     """Give a finished file its name: in place of what has it, or only if nothing has."""
-    if _KEEPS_EXISTING.get():
-        _link(temporary, target)
+    if overwrite:
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
         return
-    if target.exists():
-        shutil.copymode(target, temporary)
-    temporary.replace(target)
-
-
-def _link(temporary: Path, target: Path) -> None:
-    """Give a second name to a file unless it is taken: a question and its answer in one, unlike a look beforehand."""
     try:
+        # A question and its answer in one, unlike a look beforehand.
         os.link(temporary, target)
     except FileExistsError:
         raise
@@ -125,18 +125,22 @@ def _cannot_write(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write '{path}': {reason}. Choose another place.")
 
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows, where an open file cannot be renamed either
-    fcntl = None
+def temporary_name(token: str) -> str:
+    """How a file is called, but for its ending, until it is whole."""
+    return f".hne-{token}.part"
+
+
+@cache
+def _machine() -> str:
+    """A short word for this machine: on a disk that several share, locks of the others may not be seen."""
+    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 @contextmanager
-def unfinished(folder: Path, ending: str) -> Iterator[Path]:
+def _temporary_file(folder: Path, ending: str) -> Iterator[Path]:
     """Give an empty file in a folder, locked for as long as the block lasts; it is removed unless it was renamed."""
     _clear(folder)
-    path, held = _made(folder, ending)
+    path, held = _locked_file(folder, ending)
     try:
         yield path
     finally:
@@ -147,20 +151,10 @@ def unfinished(folder: Path, ending: str) -> Iterator[Path]:
             os.close(held)
 
 
-def temporary_name(token: str) -> str:
-    """How a file is called, but for its ending, until it is whole."""
-    return f".hne-{token}.part"
-
-
-def _here() -> str:
-    """A short word for this machine: on a disk that several share, locks of the others may not be seen."""
-    return f"{zlib.crc32(platform.node().encode()):08x}"
-
-
-def _made(folder: Path, ending: str) -> tuple[Path, int | None]:
+def _locked_file(folder: Path, ending: str) -> tuple[Path, int | None]:
     """A file of a new name, and what holds its lock, None where there are no locks."""
     while True:
-        path = folder / (temporary_name(f"{_here()}-{secrets.token_hex(6)}") + ending)
+        path = folder / (temporary_name(f"{_machine()}-{secrets.token_hex(6)}") + ending)
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
         if fcntl is None:
             os.close(file)
@@ -175,23 +169,19 @@ def _made(folder: Path, ending: str) -> tuple[Path, int | None]:
 
 @cache
 def _clear(folder: Path) -> None:
-    """Remove what killed processes of this machine left in a folder, once a process."""
+    """Remove what killed processes of this machine left in a folder, once a process; locked files are in use."""
     if fcntl is None:
         return
-    begin, middle = temporary_name(f"{_here()}-\0").split("\0")
+    begin, middle = temporary_name(f"{_machine()}-\0").split("\0")
     left: list[str] = []
     with suppress(OSError), os.scandir(folder) as entries:
         ours = (one for one in entries if one.name.startswith(begin) and middle in one.name)
         left += [one.path for one in ours if one.is_file(follow_symlinks=False)]
     for path in left:
         with suppress(OSError):
-            _remove_unless_held(path)
-
-
-def _remove_unless_held(path: str) -> None:
-    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        Path(path).unlink()
-    finally:
-        os.close(file)
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                Path(path).unlink()
+            finally:
+                os.close(file)

@@ -1,6 +1,6 @@
 """Stages tell how far they are; whoever listens shows it.
 
-A stage counts what it has done with `counted` or `step`, from the thread that drives it. Listeners belong to the
+A stage counts what it has done with `track` or `step`, from the thread that drives it. Listeners belong to the
 context of one fit, so that fits in several threads do not hear each other; where nobody listens, telling costs nothing.
 """
 
@@ -124,7 +124,7 @@ def step(task: str, done: int, total: int | None = None) -> None:
         listener.step(task, done, total)
 
 
-def counted(task: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+def track(task: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
     """Pass the items on, and tell each time one has been dealt with."""
     step(task, 0, total)
     for done, item in enumerate(items, start=1):
@@ -133,7 +133,7 @@ def counted(task: str, items: Iterable[Item], total: int | None = None) -> Itera
 
 
 @contextmanager
-def shown(verbose: int) -> Iterator[None]:
+def show_progress(verbose: int) -> Iterator[None]:
     """Show the stages on standard error: 0 not at all, 1 a line each, 2 also a line for each of their tasks."""
     if not verbose or sys.stderr is None:
         yield

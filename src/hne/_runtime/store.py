@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from hne._runtime.files import atomic_write, existing_files_kept, make_folder
+from hne._runtime.files import atomic_write, make_folder
 from hne.exceptions import CheckpointError
 
 # Rows from and up to which a block goes.
@@ -130,14 +130,13 @@ class Stage:
         """Write a block; whoever is killed meanwhile leaves nothing that counts."""
         make_folder(self.folder / BLOCKS)
         checksums = {}
-        with existing_files_kept(False):
-            for name, array in arrays.items():
-                path = self._block_path(block, name)
-                with atomic_write(path) as temporary, temporary.open("wb") as file:
-                    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-                    file.flush()
-                    checksums[name] = checksum_of(temporary)
-            self._write(self._receipt(block), {"checksums": checksums})
+        for name, array in arrays.items():
+            path = self._block_path(block, name)
+            with atomic_write(path, overwrite=True) as temporary, temporary.open("wb") as file:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                file.flush()
+                checksums[name] = checksum_of(temporary)
+        self._write(self._receipt(block), {"checksums": checksums})
 
     def seal(self, blocks: Sequence[Block], facts: dict[str, Any] | None = None) -> Arrays:
         """Make one file an array of the blocks, one below the other, and finish the stage."""
@@ -145,9 +144,8 @@ class Stage:
         names = [] if receipts[0] is None else list(receipts[0]["checksums"])
         if any(receipt is None or list(receipt["checksums"]) != names for receipt in receipts):
             refuse(self.folder / BLOCKS, "not all blocks are there, or not all alike")
-        with existing_files_kept(False):
-            checksums = {name: self._joined(name, blocks) for name in names}
-            self._write(self.folder / RECORD, {"checksums": checksums, "facts": facts or {}})
+        checksums = {name: self._joined(name, blocks) for name in names}
+        self._write(self.folder / RECORD, {"checksums": checksums, "facts": facts or {}})
         shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
         return self.opened()
 
@@ -162,7 +160,7 @@ class Stage:
         parts = [opened(self._block_path(block, name)) for block in blocks]
         shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
         target = self.folder / f"{name}.npy"
-        with atomic_write(target) as temporary:
+        with atomic_write(target, overwrite=True) as temporary:
             with temporary.open("wb") as file:
                 header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
                 npy.write_array_header_1_0(file, header)
@@ -186,7 +184,7 @@ class Stage:
 
     def _write(self, path: Path, record: dict[str, Any]) -> None:
         text = json.dumps({"key": self.key, **record})
-        with atomic_write(path) as temporary:
+        with atomic_write(path, overwrite=True) as temporary:
             temporary.write_text(json.dumps({"record": text, "checksum": zlib.crc32(text.encode())}), encoding="utf-8")
 
     def _record(self, path: Path) -> dict[str, Any] | None:

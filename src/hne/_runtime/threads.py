@@ -32,7 +32,7 @@ def thread_count(n_jobs: int | None) -> int:
     return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
 
 
-def checkpoint() -> None:
+def raise_if_cancelled() -> None:
     """Leave a block here if an interrupt has made its result useless; long blocks come by every second or so."""
     given_up = getattr(_WORKER, "given_up", None)
     if given_up is not None and given_up.is_set():

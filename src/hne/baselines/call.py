@@ -104,7 +104,7 @@ def baseline_embedding(
     )
     rival.check_neighbors(settings)
     distinct, _, places = check_places(X, settings)
-    return _coordinates(rival, places, settings, is_named=n_neighbors is not None)[distinct.place]
+    return _coordinates(rival, places, settings, is_named=n_neighbors is not None)[distinct.inverse]
 
 
 def _coordinates(rival: Rival, X: FloatArray, settings: Settings, *, is_named: bool) -> FloatArray:

@@ -133,9 +133,9 @@ class CLLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         warn_of_clle(found, pairs, settings)
         # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
         validate_data(self, X, skip_check_array=True)
-        self.embedding_ = pairs.vectors[distinct.place].astype(output_kind(X), copy=False)
+        self.embedding_ = pairs.vectors[distinct.inverse].astype(output_kind(X), copy=False)
         self.eigenvalues_ = pairs.values
-        self.subset_labels_ = found.labels[distinct.place]
+        self.subset_labels_ = found.labels[distinct.inverse]
         return self
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002

@@ -162,7 +162,7 @@ class LLC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
         validate_data(self, X, skip_check_array=True)
         self._found, self._units = found, units
-        self.embedding_ = found.Y[distinct.place].astype(output_kind(X), copy=False)
+        self.embedding_ = found.Y[distinct.inverse].astype(output_kind(X), copy=False)
         self.eigenvalues_ = found.values
         self.n_models_ = found.fitted.mixture.n_models
         self.n_iter_ = found.fitted.n_rounds

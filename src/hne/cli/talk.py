@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hne._runtime.files import existing_files_kept
-from hne._runtime.progress import Stopwatch, advised, listening, one_line, shown
+from hne._runtime.files import keep_existing_files
+from hne._runtime.progress import Stopwatch, advised, listening, one_line, show_progress
 from hne.exceptions import MOST_SAID, shortened
 
 # Parameters of the estimator by the names that messages of the library use.
@@ -111,6 +111,11 @@ def heard_warnings(options: argparse.Namespace) -> Iterator[list[str]]:
 def command_context(options: argparse.Namespace) -> Iterator[tuple[dict[str, float], list[str]]]:
     """Show the stages, keep files that exist unless told otherwise, and collect seconds and warnings meanwhile."""
     watch = Stopwatch()
-    kept = existing_files_kept(not options.force)
-    with shown(0 if options.quiet else options.verbose), listening(watch), heard_warnings(options) as heard, kept:
+    kept = keep_existing_files(not options.force)
+    with (
+        show_progress(0 if options.quiet else options.verbose),
+        listening(watch),
+        heard_warnings(options) as heard,
+        kept,
+    ):
         yield watch.seconds, heard

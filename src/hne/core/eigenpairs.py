@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import has_room
@@ -108,7 +108,7 @@ def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settin
     for rows in wanted:
         numbers[rows] = np.arange(len(rows))
     parts: list[EigenPairs | None] = []
-    for rows in counted("pieces", wanted, len(wanted)):
+    for rows in track("pieces", wanted, len(wanted)):
         # Fewer samples have no next eigenvector to tell the last one from.
         if len(rows) < settings.n_components + 2:
             parts.append(None)

@@ -67,7 +67,7 @@ def check_lengths(result: Embedding) -> None:
     """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
     kind, units = np.dtype(result.dtype), result.units
     drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
-    if not result.settings.in_lengths or units.undo_length(np.array(drawn)) <= np.finfo(kind).max:
+    if not result.settings.in_lengths or units.restore_lengths(np.array(drawn)) <= np.finfo(kind).max:
         return
     size = math.log10(drawn) - math.log10(units.scale)
     msg = (
@@ -168,7 +168,7 @@ def _in_pieces(result: Embedding) -> str:
 
 def _counted(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> str:
     """Number of pieces, sizes of the largest with all copies, and how many are no larger than a neighborhood."""
-    with_copies = np.bincount(pieces.labels[distinct.place], minlength=pieces.count)
+    with_copies = np.bincount(pieces.labels[distinct.inverse], minlength=pieces.count)
     sizes = ", ".join(str(size) for size in with_copies[:5]) + (", ..." if pieces.count > 5 else "")
     n_small = int((pieces.sizes <= settings.n_neighbors).sum())
     isolated = f", {n_small} of them isolated (at most {settings.n_neighbors} samples)" if n_small else ""

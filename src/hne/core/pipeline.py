@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._runtime.progress import shown, stage
+from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads
 from hne.core.backend import IN_MEMORY, Backend
 from hne.core.chart.lengths import rescaled_coordinates
@@ -78,7 +78,7 @@ def walk(
     `is_chosen`: the settings were; `unset` of them are left to what the samples are near to.
     """
     n_threads = bench.n_threads(settings)
-    with limit_blas_threads(n_threads), shown(settings.verbose):
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
         distinct, units, X, settings = bench.canonicalize(X, settings)
         flatness = NAN
         if unset or settings.coordinates == "chart":
@@ -97,9 +97,9 @@ def walk(
         rescaled = stage("chart", rescaled_coordinates, *drawing)
         walked = (X, graph, pieces, weights, parts, rescaled, circuits.pairs, settings, n_threads)
         judged = stage("trust", judgment, is_chosen, *walked)
-        errors = units.undo_length(bench.errors(X, weights))
+        errors = units.restore_lengths(bench.errors(X, weights))
     core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled, circuits.pairs)
-    result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.first))
+    result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.index))
     check_lengths(result)
     emit_warnings(result)
     return result

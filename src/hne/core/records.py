@@ -360,34 +360,34 @@ class UniqueSamples:
     keep the order in which they came.
     """
 
-    first: IndexArray  # (m,), a sample at each place: the first, or of distances one of copies that differ in rounding
-    place: IndexArray  # (n,), the place of each sample
+    index: IndexArray  # (m,), a sample at each place: the first, or of distances one of copies that differ in rounding
+    inverse: IndexArray  # (n,), the place of each sample
 
     @property
     def n_samples(self) -> int:
         """Number of samples, n, copies included."""
-        return len(self.place)
+        return len(self.inverse)
 
     @property
     def n_places(self) -> int:
         """Number of places, m: samples that differ."""
-        return len(self.first)
+        return len(self.index)
 
     @property
     def same_as(self) -> IndexArray:
         """The first sample at the place of each sample, (n,)."""
         lowest = np.full(self.n_places, self.n_samples, dtype=np.intp)
-        np.minimum.at(lowest, self.place, np.arange(self.n_samples))
-        return lowest[self.place]
+        np.minimum.at(lowest, self.inverse, np.arange(self.n_samples))
+        return lowest[self.inverse]
 
     def pairs(self, of_places: IndexArray) -> IndexArray:
         """Pairs of places as pairs of their first samples, the smaller first, (p, 2)."""
-        return np.sort(self.first[of_places], axis=1)
+        return np.sort(self.index[of_places], axis=1)
 
     def spread(self, matrix: SparseMatrix) -> SparseMatrix:
         """A CSR matrix over places as one over samples: rows of copies are equal, columns are those of the first."""
-        n, rows = self.n_samples, matrix[self.place]
-        columns = self.first[rows.indices].astype(rows.indices.dtype, copy=False)
+        n, rows = self.n_samples, matrix[self.inverse]
+        columns = self.index[rows.indices].astype(rows.indices.dtype, copy=False)
         wide = csr_array((rows.data, columns, rows.indptr), shape=(n, n))
         wide.sort_indices()
         return wide
@@ -453,13 +453,13 @@ class Embedding(PicklesFields):
     @cached_property
     def Y(self) -> NDArray[Any]:
         """The coordinates, (n, d), of the kind that the settings ask for."""
-        return self.core_Y[self.distinct.place].astype(self.dtype, copy=False)
+        return self.core_Y[self.distinct.inverse].astype(self.dtype, copy=False)
 
     @cached_property
     def rescaled_Y(self) -> NDArray[Any]:
         """The coordinates in the lengths of X, (n, d)."""
-        lengths: FloatArray = self.units.undo_length(self.core.rescaled.Y)
-        return lengths[self.distinct.place].astype(self.dtype, copy=False)
+        lengths: FloatArray = self.units.restore_lengths(self.core.rescaled.Y)
+        return lengths[self.distinct.inverse].astype(self.dtype, copy=False)
 
     @property
     def kind(self) -> str:
@@ -477,9 +477,9 @@ class Embedding(PicklesFields):
         charts = self.core.rescaled.charts
         if not charts or charts[0] is None:
             return None
-        lengths = {"B": self.units.undo_length(charts[0].B)}
+        lengths = {"B": self.units.restore_lengths(charts[0].B)}
         with np.errstate(over="ignore", under="ignore"):
-            lengths["spectrum"] = self.units.undo_length(np.sqrt(charts[0].spectrum)) ** 2
+            lengths["spectrum"] = self.units.restore_lengths(np.sqrt(charts[0].spectrum)) ** 2
         return replace(charts[0], **lengths)
 
     @cached_property
@@ -490,7 +490,7 @@ class Embedding(PicklesFields):
     @property
     def core_Y(self) -> FloatArray:
         """The coordinates that are handed out, a row for each distinct sample, in float64."""
-        return self.units.undo_length(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
+        return self.units.restore_lengths(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
 
     @property
     def eigenpairs(self) -> EigenPairs | None:
@@ -500,14 +500,14 @@ class Embedding(PicklesFields):
     @cached_property
     def graph(self) -> NeighborGraph:
         """The neighbors of every sample: of copies, the first stands for all."""
-        graph, first, place = self.core.graph, self.distinct.first, self.distinct.place
+        graph, first, place = self.core.graph, self.distinct.index, self.distinct.inverse
         indices = np.where(graph.indices >= 0, first[graph.indices], -1)
         return NeighborGraph(indices[place], graph.distances[place], graph.method, graph.recall)
 
     @cached_property
     def pieces(self) -> Pieces:
         """The connected pieces of the graph, sizes with all copies; the largest is that of most distinct samples."""
-        labels = self.core.pieces.labels[self.distinct.place]
+        labels = self.core.pieces.labels[self.distinct.inverse]
         return Pieces(labels, np.bincount(labels, minlength=self.core.pieces.count))
 
     @cached_property
@@ -519,7 +519,7 @@ class Embedding(PicklesFields):
     @cached_property
     def reconstruction_errors(self) -> FloatArray:
         """Lengths of x - rebuilt x through the joint weights, (n,); NaN for samples without neighbors."""
-        return self.core.reconstruction_errors[self.distinct.place]
+        return self.core.reconstruction_errors[self.distinct.inverse]
 
     @property
     def reconstruction_error(self) -> float:

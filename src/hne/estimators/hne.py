@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hne._runtime.progress import Stopwatch, listening, shown, stage
+from hne._runtime.progress import Stopwatch, listening, show_progress, stage
 from hne._runtime.threads import thread_count
 from hne.core.chart.lengths import rescaled_coordinates
 from hne.core.eigenpairs import Parts
@@ -369,7 +369,7 @@ class HierarchicNeighborsEmbedding(
         self.n_neighbors_, self.variant_, self.reg_ = settings.n_neighbors, settings.variant, settings.reg
         self.embedding_ = result.Y
         A = result.core.rescaled.matrices[0]
-        self.rescaling_ = None if A is None else result.units.undo_length(A)
+        self.rescaling_ = None if A is None else result.units.restore_lengths(A)
         self.chart_ = result.chart
         self.short_circuits_ = result.short_circuits
         pairs = result.eigenpairs
@@ -425,7 +425,7 @@ class HierarchicNeighborsEmbedding(
     def bridges_(self) -> IndexArray:
         """Thin links, searched when asked for."""
         check_is_fitted(self)
-        pairs = np.sort(self._fitted.distinct.first[find_bridges(self._fitted.core.graph).pairs], axis=1)
+        pairs = np.sort(self._fitted.distinct.index[find_bridges(self._fitted.core.graph).pairs], axis=1)
         return pairs[np.lexsort(pairs.T[::-1])]
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:  # noqa: ARG002
@@ -480,7 +480,7 @@ class HierarchicNeighborsEmbedding(
         if not is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, fitted.units)
-        with shown(fitted.settings.verbose):
+        with show_progress(fitted.settings.verbose):
             return stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
@@ -503,8 +503,8 @@ class HierarchicNeighborsEmbedding(
         check_is_fitted(self)
         self._check_has_coordinates("inverse_transform")
         points = check_points(Y, self._n_features_out)
-        with shown(self._fitted.settings.verbose):
-            lifted = self._fitted.units.undo(stage("lifting", lift, points, self._fitted))
+        with show_progress(self._fitted.settings.verbose):
+            lifted = self._fitted.units.inverse_transform(stage("lifting", lift, points, self._fitted))
         return lifted.astype(self.embedding_.dtype, copy=False)
 
     def reconstruct(self) -> FloatArray | SparseMatrix:
@@ -519,10 +519,10 @@ class HierarchicNeighborsEmbedding(
         check_is_fitted(self)
         self._check_has_coordinates("reconstruct")
         core, distinct = self._fitted.core, self._fitted.distinct
-        rebuilt = self._fitted.units.undo(rebuild(core.X, core.weights.J))
+        rebuilt = self._fitted.units.inverse_transform(rebuild(core.X, core.weights.J))
         if isinstance(rebuilt, np.ndarray):
             rebuilt[np.diff(core.weights.J.indptr) == 0] = np.nan
-        return rebuilt[distinct.place].astype(self.embedding_.dtype, copy=False)
+        return rebuilt[distinct.inverse].astype(self.embedding_.dtype, copy=False)
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:

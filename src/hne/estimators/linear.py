@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hne._runtime.progress import shown, stage
+from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.alignment import alignment
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
@@ -294,7 +294,7 @@ def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[UniqueSample
     """Go from checked samples to their projection; copies of a sample count once."""
     distinct, units, X, settings = canonicalize(X, settings)
     n_threads = thread_count(settings.n_jobs)
-    with limit_blas_threads(n_threads), shown(settings.verbose):
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
         graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
         circuits = stage("short circuits", cut_short_circuits, X, graph, settings)
         weights = stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)

@@ -48,7 +48,7 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
     placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / _layers(weights, settings)
     same = _same_places(new, core.X, own, distances)
     placed[same >= 0] = Y[same[same >= 0]]
-    return fitted.units.undo_length(placed) if settings.in_lengths else placed
+    return fitted.units.restore_lengths(placed) if settings.in_lengths else placed
 
 
 def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:

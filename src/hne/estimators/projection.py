@@ -183,7 +183,7 @@ def in_units_of_data(found: Projection, units: InputScaling) -> Projection:
     """Turn a map of samples in these units into one of the samples as they were given, its constraint kept."""
     if units.origin is None and units.scale == 1.0:
         return found
-    mean = units.undo(found.mean)
+    mean = units.inverse_transform(found.mean)
     if found.constraint == "orthonormal":
         # Coordinates are lengths in units of X, values their squares, which may be 0 or inf where float64 ends.
         with np.errstate(over="ignore", under="ignore"):

@@ -86,10 +86,10 @@ class ReportedMixin:
 
     def _samples(self) -> FloatArray | None:
         """The samples of the fit in their own units, None where they are not dense coordinates."""
-        core, place = self._fitted.core, self._fitted.distinct.place
+        core, place = self._fitted.core, self._fitted.distinct.inverse
         if isinstance(core.X, Distances) or not isinstance(core.X, np.ndarray):
             return None
-        samples: FloatArray = self._fitted.units.undo(core.X)[place]
+        samples: FloatArray = self._fitted.units.inverse_transform(core.X)[place]
         return samples
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne.exceptions import InputError, quoted, shortened
 from hne.io.arrow import Columns, is_list, is_number, is_text, is_unique, label, numbers, value_type, values_of
 from hne.io.finish import shaped
@@ -184,7 +184,7 @@ def _matrix(columns: Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDA
     single = all(value_type(columns, name) == columns.arrow.float32() for name in stored)
     X = np.empty((columns.n_rows, len(names)), dtype=np.float32 if single else np.float64)
     start = 0
-    for batch in counted("batches", columns.batches(stored)):
+    for batch in track("batches", columns.batches(stored)):
         place = 0
         for name in stored:
             width = widths.get(name, 1)

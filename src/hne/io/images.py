@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne.io.mat_values import reason_of
 from hne.io.names import numbered
 from hne.io.record import Outline, ReadOptions, Table
@@ -48,7 +48,7 @@ def read_images(file: File, choices: ReadOptions) -> Table:
     (width, height), notices = _size(folder, choices)
     shape = (height, width) if mode == GREY else (height, width, 3)
     X = np.empty((len(folder.paths), int(np.prod(shape))), dtype=np.float64)
-    for row, path in enumerate(counted("images", folder.paths, len(folder.paths))):
+    for row, path in enumerate(track("images", folder.paths, len(folder.paths))):
         X[row] = _pixels(file, path, mode, (width, height)).reshape(-1)
     if folder.n_others:
         notices = (*notices, f"Files that are no images are left out: {folder.n_others}.")

@@ -11,13 +11,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.graph import knn_graph
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, index_kind
-from hne.core.samples.scaling import fit_scaling
+from hne.core.samples.scaling import InputScaling
 from hne.core.samples.unique import unique_samples
 from hne.exceptions import DisconnectedGraphWarning, InputError
 from hne.metrics.checks import check_embedded
@@ -116,12 +116,12 @@ def geodesic_qualities(
     `cut` are pairs of samples, (p, 2), between which no link is walked.
     """
     checked = [check_embedded(X, Y) for Y in embeddings]
-    samples, Ys = checked[0][0], [fit_scaling(Y).of(Y) for _, Y in checked]
+    samples, Ys = checked[0][0], [InputScaling.fit(Y).transform(Y) for _, Y in checked]
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=10")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
     n = len(Ys[0])
     m = _check_landmarks(n_landmarks, n)
-    samples = fit_scaling(samples).of(samples)
+    samples = InputScaling.fit(samples).transform(samples)
     distinct = unique_samples(samples)
     if distinct.n_places <= k:
         msg = (
@@ -129,13 +129,13 @@ def geodesic_qualities(
             "Lower n_neighbors or pass more samples."
         )
         raise InputError(msg)
-    places, threads = samples[distinct.first], thread_count(settings.n_jobs)
+    places, threads = samples[distinct.index], thread_count(settings.n_jobs)
     graph = knn_graph(places, k, threads, random_state=settings.random_state)
     drawn = random_generator(settings.random_state).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
     paths, distances, n_asked = _compared(
-        _links(graph, NO_PAIRS if cut is None else distinct.place[cut]), Ys, distinct, drawn[:m], targets
+        _links(graph, NO_PAIRS if cut is None else distinct.inverse[cut]), Ys, distinct, drawn[:m], targets
     )
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
@@ -238,9 +238,9 @@ def _compared(
     starts = range(0, len(landmarks), block)
     paths, n_asked = [], 0
     distances: list[list[FloatArray]] = [[] for _ in Ys]
-    for start in counted("geodesics", starts, len(starts)):
+    for start in track("geodesics", starts, len(starts)):
         few = landmarks[start : start + block]
-        lengths = dijkstra(links, indices=distinct.place[few])[:, distinct.place[targets]]
+        lengths = dijkstra(links, indices=distinct.inverse[few])[:, distinct.inverse[targets]]
         # Of the targets, the landmark itself and those before it are at positions up to its own.
         is_new = np.arange(len(targets)) > np.arange(start, start + len(few))[:, None]
         kept = is_new & np.isfinite(lengths)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
-from hne._runtime.threads import checkpoint, limit_blas_threads, load_unbroken, map_blocks, thread_count
+from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples
-from hne.core.samples.scaling import fit_scaling
+from hne.core.samples.scaling import InputScaling
 from hne.exceptions import InputError
 from hne.metrics.checks import check_embedded
 from hne.metrics.products import Products, products, settle, sparse_products
@@ -152,7 +152,7 @@ def _mapped(ranking: Ranking, task: Task[Result], pair_seconds: float, k: int | 
     blocks = [ranking.rows[start : start + step] for start in range(0, len(ranking.rows), step)]
 
     def of_block(rows: IndexArray) -> Result:
-        checkpoint()
+        raise_if_cancelled()
         in_X, in_Y = X.squared_distances(rows), Y.squared_distances(rows)
         if k is not None:
             settle(X, Y, rows, in_X, in_Y, k)
@@ -160,7 +160,7 @@ def _mapped(ranking: Ranking, task: Task[Result], pair_seconds: float, k: int | 
 
     # Blocks have the threads, products none of their own.
     with limit_blas_threads(1), closing(map_blocks(of_block, blocks, ranking.n_threads)) as results:
-        yield counted("ranks", results, len(blocks))
+        yield track("ranks", results, len(blocks))
 
 
 def check_ranking(
@@ -183,5 +183,5 @@ def check_ranking(
     if count < n:
         rows = np.sort(random_generator(settings.random_state).permutation(n)[:count])
     # Squares of what lies near the ends of float64 would overflow or vanish; ranks do not depend on units.
-    ours, others = fit_scaling(samples).of(samples), fit_scaling(embedding).of(embedding)
+    ours, others = InputScaling.fit(samples).transform(samples), InputScaling.fit(embedding).transform(embedding)
     return Ranking(ours, others, rows, thread_count(settings.n_jobs))

@@ -10,7 +10,7 @@ from hne.core.parameters import check_settings
 from hne.core.reconstruction import reconstruction_errors as lengths_of_errors
 from hne.core.records import FloatArray, SparseMatrix
 from hne.core.samples.kinds import Samples
-from hne.core.samples.scaling import fit_scaling
+from hne.core.samples.scaling import InputScaling
 from hne.core.samples.tables import check_matrix
 from hne.core.samples.unique import unique_samples
 from hne.exceptions import InputError
@@ -58,11 +58,11 @@ def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, in
     samples = check_given(X)
     matrix = _check_weights(weights, samples)
     with_self = check_settings({"include_self": include_self}).include_self
-    units = fit_scaling(samples)
-    errors = units.undo_length(lengths_of_errors(units.of(samples), matrix))
+    units = InputScaling.fit(samples)
+    errors = units.restore_lengths(lengths_of_errors(units.transform(samples), matrix))
     if with_self:
         return errors
-    place = unique_samples(samples).place
+    place = unique_samples(samples).inverse
     n = samples.shape[0]
     rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
     of_others = np.where(place[rows] != place[matrix.indices], matrix.data, 0.0)

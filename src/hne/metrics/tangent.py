@@ -12,7 +12,7 @@ from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples
-from hne.core.samples.scaling import check_told_apart, fit_scaling
+from hne.core.samples.scaling import InputScaling, check_told_apart
 from hne.core.samples.unique import unique_samples
 from hne.core.tangent.dimension import Dimension, estimated_dimension
 from hne.core.tangent.frames import frame_neighbors, is_measurable
@@ -62,16 +62,16 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     """
     samples, embedding = check_embedded(X, Y)
     n_threads = thread_count(check_settings({"n_jobs": n_jobs}).n_jobs)
-    units, own = fit_scaling(samples), fit_scaling(embedding)
-    first = unique_samples(samples).first
+    units, own = InputScaling.fit(samples), InputScaling.fit(embedding)
+    first = unique_samples(samples).index
     d = embedding.shape[1]
     if not is_measurable(len(first), d):
         needed = 2 * (frame_neighbors(d) + 1)
         msg = f"X must have at least {needed} different samples for {d} coordinates, got {len(first)}. Pass more."
         raise InputError(msg)
-    rule = yardstick(units.of(samples)[first], d, "euclidean", None, n_threads)
-    measured = rule.measure(own.of(embedding)[first])
-    return replace(measured, correction=units.undo_length(measured.correction * own.scale))
+    rule = yardstick(units.transform(samples)[first], d, "euclidean", None, n_threads)
+    measured = rule.measure(own.transform(embedding)[first])
+    return replace(measured, correction=units.restore_lengths(measured.correction * own.scale))
 
 
 # Samples that are looked at unless told: they tell d within d / 100 (one standard deviation; d / 40 the two nearest).
@@ -132,9 +132,9 @@ def intrinsic_dimension(
     samples = check_given(X)
     k = check_integer("n_neighbors", n_neighbors, LEAST_NEIGHBORS, "Try n_neighbors=12")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
-    samples = fit_scaling(samples).of(samples)
+    samples = InputScaling.fit(samples).transform(samples)
     # An order that is not that of X: the draw falls on the same samples, however they stand.
-    places = samples[unique_samples(samples).first]
+    places = samples[unique_samples(samples).index]
     n_places = places.shape[0]
     if n_places <= k:
         msg = (

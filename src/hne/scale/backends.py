@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import __version__
-from hne._runtime.progress import counted, remark, stage
+from hne._runtime.progress import remark, stage, track
 from hne._runtime.store import RECORD, Arrays, Block, Stage, refuse, row_blocks
 from hne.core.backend import Backend
 from hne.core.eigen.exchange import has_result
@@ -111,8 +111,8 @@ class CachedBackend(Backend):
         try:
             intake = ingest(X, settings, self._engine, scratch)
             self._key = key_of("samples", *_told_by(intake.ranges, intake.marks))
-            order = self._folder.stage("order", key_of(self._key, intake.distinct.place.tobytes()))
-            first = (order.arrays() or order.put({"first": intake.distinct.first}))["first"]
+            order = self._folder.stage("order", key_of(self._key, intake.distinct.inverse.tobytes()))
+            first = (order.arrays() or order.put({"first": intake.distinct.index}))["first"]
             shape = (intake.distinct.n_places, X.shape[1])
             placed = self._kept("samples", self._key, "places", PlacedRows(intake.raw, first), shape)["X"]
         finally:
@@ -125,7 +125,7 @@ class CachedBackend(Backend):
         self._key = self._next_key("neighbors", settings, SEARCHED_BY)
         if isinstance(settings.neighbors, NeighborGraph):
             # A given graph is one of the samples as they came: in another order it is another.
-            self._key = key_of(self._key, distinct.place.tobytes())
+            self._key = key_of(self._key, distinct.inverse.tobytes())
         place = self._folder.stage("neighbors", self._key)
         if place.arrays() is not None:
             remark(FOUND)
@@ -261,7 +261,7 @@ class CachedBackend(Backend):
             logger.info("%s: %d of %d blocks found in %s", name, len(blocks) - len(missing), len(blocks), place.folder)
             remark(f"{len(blocks) - len(missing)} of {len(blocks)} blocks {FOUND}")
         with closing(engine.map(name, Kept(place, task), missing)) as done:
-            for _ in counted(what, done, len(missing)):
+            for _ in track(what, done, len(missing)):
                 pass
         return place.seal(blocks, self._noted(facts))
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hne import __version__
-from hne._runtime.files import atomic_write, existing_files_kept, expanded, make_folder
+from hne._runtime.files import atomic_write, expanded, make_folder
 from hne._runtime.store import pickled_by_name
 from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
 from hne.core.parameters import check_n_jobs
@@ -174,7 +174,7 @@ class DaskExecutor:
             yield packed
             return
         path = self._seen_folder / f".task-{secrets.token_hex(8)}"
-        with existing_files_kept(False), atomic_write(path) as temporary:
+        with atomic_write(path, overwrite=True) as temporary:
             temporary.write_bytes(packed)
         try:
             yield str(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hne import __version__
-from hne._runtime.files import atomic_write, existing_files_kept, expanded, make_folder, temporary_name
+from hne._runtime.files import atomic_write, expanded, make_folder, temporary_name
 from hne._runtime.store import Stage
 from hne.exceptions import CheckpointError, InputTypeError, quoted
 from hne.scale.executors import facts_here
@@ -75,7 +75,7 @@ class Folder:
         """Say whose folder this is, unless it says so."""
         mark = self.path / MARK
         if not mark.exists():
-            with existing_files_kept(False), atomic_write(mark) as temporary:
+            with atomic_write(mark, overwrite=True) as temporary:
                 temporary.write_text(json.dumps({"format": FORMAT, "version": VERSION, "hne": __version__}))
 
     def _check_mark(self, mark: Path) -> None:

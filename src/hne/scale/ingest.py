@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.store import Stage
 from hne.core.records import FloatArray, Settings, UniqueSamples
 from hne.core.samples.check import check_places
@@ -46,15 +46,15 @@ def ingest(X: LazySamples, settings: Settings, engine: Any, scratch: Path) -> In
         for (_, chunk), (start, end) in zip(parts, blocks, strict=True)
     ]
     with closing(engine.gathered("samples", calls)) as results:
-        ranges = joined_ranges(list(counted("chunks", results, len(calls))))
+        ranges = joined_ranges(list(track("chunks", results, len(calls))))
     _check_ordinary(ranges.largest)
     raw = kept.seal(blocks)["X"]
     with closing(engine.map("samples", MarkedRows(raw, ranges), blocks)) as results:
-        found = list(counted("order", results, len(blocks)))
+        found = list(track("order", results, len(blocks)))
     marks, leading = (np.concatenate(one) for one in zip(*found, strict=True))
     distinct = distinct_rows(marks, raw, leading)
     check_places(distinct, settings)
-    return IngestedSamples(raw, distinct, ranges, marks[distinct.first])
+    return IngestedSamples(raw, distinct, ranges, marks[distinct.index])
 
 
 def _check_ordinary(largest: float) -> None:

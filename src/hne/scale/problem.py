@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._runtime.files import existing_files_kept, make_folder
-from hne._runtime.progress import counted
+from hne._runtime.files import make_folder
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.store import Block
 from hne.core.eigen.alignment import deviation
@@ -120,9 +120,8 @@ class ProblemRows:
 
     def __call__(self, block: Block) -> list[RowBlock]:
         """Write those of the block, and tell what was written."""
-        with existing_files_kept(False):
-            parts = zip("AB", self.weights.deviations(block), strict=True)
-            return [write_rows(self.folder, name, block[0], rows) for name, rows in parts]
+        parts = zip("AB", self.weights.deviations(block), strict=True)
+        return [write_rows(self.folder, name, block[0], rows) for name, rows in parts]
 
 
 def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Path) -> None:
@@ -131,18 +130,17 @@ def posed(weights: WeightsOnDisk, settings: Settings, engine: Engine, folder: Pa
         return
     make_folder(folder)
     with closing(engine.map("assembly", ProblemRows(weights, folder), weights.blocks)) as done:
-        written = [one for blocks in counted("rows of A and B", done, len(weights.blocks)) for one in blocks]
+        written = [one for blocks in track("rows of A and B", done, len(weights.blocks)) for one in blocks]
     seed = int(random_generator(settings.random_state).randint(2**31))
-    with existing_files_kept(False):
-        write_problem(
-            folder,
-            written,
-            weights.n_samples,
-            count=settings.n_eigenvectors(weights.n_samples),
-            gamma=settings.gamma,
-            tol=settings.effective_tol,
-            seed=seed,
-        )
+    write_problem(
+        folder,
+        written,
+        weights.n_samples,
+        count=settings.n_eigenvectors(weights.n_samples),
+        gamma=settings.gamma,
+        tol=settings.effective_tol,
+        seed=seed,
+    )
 
 
 def solved(weights: WeightsOnDisk, settings: Settings, folder: Path, n_threads: int) -> EigenPairs:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
-from hne._runtime.progress import advise, shown, stage
+from hne._runtime.progress import advise, show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.neighbors.graph import canonicalize
 from hne.core.parameters import check_choice, check_integer, check_positive
@@ -21,7 +21,7 @@ def found_dimension(X: Samples, settings: Settings) -> int:
     """The intrinsic dimension of checked samples, below the number of places."""
     n_threads = thread_count(settings.n_jobs)
     _, _, places, settings = canonicalize(X, settings)
-    with limit_blas_threads(n_threads), shown(settings.verbose):
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
         found = stage("dimension", dimension_of, places, settings.metric, settings.metric_params, n_threads)
     if found is None:
         msg = (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._runtime.progress import shown, stage
+from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.defaults import known_of, suited
 from hne.core.neighbors.graph import canonicalize, neighbor_graph, searched_graph
@@ -95,7 +95,7 @@ def tuned(
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
     settings = suited(settings, unset, flatness, places.shape[0], known_of(places))
     wanted = _wanted(settings, values, unset, flatness, places.shape[0])
-    with limit_blas_threads(n_threads), shown(settings.verbose):
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
         trials = stage("tuning", _trials, places, distinct, settings, wanted, flatness, n_threads, start + budget)
     rows = trials.rows
     if all(trial.outcome == NOT_REACHED for trial in trials):
@@ -108,8 +108,8 @@ def tuned(
         )
         raise InputError(msg)
     best, runner_up = chosen(trials)
-    order = np.arange(distinct.n_samples) if rows is None else np.sort(distinct.first[rows])
-    own = distinct.place[order] if rows is None else np.searchsorted(rows, distinct.place[order])
+    order = np.arange(distinct.n_samples) if rows is None else np.sort(distinct.index[rows])
+    own = distinct.inverse[order] if rows is None else np.searchsorted(rows, distinct.inverse[order])
     in_order = ordered(trials)
     kept = {id(trial) for trial in (*in_order[:KEPT], best, runner_up)}
     # The correction of a chart, which has the lengths of X already, is a number without a unit.
@@ -243,6 +243,6 @@ def _of_samples(trial: Trial, units: InputScaling, correcting: InputScaling, own
     """The trial in the units of X, with a row for each sample, `own` being their places; None drops all rows."""
     measure = trial.measure
     if measure is not None:
-        measure = replace(measure, correction=correcting.undo_length(measure.correction))
-    Y = None if own is None or trial.Y is None else units.undo_length(trial.Y[own])
+        measure = replace(measure, correction=correcting.restore_lengths(measure.correction))
+    Y = None if own is None or trial.Y is None else units.restore_lengths(trial.Y[own])
     return replace(trial, measure=measure, Y=Y)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray
 from hne.datasets import Dataset
@@ -58,7 +58,7 @@ def make_faces(n_samples: int = 698, *, size: int = 64, random_state: int = 0) -
     size = check_integer("size", size, SMALLEST_SIZE, "Try size=64")
     angles = (2 * np.random.default_rng(seed).random((n_samples, 3)) - 1) * [PAN, TILT, LIGHT]
     X = np.empty((n_samples, size * size))
-    for sample in counted("faces", range(n_samples), n_samples):
+    for sample in track("faces", range(n_samples), n_samples):
         pan, tilt, light = angles[sample].tolist()
         X[sample] = face(pan, tilt, light, size).ravel()
     return Dataset.of_one_group(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.spatial import cKDTree
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray
 from hne.datasets import Dataset
@@ -84,7 +84,7 @@ def make_teapots(n_samples: int = 400, *, shape: tuple[int, int] = (76, 101)) ->
     rows, columns = _check_shape(shape)
     angles: FloatArray = 360 / n_samples * np.arange(n_samples, dtype=np.float64)
     X = np.empty((n_samples, rows * columns * 3))
-    for sample in counted("teapots", range(n_samples), n_samples):
+    for sample in track("teapots", range(n_samples), n_samples):
         X[sample] = teapot(angles[sample], (rows, columns)).ravel()
     return Dataset.of_one_group(
         X,

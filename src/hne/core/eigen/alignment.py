@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, triu
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.threads import load_unbroken, map_blocks
 from hne.core.records import Alignment, SparseMatrix, Weights, index_kind
 
@@ -60,7 +60,7 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
     patterns = [part for matrix in (A, columns_A, B, columns_B) for part in (matrix.indptr, matrix.indices)]
     blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
     with closing(map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)) as numbers:
-        row_entries = np.concatenate(list(counted("pattern of G", numbers, len(blocks))))
+        row_entries = np.concatenate(list(track("pattern of G", numbers, len(blocks))))
     indptr = np.concatenate([[0], np.cumsum(row_entries)])
     indptr = indptr.astype(index_kind(indptr[-1]))
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
@@ -71,6 +71,6 @@ def _compiled_triangle(A: SparseMatrix, B: SparseMatrix, gamma: float, n_threads
         n_threads,
     )
     with closing(fill) as filled:
-        for _ in counted("entries of G", filled, len(blocks)):
+        for _ in track("entries of G", filled, len(blocks)):
             pass
     return csr_array((data, indices, indptr), shape=(n, n))

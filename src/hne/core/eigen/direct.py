@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
@@ -83,7 +83,7 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
     space, plane, before = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0)), 1.0
-    for step in counted("block solves", range(MAX_BLOCKS)):
+    for step in track("block solves", range(MAX_BLOCKS)):
         size = space.dimension
         space.add(solve(centered(block)))
         block = space.newest(size)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hne._runtime.files import atomic_write, existing_files_kept, make_folder
+from hne._runtime.files import atomic_write, make_folder
 from hne.core.records import Alignment, FloatArray, SparseMatrix, index_kind
 from hne.exceptions import InputError
 
@@ -219,13 +219,13 @@ def _covers(ranges: Sequence[tuple[int, int]], n_samples: int) -> bool:
 def _write_array(path: Path, array: Any) -> None:
     # What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason.
     array = np.ascontiguousarray(array)
-    with existing_files_kept(False), atomic_write(path) as temporary, temporary.open("wb") as file:
+    with atomic_write(path, overwrite=True) as temporary, temporary.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
         file.write(array.data)
 
 
 def _write_json(path: Path, value: Any) -> None:
-    with existing_files_kept(False), atomic_write(path) as temporary:
+    with atomic_write(path, overwrite=True) as temporary:
         temporary.write_text(json.dumps(value, indent=1) + "\n")
 
 

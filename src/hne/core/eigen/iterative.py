@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, eye_array, triu
 from scipy.sparse.linalg import splu
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.certificate import allowed_residual
@@ -144,7 +144,7 @@ def iterative_eigenvectors(
     space.add(start)
     scale = float(alignment.diagonal().max())
     digits = np.finfo(float).eps * scale
-    for step in counted("iterations", range(MAX_STEPS)):
+    for step in track("iterations", range(MAX_STEPS)):
         values, best = space.ritz(width)
         residuals = alignment.apply(best) - best * values[:width]
         moved = sine_between(plane, best[:, :count])

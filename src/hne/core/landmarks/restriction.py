@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, triu
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import map_blocks
 from hne.core.records import Alignment, FloatArray, Solve, SparseMatrix, index_kind
@@ -53,7 +53,7 @@ def restricted(alignment: Alignment, Z: SparseMatrix, n_threads: int = 1) -> Res
     m = Z.shape[1]
     K, M = csr_array((m, m)), csr_array((m, m))
     with closing(map_blocks(of_block, starts, n_threads)) as blocks:
-        for energy, mass in counted("problem on landmarks", blocks, len(starts)):
+        for energy, mass in track("problem on landmarks", blocks, len(starts)):
             K, M = K + energy, M + mass
     return Restriction(_narrow(K), _narrow(M))
 

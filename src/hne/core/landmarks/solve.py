@@ -12,7 +12,7 @@ from contextlib import closing
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import limit_blas_threads, map_blocks
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
@@ -125,7 +125,7 @@ def interpolation(X: FloatArray, landmarks: IndexArray, n_components: int, n_thr
     L, q, n = X[landmarks], nearest_landmarks(n_components), len(X)
     columns, values = np.empty((n, q), dtype=index_kind(n * q)), np.empty((n, q))
     block = max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * q * X.shape[1])))
-    for start in counted("landmarks of samples", range(0, n, SEARCH_ROWS), -(-n // SEARCH_ROWS)):
+    for start in track("landmarks of samples", range(0, n, SEARCH_ROWS), -(-n // SEARCH_ROWS)):
         stop = min(start + SEARCH_ROWS, n)
         near, lengths, _ = nearest(L, X[start:stop], q + 1, None, n_threads)
 
@@ -186,7 +186,7 @@ def refined(
     space.add(start)
     values, best = space.ritz(width)
     moved = np.inf
-    for step in counted("refinements", range(STEPS), STEPS):
+    for step in track("refinements", range(STEPS), STEPS):
         residuals = centered(alignment.apply(best) - best * values[:width])
         # The basis makes room for one more block.
         if space.dimension + width > BLOCKS * width:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne._runtime.files import atomic_write
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import map_blocks
 from hne.core.neighbors.exact import nearest, rank, rows_at_once
@@ -93,7 +93,7 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     blocks = [index.rows_by_list[start : start + block] for start in range(0, len(X), block)]
     short = []
     with closing(map_blocks(lambda rows: search(rows, n_probes), blocks, n_threads)) as results:
-        for rows, (found, lengths) in zip(blocks, counted("search", results, len(blocks)), strict=True):
+        for rows, (found, lengths) in zip(blocks, track("search", results, len(blocks)), strict=True):
             indices[rows], distances[rows] = found, lengths
             short.append(rows[np.isinf(lengths[:, -1])])
     rest = np.concatenate(short)
@@ -188,7 +188,7 @@ class InvertedFile:
         """Put the lists into a file that is there whole or not at all."""
         import faiss  # noqa: PLC0415
 
-        with atomic_write(path) as unfinished:
+        with atomic_write(path, overwrite=True) as unfinished:
             faiss.write_index(self._index, str(unfinished))
 
 

@@ -15,7 +15,7 @@ from joblib import parallel_config
 from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.threads import map_blocks, one_blas_thread
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples, lengths_between, row_lengths, width
@@ -124,7 +124,7 @@ def nearest_within(
             return rows[is_open] if n_candidates < n else rows[:0]
 
         with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
-            unfinished = list(counted("search", results, len(blocks)))
+            unfinished = list(track("search", results, len(blocks)))
         pending = np.concatenate(unfinished) if unfinished else pending[:0]
         if not pending.size:
             break

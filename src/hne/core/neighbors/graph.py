@@ -13,7 +13,7 @@ from hne.core.neighbors.metric import estimated_params, in_metric, links_measure
 from hne.core.records import NeighborGraph, Settings, UniqueSamples, is_euclidean
 from hne.core.samples.check import check_places
 from hne.core.samples.kinds import Distances, Samples, shortest_links
-from hne.core.samples.scaling import InputScaling, check_told_apart, fit_scaling
+from hne.core.samples.scaling import InputScaling, check_told_apart
 from hne.core.samples.unique import unique_samples
 
 logger = logging.getLogger("hne")
@@ -60,8 +60,8 @@ def given_graph(
     else:
         logger.info("neighbors: given, all of them, up to %d of each sample", given.n_others)
     present = given.indices >= 0
-    rows = distinct.place[np.nonzero(present)[0]]
-    places, lengths = distinct.place[given.indices[present]], given.distances[present]
+    rows = distinct.inverse[np.nonzero(present)[0]]
+    places, lengths = distinct.inverse[given.indices[present]], given.distances[present]
     others = places != rows
     rows, places, lengths = rows[others], places[others], lengths[others]
     # Of a place that is listed more than once, the nearest counts.
@@ -103,9 +103,9 @@ def canonicalize(X: Samples, settings: Settings) -> tuple[UniqueSamples, InputSc
     """Which samples are distinct, those in the units of the walk, and settings with what they tell of the metric."""
     distinct = unique_samples(X)
     check_places(distinct, settings)
-    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.first]
-    units = fit_scaling(X, moved=settings.metric == "euclidean")
-    inside = units.of(X)
+    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.index]
+    units = InputScaling.fit(X, moved=settings.metric == "euclidean")
+    inside = units.transform(X)
     if units.scale != 1.0 or units.origin is not None:
         check_told_apart(distinct.n_places, unique_samples(inside).n_places)
     params = estimated_params(settings.metric, settings.metric_params, inside)

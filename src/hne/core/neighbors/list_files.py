@@ -86,7 +86,7 @@ def write_centers(X: Samples, metric: Any, files: ListFiles, rows: IndexArray, s
     if files.centers.exists():
         return
     points = files.single(searchable(np.array(X[rows], order="C"), metric))
-    with atomic_write(files.centers) as unfinished, unfinished.open("wb") as file:
+    with atomic_write(files.centers, overwrite=True) as unfinished, unfinished.open("wb") as file:
         np.save(file, list_centers(points, files.n_lists, seed))
 
 

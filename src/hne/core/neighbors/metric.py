@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from hne._runtime.progress import counted
+from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, map_blocks
 from hne.core.neighbors.exact import nearest, rounded
 from hne.core.records import DIRECTIONAL, FloatArray, IndexArray, is_euclidean
@@ -89,7 +89,7 @@ def nearest_by_all_distances(
 
     starts = range(0, targets.shape[0], block)
     with closing(map_blocks(search, starts, n_threads)) as results:
-        found = list(counted("search", results, len(starts)))
+        found = list(track("search", results, len(starts)))
     return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
 
@@ -186,7 +186,7 @@ def _nearest_known(targets: Distances, n_neighbors: int, leave_out: IndexArray |
         block = max(1, BLOCK_BYTES // (8 * n))
         starts = range(0, t, block)
         found = []
-        for start in counted("search", starts, len(starts)):
+        for start in track("search", starts, len(starts)):
             few = slice(start, start + block)
             found.append(_smallest(targets.matrix[few], n_neighbors, None if leave_out is None else leave_out[few]))
         return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), "precomputed"

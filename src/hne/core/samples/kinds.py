@@ -49,18 +49,18 @@ class Distances(PicklesFields):
     def of(self, distinct: UniqueSamples) -> "Distances":
         """The distances of places to each other, where the targets are the samples."""
         if self.is_complete:
-            return Distances(self.matrix[np.ix_(distinct.first, distinct.first)])
-        return self._merged(distinct.place, distinct)
+            return Distances(self.matrix[np.ix_(distinct.index, distinct.index)])
+        return self._merged(distinct.inverse, distinct)
 
     def to(self, distinct: UniqueSamples) -> "Distances":
         """The targets' distances to places; what is known of any copy is known of all."""
         if self.is_complete:
-            return Distances(self.matrix[:, distinct.first])
+            return Distances(self.matrix[:, distinct.index])
         return self._merged(np.arange(self.shape[0]), distinct)
 
     def _merged(self, row_places: IndexArray, distinct: UniqueSamples) -> "Distances":
         rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
-        rows, columns, values = shortest_links(rows, distinct.place[self.matrix.indices], self.matrix.data)
+        rows, columns, values = shortest_links(rows, distinct.inverse[self.matrix.indices], self.matrix.data)
         count = int(row_places.max(initial=-1)) + 1
         ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
         return Distances(csr_array((values, columns, ends), shape=(count, distinct.n_places)))
@@ -104,6 +104,18 @@ def shortest_links(
 
 
 Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
+
+
+def stored_matrix(X: Samples) -> Any:
+    """The matrix that X is known by: coordinates, or distances."""
+    return X.matrix if isinstance(X, Distances) else X
+
+
+def stored_values(X: Samples) -> FloatArray:
+    """All numbers of X that are stored; X itself where it is dense."""
+    matrix = stored_matrix(X)
+    values: FloatArray = matrix.data if issparse(matrix) else matrix
+    return values
 
 
 def width(X: Samples) -> int:

@@ -1,4 +1,4 @@
-"""The units that the walk works in: ordinary data as it is, extreme data moved and scaled into range."""
+"""The units that the pipeline works in: ordinary data as it is, extreme data moved and scaled into range."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne.core.records import FloatArray
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, stored_matrix, stored_values
 from hne.exceptions import InputError
 
 # Squares of numbers within 2**+-ORDINARY, summed over any number of features, stay normal numbers.
@@ -24,10 +24,33 @@ class InputScaling:
     origin: FloatArray | None = None  # None where data is not moved: ordinary, sparse, or distances
     scale: float = 1.0
 
-    def of(self, X: Samples) -> Samples:
+    @classmethod
+    def fit(cls, X: Samples, *, moved: bool = True) -> "InputScaling":
+        """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
+        values: Any = stored_values(X)
+        largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+        if is_ordinary(largest):
+            return cls()
+        if values is not X or not moved:
+            units = cls(scale=_unit(largest))
+        else:
+            half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
+            largest = 2 * half_spread
+            # A value in the middle of each column: exact for columns far from zero, and no outlier's.
+            units = cls(np.partition(X, len(X) // 2, axis=0)[len(X) // 2], _unit(half_spread))
+        with np.errstate(over="ignore"):
+            apart = np.abs(values if units.origin is None else values - units.origin)
+        # What there is a difference of must be there in these units too: it may vanish in them.
+        smallest = float(np.abs(units.transform(values)).min(where=apart > 0, initial=1.0))
+        if smallest < 2.0**-FARTHEST:
+            got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
+            raise _beyond_reach(got)
+        return units
+
+    def transform(self, X: Samples) -> Samples:
         """X in these units; X itself where it is ordinary."""
         if isinstance(X, Distances):
-            return Distances(self.of(X.matrix))
+            return Distances(self.transform(X.matrix))
         with np.errstate(over="ignore", invalid="ignore"):
             if self.origin is None:
                 return X if self.scale == 1.0 else X * self.scale
@@ -36,7 +59,7 @@ class InputScaling:
             scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
         return scaled
 
-    def undo(self, X: Samples) -> Samples:
+    def inverse_transform(self, X: Samples) -> Samples:
         """X back in the units of the data; inf where float64 ends."""
         with np.errstate(over="ignore"):
             if self.origin is None:
@@ -44,7 +67,7 @@ class InputScaling:
             original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
         return original
 
-    def undo_length(self, lengths: FloatArray) -> FloatArray:
+    def restore_lengths(self, lengths: FloatArray) -> FloatArray:
         """Lengths back in the units of the data; inf where float64 ends."""
         with np.errstate(over="ignore"):
             original: FloatArray = lengths / self.scale
@@ -56,34 +79,13 @@ def is_ordinary(largest: float) -> bool:
     return abs(math.frexp(largest)[1]) <= ORDINARY
 
 
-def fit_scaling(X: Samples, *, moved: bool = True) -> InputScaling:
-    """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
-    stored = X.matrix if isinstance(X, Distances) else X
-    values: Any = stored.data if issparse(stored) else stored
-    largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-    if is_ordinary(largest):
-        return InputScaling()
-    _, exponent = math.frexp(largest)
-    if values is not X or not moved:
-        units = InputScaling(scale=math.ldexp(1.0, -max(exponent, -1000)))
-    else:
-        half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
-        largest = 2 * half_spread
-        # A value in the middle of each column: exact for columns far from zero, and no outlier's.
-        origin = np.partition(X, len(X) // 2, axis=0)[len(X) // 2]
-        units = InputScaling(origin=origin, scale=math.ldexp(1.0, -max(math.frexp(half_spread)[1], -1000)))
-    with np.errstate(over="ignore"):
-        apart = np.abs(values if units.origin is None else values - units.origin)
-    # What there is a difference of must be there in these units too: it may vanish in them.
-    smallest = float(np.abs(units.of(values)).min(where=apart > 0, initial=1.0))
-    if smallest < 2.0**-FARTHEST:
-        got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
-        raise _beyond_reach(got)
-    return units
+def _unit(largest: float) -> float:
+    """The power of two that brings the largest value next to 1."""
+    return math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
 
 
 def check_told_apart(n_places: int, n_told: int) -> None:
-    """Raise where some of the different samples are equal in the units of the walk."""
+    """Raise where some of the different samples are equal in the units of the pipeline."""
     if n_told < n_places:
         got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
         raise _beyond_reach(got)
@@ -99,21 +101,19 @@ def _beyond_reach(got: str) -> InputError:
 
 def check_within_reach(new: Samples, units: InputScaling) -> Samples:
     """Return new samples in the units of the fitted ones, or name the first that is too far to be measured."""
-    inside = units.of(new)
-    if isinstance(new, Distances):
-        inside = inside.matrix
-    largest = np.abs(inside).max(axis=1)
+    inside = units.transform(new)
+    largest = np.abs(stored_matrix(inside)).max(axis=1)
     if issparse(largest):
         largest = largest.toarray().ravel()
     too_far = ~(largest <= 2.0**FARTHEST)
     if too_far.any():
         row = int(np.flatnonzero(too_far)[0])
-        values = (new.matrix if isinstance(new, Distances) else new)[row : row + 1]
         # The largest value says more than a distance that is infinite.
-        far = largest[row] / units.scale if np.isfinite(largest[row] / units.scale) else np.abs(values).max()
+        far = largest[row] / units.scale
+        far = far if np.isfinite(far) else np.abs(stored_matrix(new)[row : row + 1]).max()
         msg = (
             f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
             f"got {far:.1e} in row {row}. Check the units of X."
         )
         raise InputError(msg)
-    return Distances(inside) if isinstance(new, Distances) else inside
+    return inside

@@ -115,7 +115,7 @@ def _numbered(order: IndexArray, is_new: NDArray[np.bool_]) -> UniqueSamples:
     place[order] = np.cumsum(is_new) - 1
     first = np.full(int(is_new.sum()), len(order), dtype=np.intp)
     np.minimum.at(first, place, np.arange(len(order)))
-    return UniqueSamples(first=first, place=place)
+    return UniqueSamples(index=first, inverse=place)
 
 
 def _distinct_by_distance(X: Distances) -> UniqueSamples:
@@ -134,7 +134,7 @@ def _distinct_by_distance(X: Distances) -> UniqueSamples:
     order = np.lexsort((marks, group, shared[group]))
     is_new = np.concatenate([[True], group[order[1:]] != group[order[:-1]]])
     # Of copies that differ in rounding, the mark chooses one, not where they stand.
-    return replace(_numbered(order, is_new), first=order[is_new])
+    return replace(_numbered(order, is_new), index=order[is_new])
 
 
 def _marks_by_distance(matrix: Any) -> Fingerprints:

@@ -73,4 +73,4 @@ def trust_in(result: Embedding) -> Assessment:
     n_threads = thread_count(settings.n_jobs)
     walked = (core.X, core.graph, core.pieces, core.weights, parts, core.rescaled, core.short_circuits)
     found = trust_of(*walked, settings, n_threads)
-    return found.of_samples(result.distinct.first)
+    return found.of_samples(result.distinct.index)

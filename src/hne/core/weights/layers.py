@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from hne._runtime.progress import counted
-from hne._runtime.threads import checkpoint, limit_blas_threads, load_unbroken, map_blocks
+from hne._runtime.progress import track
+from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
 from hne.core.samples.kinds import Distances, Samples, gram_of_distances, gram_of_sparse, width
 from hne.exceptions import InputError
@@ -102,7 +102,7 @@ def _weights_of_all(
     # busy machine ten times as long as the work takes.
     mapped = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
     with limit_blas_threads(1), closing(mapped) as blocks:
-        for start, parts in zip(starts, counted("blocks", blocks, len(starts)), strict=True):
+        for start, parts in zip(starts, track("blocks", blocks, len(starts)), strict=True):
             for all_blocks, part in zip(gathered, parts, strict=True):
                 all_blocks.put(slice(start, start + block), part)
     return [one.weights(kernel, each.reg) for one, each in zip(gathered, settings, strict=True)]
@@ -238,10 +238,10 @@ def block_weights(
         K = _local_gram(kernels, X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
         for reg, weights in w.items():
-            checkpoint()
+            raise_if_cancelled()
             weights[rows] = kernels.inner_weights(K, inner, reg)
         for joint, each in zip(joints, settings, strict=True):
-            checkpoint()
+            raise_if_cancelled()
             rounds = (each.n_rounds,) if each.variant == "bhne" else ()
             outer = getattr(kernels, each.variant)
             joint[rows, :size] = outer(K, w[each.reg][rows], inner, outside, each.effective_outer_reg, *rounds)

@@ -51,8 +51,8 @@ def walk_parts(fitted: Embedding) -> tuple[Scalars, Arrays]:
     d = core.Y.shape[1]
     arrays: Arrays = {
         "Y": core.Y,
-        "place": _int64(distinct.place),
-        "first": _int64(distinct.first),
+        "place": _int64(distinct.inverse),
+        "first": _int64(distinct.index),
         "neighbors.indices": _int64(core.graph.indices),
         "neighbors.distances": core.graph.distances,
         "pieces.labels": _int64(core.pieces.labels),
@@ -136,7 +136,7 @@ def walk_from(archive: Archive, settings: Settings) -> Embedding:
     n = len(archive.array("place", "i8", (None,)))
     m = len(archive.array("first", "i8", (None,)))
     distinct = UniqueSamples(archive.indices("first", (m,), 0, n), archive.indices("place", (n,), 0, m))
-    if not m or (distinct.place[distinct.first] != np.arange(m)).any():
+    if not m or (distinct.inverse[distinct.index] != np.arange(m)).any():
         archive.refuse("arrays 'first' and 'place' must belong together")
     Y = archive.array("Y", "f8", (m, settings.n_components))
     if m <= settings.n_neighbors and not isinstance(settings.neighbors, NeighborGraph):

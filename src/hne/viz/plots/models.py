@@ -104,7 +104,7 @@ def inner_links(W: SparseMatrix) -> IndexArray:
 def thin_links_of(model: Any) -> IndexArray:
     """Pairs of samples whose link alone holds two parts together; none of a model that does not know them."""
     if isinstance(model, Embedding):
-        return model.distinct.first[find_bridges(model.core.graph).pairs]
+        return model.distinct.index[find_bridges(model.core.graph).pairs]
     return getattr(model, "bridges_", np.empty((0, 2), dtype=np.intp))
 
 

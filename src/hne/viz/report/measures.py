@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from hne.core.principal import leading_coordinates
 from hne.core.records import PRECOMPUTED, BoolArray, Embedding, FloatArray, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances, lengths_between
-from hne.core.samples.scaling import fit_scaling
+from hne.core.samples.scaling import InputScaling
 from hne.exceptions import HNEError
 from hne.metrics import rank_quality
 from hne.metrics.geodesics import geodesic_qualities
@@ -48,7 +48,9 @@ def measures(result: Embedding, X: Any = None) -> tuple[Measure, ...]:
     Y = Y[is_embedded]
     if not isinstance(samples, str):
         samples = samples[is_embedded]
-    linear = Y if isinstance(samples, str) else leading_coordinates(fit_scaling(samples).of(samples), Y.shape[1])
+    linear = (
+        Y if isinstance(samples, str) else leading_coordinates(InputScaling.fit(samples).transform(samples), Y.shape[1])
+    )
     return (
         *_of_ranks(result, samples, Y, linear),
         *_of_paths(result, samples, Y, linear, _cut_pairs(result, is_embedded)),
@@ -78,7 +80,7 @@ def better_by_pca(found: Sequence[Measure]) -> list[str]:
 
 def drawn_coordinates(result: Embedding) -> FloatArray:
     """Chart or rescaled coordinates in the units of the walk, (n, d): what is drawn, within the range of float64."""
-    return result.core.rescaled.Y[result.distinct.place]
+    return result.core.rescaled.Y[result.distinct.inverse]
 
 
 def samples_of(result: Embedding, X: Any = None) -> FloatArray | str:
@@ -86,7 +88,7 @@ def samples_of(result: Embedding, X: Any = None) -> FloatArray | str:
     if isinstance(result.core.X, Distances) and (X is None or result.settings.metric == PRECOMPUTED):
         return "only distances between samples are known, no coordinates"
     if X is None:
-        X = result.core.X[result.distinct.place]
+        X = result.core.X[result.distinct.inverse]
     if issparse(X):
         if math.prod(X.shape) > DENSE_MAX:
             return f"the samples are sparse, and {X.shape[0]} x {X.shape[1]} numbers too many to measure"
@@ -203,7 +205,7 @@ def mean_link(result: Embedding) -> float:
         lengths = graph.distances[graph.indices >= 0]
     else:
         lengths = _link_lengths(core.X, graph)
-    return float(result.units.undo_length(lengths.mean())) if lengths.size else math.nan
+    return float(result.units.restore_lengths(lengths.mean())) if lengths.size else math.nan
 
 
 def _link_lengths(X: Any, graph: NeighborGraph) -> FloatArray:
