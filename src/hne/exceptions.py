@@ -27,7 +27,7 @@ Messages read `<parameter or object> <rule>, got <value>. <remedy>.`
 """
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = [
     "BaselineError",
@@ -133,6 +133,12 @@ class UntrustworthyWarning(HNEWarning):
 
 # Characters of a quoted value and of a whole message: a line and a half, and what fits on a screen.
 MOST_QUOTED, MOST_SAID = 120, 1500
+
+
+def refuse(parameter: str, rule: str, got: str, remedy: str, error: type[HNEError] = InputError) -> NoReturn:
+    """Raise the error that a parameter does not keep a rule; `got` says what it is in words."""
+    msg = f"{parameter} {rule}, got {got}. {remedy}."
+    raise error(msg)
 
 
 def quoted(value: Any) -> str:

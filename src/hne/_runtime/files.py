@@ -8,12 +8,13 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hne._runtime.context import bound
 from hne.exceptions import InputError
 
 fcntl: Any
@@ -25,14 +26,9 @@ except ImportError:  # Windows, where an open file cannot be renamed either
 _KEEPS_EXISTING: ContextVar[bool] = ContextVar("hne_keeps_existing", default=False)
 
 
-@contextmanager
-def keep_existing_files(kept: bool = True) -> Iterator[None]:
+def keep_existing_files(kept: bool = True) -> AbstractContextManager[None]:
     """Let `atomic_write` refuse for a while to replace a file, unless it is told otherwise."""
-    before = _KEEPS_EXISTING.set(kept)
-    try:
-        yield
-    finally:
-        _KEEPS_EXISTING.reset(before)
+    return bound(_KEEPS_EXISTING, kept)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """How much memory this process may still take."""
 
-import sys
 from pathlib import Path
 
 import psutil
@@ -16,27 +15,21 @@ _GROUPS = (
 def available_bytes() -> int:
     """Memory that can be taken without swapping: the machine's, or less where a container or process has a limit."""
     available = int(psutil.virtual_memory().available)
-    for folder, limit, used, cached in _GROUPS:
+    for folder, most, used, cached in _GROUPS:
         try:
             statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
             taken = int((folder / used).read_text()) - int(statistics.get(cached, 0))
             # A container without a limit says "max", or a number beyond any machine's memory.
-            available = min(available, max(0, int((folder / limit).read_text()) - taken))
+            available = min(available, max(0, int((folder / most).read_text()) - taken))
         except (OSError, ValueError):
             continue
-    return min(available, _address_bytes())
-
-
-def _address_bytes() -> int:
-    """What the limit on addresses (`ulimit -v`) leaves, on systems that have one."""
     try:
         import resource  # noqa: PLC0415, Windows has none
     except ImportError:
-        return sys.maxsize
+        return available
+    # The limit on addresses, `ulimit -v`.
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return sys.maxsize
-    return max(0, limit - addresses_taken())
+    return available if limit == resource.RLIM_INFINITY else min(available, max(0, limit - addresses_taken()))
 
 
 def addresses_taken() -> int:

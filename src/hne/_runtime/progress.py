@@ -9,9 +9,11 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
+
+from hne._runtime.context import bound
 
 logger = logging.getLogger("hne")
 # A child, so that who logs can tell advice from all else.
@@ -28,7 +30,7 @@ SETTLED = 1.0
 BAR_LENGTH = 20
 
 
-class Listener(Protocol):
+class Listener:
     """Someone to tell: of each stage its begin, its tasks as they are counted, and its end with what it made."""
 
     def begin(self, stage: str) -> None:
@@ -47,89 +49,14 @@ _LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("hne_listeners", defau
 _ADVISED: ContextVar[tuple[Callable[[str], None], ...]] = ContextVar("hne_advised", default=())
 
 
-@contextmanager
-def listening(*listeners: Listener) -> Iterator[None]:
+def listening(*listeners: Listener) -> AbstractContextManager[None]:
     """Let these listeners hear, besides those who do already, what this thread's stages tell for a while."""
-    before = _LISTENERS.set((*_LISTENERS.get(), *listeners))
-    try:
-        yield
-    finally:
-        _LISTENERS.reset(before)
+    return bound(_LISTENERS, (*_LISTENERS.get(), *listeners))
 
 
-@contextmanager
-def mute_progress() -> Iterator[None]:
+def mute_progress() -> AbstractContextManager[None]:
     """Let nobody hear what is told for a while: of many small problems, only how many are done is of interest."""
-    before = _LISTENERS.set(())
-    try:
-        yield
-    finally:
-        _LISTENERS.reset(before)
-
-
-def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
-    """Record that the function makes of its arguments, told about as a stage, and logged."""
-    listeners = _LISTENERS.get()
-    for listener in listeners:
-        listener.begin(name)
-    start = time.perf_counter()
-    remarks: list[str] = []
-    before = _REMARKS.set(remarks)
-    try:
-        record = function(*arguments)
-    finally:
-        _REMARKS.reset(before)
-    seconds = time.perf_counter() - start
-    result = ", ".join([_described(record), *remarks])
-    logger.info("%s: %.3f s, %s", name, seconds, result)
-    for listener in listeners:
-        listener.end(name, result, seconds)
-    return record
-
-
-def advise(text: str) -> None:
-    """Log what is worth knowing and nothing wrong, and tell those who want to hear it."""
-    advice.warning(text)
-    for hear in _ADVISED.get():
-        hear(text)
-
-
-@contextmanager
-def advised(hear: Callable[[str], None]) -> Iterator[None]:
-    """Let somebody hear this thread's advice for a while: at a terminal, it is read."""
-    before = _ADVISED.set((*_ADVISED.get(), hear))
-    try:
-        yield
-    finally:
-        _ADVISED.reset(before)
-
-
-def remark(text: str) -> None:
-    """Add a few words to what is told of the stage that runs, once."""
-    if text not in _REMARKS.get():
-        _REMARKS.get().append(text)
-
-
-def _described(record: object) -> str:
-    """What a stage made, in a line: records say it themselves; of an array, the number of rows tells more."""
-    if record is None:
-        return "done"
-    shape = getattr(record, "shape", None)
-    return str(record) if shape is None else f"{shape[0]} samples"
-
-
-def step(task: str, done: int, total: int | None = None) -> None:
-    """Tell that so many steps of a task are done."""
-    for listener in _LISTENERS.get():
-        listener.step(task, done, total)
-
-
-def track(task: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
-    """Pass the items on, and tell each time one has been dealt with."""
-    step(task, 0, total)
-    for done, item in enumerate(items, start=1):
-        yield item
-        step(task, done, total)
+    return bound(_LISTENERS, ())
 
 
 @contextmanager
@@ -146,34 +73,78 @@ def show_progress(verbose: int) -> Iterator[None]:
         lines.close()
 
 
-class Stopwatch:
+def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
+    """Record that the function makes of its arguments, told about as a stage, and logged."""
+    listeners = _LISTENERS.get()
+    for listener in listeners:
+        listener.begin(name)
+    start = time.perf_counter()
+    remarks: list[str] = []
+    with bound(_REMARKS, remarks):
+        record = function(*arguments)
+    seconds = time.perf_counter() - start
+    # Records say what they are; of an array, the number of rows tells more.
+    shape = getattr(record, "shape", None)
+    described = "done" if record is None else str(record) if shape is None else f"{shape[0]} samples"
+    result = ", ".join([described, *remarks])
+    logger.info("%s: %.3f s, %s", name, seconds, result)
+    for listener in listeners:
+        listener.end(name, result, seconds)
+    return record
+
+
+def remark(text: str) -> None:
+    """Add a few words to what is told of the stage that runs, once."""
+    if text not in _REMARKS.get():
+        _REMARKS.get().append(text)
+
+
+def advise(text: str) -> None:
+    """Log what is worth knowing and nothing wrong, and tell those who want to hear it."""
+    advice.warning(text)
+    for hear in _ADVISED.get():
+        hear(text)
+
+
+def advised(hear: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Let somebody hear this thread's advice for a while: at a terminal, it is read."""
+    return bound(_ADVISED, (*_ADVISED.get(), hear))
+
+
+def step(task: str, done: int, total: int | None = None) -> None:
+    """Tell that so many steps of a task are done."""
+    for listener in _LISTENERS.get():
+        listener.step(task, done, total)
+
+
+def track(task: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+    """Pass the items on, and tell each time one has been dealt with."""
+    step(task, 0, total)
+    for done, item in enumerate(items, start=1):
+        yield item
+        step(task, done, total)
+
+
+class Stopwatch(Listener):
     """Listener that keeps the seconds of each stage, in the order in which they ran."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-
-    def begin(self, stage: str) -> None:
-        """Nothing to do before a stage ends."""
-
-    def step(self, task: str, done: int, total: int | None) -> None:
-        """Tasks are not timed."""
 
     def end(self, stage: str, result: str, seconds: float) -> None:  # noqa: ARG002
         """Add the time of the stage to what it took before."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
-class Lines:
+class Lines(Listener):
     """A line a stage with what it made and its time; while it runs, a counter with the time that is left.
 
     A terminal shows one counter and writes over it; elsewhere, counters come as lines, ten seconds apart.
     """
 
     def __init__(self, stream: TextIO, *, tasks: bool = False) -> None:
-        self._stream = stream
+        self._stream, self._tasks = stream, tasks
         self._is_terminal = stream.isatty()
-        self._pause = TERMINAL_PAUSE if self._is_terminal else LOG_PAUSE
-        self._tasks = tasks
         self._stage = self._task = self._count = ""
         self._task_began = self._last_shown = 0.0
         self._overwritten = 0
@@ -193,10 +164,11 @@ class Lines:
             self._end_task(now)
             self._task, self._task_began = task, now
         self._count = f"{done} of {total}" if total else f"{done or '...'}"
-        if now - self._last_shown >= self._pause or (begins and self._is_terminal):
+        pause = TERMINAL_PAUSE if self._is_terminal else LOG_PAUSE
+        if now - self._last_shown >= pause or (begins and self._is_terminal):
             self._last_shown = now
-            bar = _bar(done, total) if self._is_terminal else ""
-            self._show_counter(f"{bar}{task} {self._count}{_remaining(done, total, now - self._task_began)}")
+            bar, remaining = _bar(done, total, now - self._task_began) if total else ("", "")
+            self._show_counter(f"{bar if self._is_terminal else ''}{task} {self._count}{remaining}")
 
     def end(self, stage: str, result: str, seconds: float) -> None:  # noqa: ARG002, the stage that began
         """Show the stage's line."""
@@ -215,11 +187,9 @@ class Lines:
 
     def _show_counter(self, counter: str) -> None:
         text = f"hne: {self._stage:<11} {counter}"
-        if self._is_terminal:
-            # A line that wraps cannot be written over.
-            self._write(text[: shutil.get_terminal_size().columns - 1], "")
-        else:
-            self._write(text, "\n")
+        # A line that wraps cannot be written over.
+        most = shutil.get_terminal_size().columns - 1 if self._is_terminal else len(text)
+        self._write(text[:most], "" if self._is_terminal else "\n")
 
     def _show_line(self, text: str, seconds: float) -> None:
         # A name that is longer takes its room from what stands behind it.
@@ -235,26 +205,15 @@ class Lines:
         self._overwritten = len(text) if not end else 0
 
 
-def _bar(done: int, total: int | None) -> str:
-    """A bar as full as the task is done; none where nobody knows.
+def _bar(done: int, total: int, seconds: float) -> tuple[str, str]:
+    """A bar as full as the task is done; the share done, and the time left at the pace so far.
 
-    >>> _bar(5, 10)
-    '[##########----------] '
+    >>> _bar(5, 10, 3.0)
+    ('[##########----------] ', ', 50 %, 3.0 s left')
     """
-    if not total:
-        return ""
     full = BAR_LENGTH * min(done, total) // total
-    return f"[{'#' * full}{'-' * (BAR_LENGTH - full)}] "
-
-
-def _remaining(done: int, total: int | None, seconds: float) -> str:
-    """Share done, and the time left at the pace so far."""
-    if not total:
-        return ""
-    share = f", {100 * done // total} %"
-    if not done or seconds < SETTLED:
-        return share
-    return f"{share}, {duration(seconds * (total - done) / done)} left"
+    left = f", {duration(seconds * (total - done) / done)} left" if done and seconds >= SETTLED else ""
+    return f"[{'#' * full}{'-' * (BAR_LENGTH - full)}] ", f", {100 * done // total} %{left}"
 
 
 def one_line(text: str) -> str:

@@ -79,59 +79,47 @@ class LibraryThreads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._in_force: list[int] = []
-        self._found: list[tuple[Any, int]] = []  # libraries that are shared, as they were before the first limit
-        self._controller: Any = None
+        self._shared: list[tuple[Any, int]] = []  # libraries, with their threads before the first limit
+        self._libraries: list[Any] = []
         self._n_modules = 0
 
     @contextmanager
-    def at_most(self, n_threads: int, *, own: bool = True) -> Iterator[None]:
-        """Keep the libraries to that many threads for a while; `own=False` leaves those that count for each thread."""
-        found = self._begin(n_threads)
-        found = found if own else []
+    def at_most(self, n_threads: int, *, openmp: bool = True) -> Iterator[None]:
+        """Keep the libraries to that many threads for a while; `openmp=False` leaves those that count by thread."""
+        with self._lock:
+            # Looking for them takes 5 ms, so only where modules have been imported since.
+            if len(sys.modules) != self._n_modules:
+                self._libraries, self._n_modules = ThreadpoolController().lib_controllers, len(sys.modules)
+            by_thread = [(one, one.num_threads) for one in self._libraries if _counts_by_thread(one)]
+            # Those that were loaded under a limit too.
+            known = {one.filepath for one, _ in self._shared}
+            new = [one for one in self._libraries if not _counts_by_thread(one) and one.filepath not in known]
+            self._shared += [(one, one.num_threads) for one in new]
+            self._in_force.append(n_threads)
+            self._apply()
         try:
-            for library, count in found:
+            for library, count in by_thread if openmp else []:
                 library.set_num_threads(min(count, n_threads))
             yield
         finally:
-            for library, count in found:
+            for library, count in by_thread if openmp else []:
                 library.set_num_threads(count)
-            self._end(n_threads)
-
-    def _begin(self, n_threads: int) -> list[tuple[Any, int]]:
-        """Limit the shared libraries, and tell which others there are, with what they have in this thread."""
-        with self._lock:
-            libraries = self._libraries().lib_controllers
-            known = {library.filepath for library, _ in self._found}
-            # Those that were loaded under a limit too.
-            new = [one for one in libraries if not _is_own(one) and one.filepath not in known]
-            self._found += [(library, library.num_threads) for library in new]
-            self._in_force.append(n_threads)
-            self._apply()
-            return [(library, library.num_threads) for library in libraries if _is_own(library)]
-
-    def _end(self, n_threads: int) -> None:
-        with self._lock:
-            self._in_force.remove(n_threads)
-            self._apply()
-            if not self._in_force:
-                self._found = []
+            with self._lock:
+                self._in_force.remove(n_threads)
+                self._apply()
+                if not self._in_force:
+                    self._shared = []
 
     def _apply(self) -> None:
         """Set the shared libraries to the smallest limit in force, or to what they were."""
         limit = min(self._in_force, default=None)
-        for library, count in self._found:
+        for library, count in self._shared:
             wanted = count if limit is None else limit
             if library.num_threads != wanted:
                 _set_shared(library, wanted)
 
-    def _libraries(self) -> Any:
-        """All libraries with threads; looking for them takes 5 ms, so only where modules have been imported since."""
-        if len(sys.modules) != self._n_modules:
-            self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
-        return self._controller
 
-
-def _is_own(library: Any) -> bool:
+def _counts_by_thread(library: Any) -> bool:
     """Whether a limit on the library holds for the thread that sets it: OpenMP, but for Microsoft's."""
     on_openmp = getattr(library, "threading_layer", None) == "openmp" and hasattr(library, RELEASE)
     return on_openmp or (library.user_api == "openmp" and library.prefix != "vcomp")
@@ -166,4 +154,4 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
     Without it, another fit might find the limit of that call, and restore it for good.
     """
-    return _LIBRARIES.at_most(1, own=False)
+    return _LIBRARIES.at_most(1, openmp=False)

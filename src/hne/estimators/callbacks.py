@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from hne._runtime.progress import listening
+from hne._runtime.progress import Listener, listening
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -43,7 +43,7 @@ def called_back(estimator: Any, X: ArrayLike, y: object, n_stages: int) -> Itera
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
 
 
-class FitTasks:
+class FitTasks(Listener):
     """Listener that makes scikit-learn's tree of tasks: the fit, its stages, their tasks, and a leaf for each step."""
 
     def __init__(self, estimator: Any, fit: Any) -> None:

@@ -12,7 +12,7 @@ from hne.core.neighbors.exact import exact_method
 from hne.core.neighbors.metric import estimated_params, in_metric, links_measured, listed, nearest_by, searchable
 from hne.core.records import NeighborGraph, Settings, UniqueSamples, is_euclidean
 from hne.core.samples.check import check_places
-from hne.core.samples.kinds import Distances, Samples, shortest_links
+from hne.core.samples.kinds import Distances, Samples, shortest_edges
 from hne.core.samples.scaling import InputScaling, check_told_apart
 from hne.core.samples.unique import unique_samples
 
@@ -65,7 +65,7 @@ def given_graph(
     others = places != rows
     rows, places, lengths = rows[others], places[others], lengths[others]
     # Of a place that is listed more than once, the nearest counts.
-    rows, places, lengths = shortest_links(rows, places, lengths)
+    rows, places, lengths = shortest_edges(rows, places, lengths)
     if len(lengths) and (lengths == lengths[0]).all():
         lengths = links_measured(metric, metric_params, X, rows, places)
     found, ordered = listed(rows, places, lengths, distinct.n_places, n_neighbors)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hne.core.records import FloatArray, IndexArray, PicklesFields, SparseMatrix, UniqueSamples
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 
 # Distances that are to be known of a sample for each of its neighbors, and the share of samples that may have fewer.
 KNOWN_A_NEIGHBOR, FEWEST_KNOWN = 40, 0.1
@@ -60,10 +60,8 @@ class Distances(PicklesFields):
 
     def _merged(self, row_places: IndexArray, distinct: UniqueSamples) -> "Distances":
         rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
-        rows, columns, values = shortest_links(rows, distinct.inverse[self.matrix.indices], self.matrix.data)
-        count = int(row_places.max(initial=-1)) + 1
-        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-        return Distances(csr_array((values, columns, ends), shape=(count, distinct.n_places)))
+        edges = shortest_edges(rows, distinct.inverse[self.matrix.indices], self.matrix.data)
+        return Distances(csr_of_edges(*edges, (int(row_places.max(initial=-1)) + 1, distinct.n_places)))
 
     def among(self, samples: IndexArray) -> "Distances":
         """The targets' distances to some of the samples alone, in that order."""
@@ -76,12 +74,12 @@ class Distances(PicklesFields):
     def at(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
         """Distances of targets to samples, NaN where unknown; the two arrays are broadcast against each other."""
         if self.is_complete:
-            found: FloatArray = self.matrix[rows, columns]
-            return found
+            known: FloatArray = self.matrix[rows, columns]
+            return known
         keys = np.asarray(rows, dtype=np.int64) * self.shape[1] + columns
-        at = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
         if not len(self._keys):
             return np.full(keys.shape, np.nan)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self.matrix.data[at], np.nan)
 
     @cached_property
@@ -92,10 +90,13 @@ class Distances(PicklesFields):
         return keys
 
 
-def shortest_links(
+Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
+
+
+def shortest_edges(
     rows: IndexArray, columns: IndexArray, lengths: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Links by row, then column, each once: of several between the same two, the shortest."""
+    """Edges by row, then column, each once: of several between the same two, the shortest."""
     order = np.lexsort((lengths, columns, rows))
     rows, columns, lengths = rows[order], columns[order], lengths[order]
     is_first = np.ones(len(rows), dtype=bool)
@@ -103,7 +104,20 @@ def shortest_links(
     return rows[is_first], columns[is_first], lengths[is_first]
 
 
-Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
+def csr_of_edges(rows: IndexArray, columns: IndexArray, lengths: FloatArray, shape: tuple[int, int]) -> SparseMatrix:
+    """CSR array of edges that are sorted by row; lengths of zero are stored too."""
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return csr_array((lengths, columns, ends), shape=shape)
+
+
+def is_dense(X: Samples) -> bool:
+    """Whether X is an array of coordinates, in memory or on disk."""
+    return isinstance(X, np.ndarray)
+
+
+def is_complete(X: Samples) -> bool:
+    """Whether all distances of the samples are known: of a graph of distances some may be missing."""
+    return not isinstance(X, Distances) or X.is_complete
 
 
 def stored_matrix(X: Samples) -> Any:
@@ -118,11 +132,31 @@ def stored_values(X: Samples) -> FloatArray:
     return values
 
 
+def as_dense(X: Any) -> FloatArray:
+    """X as an array, whether it is sparse or one already."""
+    dense: FloatArray = X.toarray() if issparse(X) else X
+    return dense
+
+
+def take(X: Samples, rows: IndexArray) -> Samples:
+    """Some of the samples alone: of distances, those among them."""
+    return X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+
+
+def take_among(X: Samples, targets: Samples, among: IndexArray) -> tuple[Samples, Samples]:
+    """Samples and targets of a search among some of the samples alone; distances are the targets' own."""
+    return (None, targets.among(among)) if isinstance(targets, Distances) else (X[among], targets)
+
+
 def width(X: Samples) -> int:
     """Numbers that a row of X really holds, on average; at least one."""
-    if isinstance(X, Distances):
-        return max(1, X.matrix.nnz // X.shape[0]) if issparse(X.matrix) else X.shape[1]
-    return max(1, X.nnz // max(1, X.shape[0])) if issparse(X) else int(X.shape[1])
+    matrix = stored_matrix(X)
+    return max(1, matrix.nnz // max(1, X.shape[0])) if issparse(matrix) else int(X.shape[1])
+
+
+def difference_width(X: Samples) -> int:
+    """Numbers that a difference of two samples takes in memory: distances need none of it."""
+    return 1 if isinstance(X, Distances) else width(X)
 
 
 def row_lengths(X: Samples) -> FloatArray:
@@ -141,11 +175,19 @@ def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> Flo
     return lengths
 
 
-def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Gram matrices K (b, m, m) of the differences of samples from each target: K_ab = (d_ta^2 + d_tb^2 - d_ab^2) / 2.
+def gram_of_differences(X: Samples, targets: Samples, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Gram matrices K (b, m, m) of the differences of samples from each target, and their units (b,); not of dense X.
 
-    In units of the farthest distance, which come along (b,). Distances of no Euclidean space give negative eigenvalues,
-    which are set to zero: the nearest matrix that is a Gram matrix.
+    In units of the farthest distance or the largest difference. No row's bits depend on the rows beside it.
+    """
+    return (gram_of_distances if isinstance(X, Distances) else gram_of_sparse)(X, targets, ids)
+
+
+def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """The same of distances: K_ab = (d_ta^2 + d_tb^2 - d_ab^2) / 2.
+
+    Distances of no Euclidean space give negative eigenvalues, which are set to zero: the nearest matrix that is a Gram
+    matrix.
     """
     near = targets.at(np.arange(len(ids))[:, None], ids)
     between = X.at(ids[:, :, None], ids[:, None, :])
@@ -163,21 +205,17 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
 def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
     unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
     if unknown:
-        msg = (
-            "X as a graph of distances must know those of a sample to its neighbors' neighbors, and among them, got "
-            f"{width(X)} stored for each sample, with which {unknown / (near.size + between.size):.1%} are missing. "
+        share = f"{unknown / (near.size + between.size):.1%}"
+        rule = "as a graph of distances must know those of a sample to its neighbors' neighbors, and among them"
+        remedy = (
             f"Store more (n_neighbors of KNeighborsTransformer {KNOWN_A_NEIGHBOR} times that of HNE, a larger radius), "
-            "or fit the coordinates and pass the graph as neighbors=."
+            "or fit the coordinates and pass the graph as neighbors="
         )
-        raise InputError(msg)
+        refuse("X", rule, f"{width(X)} stored for each sample, with which {share} are missing", remedy)
 
 
 def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Gram matrices K (b, m, m) of the differences of sparse samples from each target, and their units (b,).
-
-    In units of the largest difference. Row by row, over the columns that its samples use: no row's bits depend on the
-    rows beside it.
-    """
+    """The same of sparse samples, row by row, over the columns that its samples use."""
     b, m = ids.shape
     K, units = np.empty((b, m, m)), np.ones(b)
     for row in range(b):

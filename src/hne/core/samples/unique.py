@@ -1,4 +1,4 @@
-"""Samples -> Distinct: which are copies of each other, and an order that does not depend on where they stand.
+"""Samples -> UniqueSamples: which are copies of each other, and an order that does not depend on where they stand.
 
 A sample's fingerprint is a sum, modulo 2^64, of one scrambled number for each of its values and their columns: exact
 and the same in any order of summing. Zeros and constant columns add nothing, and values count in the power of two that
@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from hne.core.records import FloatArray, IndexArray, SparseMatrix, UniqueSamples
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, as_dense, stored_values
 
 Fingerprints = NDArray[np.uint64]
 
@@ -49,24 +48,23 @@ class Ranges:
     @property
     def exponent(self) -> int:
         """The unit in which values count, as a power of two."""
-        return _exponent(Ranges(self.low[self.varying], self.high[self.varying]).largest)
+        return math.frexp(Ranges(self.low[self.varying], self.high[self.varying]).largest)[1]
 
 
-def joined_ranges(found: Sequence[Ranges]) -> Ranges:
+def joined_ranges(parts: Sequence[Ranges]) -> Ranges:
     """Ranges of all samples from those of some."""
-    return Ranges(np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0))
+    return Ranges(np.min([one.low for one in parts], axis=0), np.max([one.high for one in parts], axis=0))
 
 
 def ranges_of(X: Samples) -> Ranges:
     """Ranges of the columns, dense or sparse; both zeros of floating point are one."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    return Ranges(*(np.asarray(one.toarray() if issparse(X) else one).ravel() + 0.0 for one in (low, high)))
+    return Ranges(*(np.asarray(as_dense(one)).ravel() + 0.0 for one in (X.min(axis=0), X.max(axis=0))))
 
 
 def unique_samples(X: Samples) -> UniqueSamples:
     """Find the distinct samples; the first of several copies stands for all."""
     if isinstance(X, Distances):
-        return _distinct_by_distance(X)
+        return _unique_by_distance(X)
     ranges = ranges_of(X)
     return distinct_rows(fingerprints(X, ranges), X, leading_values(X, ranges))
 
@@ -88,8 +86,7 @@ def leading_values(X: Samples, ranges: Ranges) -> FloatArray:
     """The values of the first column that is not constant; zeros where all are."""
     if not len(ranges.varying):
         return np.zeros(X.shape[0])
-    column = X[:, ranges.varying[:1]]
-    return np.array(column.toarray() if issparse(X) else column).ravel()
+    return np.array(as_dense(X[:, ranges.varying[:1]])).ravel()
 
 
 def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray) -> UniqueSamples:
@@ -118,16 +115,23 @@ def _numbered(order: IndexArray, is_new: NDArray[np.bool_]) -> UniqueSamples:
     return UniqueSamples(index=first, inverse=place)
 
 
-def _distinct_by_distance(X: Distances) -> UniqueSamples:
+def _unique_by_distance(X: Distances) -> UniqueSamples:
     """Samples at distance zero of each other are copies; the order is that of the distances to all others."""
     matrix = X.matrix
-    if issparse(matrix):
+    exponent = math.frexp(float(stored_values(X).max(initial=0.0)))[1]
+    marks = np.zeros(X.shape[0], dtype=np.uint64)
+    # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
+    for _ in range(2):
+        if X.is_complete:
+            marks = _row_sums(matrix, np.arange(X.shape[1]), marks, exponent)
+        else:
+            marks = _entry_sums(matrix.indptr, matrix.data, marks[matrix.indices], exponent)
+    if X.is_complete:
+        zero = csr_array(matrix == 0)
+    else:
         zero = csr_array((matrix.data == 0, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
         zero.eliminate_zeros()
-    else:
-        zero = csr_array(matrix == 0)
     _, group = connected_components(zero, directed=False)
-    marks = _marks_by_distance(matrix)
     # Copies differ in rounding: all of a group take the mark of one.
     shared = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(shared, group, marks)
@@ -135,18 +139,6 @@ def _distinct_by_distance(X: Distances) -> UniqueSamples:
     is_new = np.concatenate([[True], group[order[1:]] != group[order[:-1]]])
     # Of copies that differ in rounding, the mark chooses one, not where they stand.
     return replace(_numbered(order, is_new), index=order[is_new])
-
-
-def _marks_by_distance(matrix: Any) -> Fingerprints:
-    # Twice: the second time, a distance counts together with whom it leads to, which tells most look-alikes apart.
-    marks = np.zeros(matrix.shape[0], dtype=np.uint64)
-    exponent = _exponent(float((matrix.data if issparse(matrix) else matrix).max(initial=0.0)))
-    for _ in range(2):
-        if issparse(matrix):
-            marks = _entry_sums(matrix.indptr, matrix.data, marks[matrix.indices], exponent)
-        else:
-            marks = _row_sums(matrix, np.arange(matrix.shape[1]), marks, exponent)
-    return marks
 
 
 def _row_sums(matrix: FloatArray, columns: IndexArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
@@ -171,20 +163,13 @@ def _marked(values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerp
         values, exponent = values * 2.0**RAISE, exponent + RAISE
     # Taking the exponent off the bits divides by a power of two, and rounds nothing.
     unit = np.uint64((exponent << EXPONENT_BIT) % 2**64)
-    marks: Fingerprints = np.where(values == 0, np.uint64(0), scrambled(_bits(values) - unit + scrambled(numbers)))
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    marks: Fingerprints = np.where(values == 0, np.uint64(0), scrambled(bits - unit + scrambled(numbers)))
     return marks
 
 
-def _exponent(largest: float) -> int:
-    return math.frexp(largest)[1]
-
-
-def _bits(values: FloatArray) -> Fingerprints:
-    return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-
-
 def scrambled(numbers: Fingerprints) -> Fingerprints:
-    """Numbers in which every bit of the given ones has a say in every bit: the finalizer of splitmix64."""
+    """Numbers in which every bit of the input has a say in every bit: the finalizer of splitmix64."""
     mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
