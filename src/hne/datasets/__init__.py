@@ -2,8 +2,9 @@
 
 from hne.datasets.record import Dataset
 from hne.datasets.rolls import make_swiss_hole, make_swiss_roll, make_two_surfaces
-from hne.datasets.solids import make_clusters, make_cube
-from hne.datasets.surfaces import (
+from hne.datasets.shapes import (
+    make_clusters,
+    make_cube,
     make_helix,
     make_punctured_sphere,
     make_s_curve,

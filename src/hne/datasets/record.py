@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
@@ -13,6 +14,8 @@ from hne.exceptions import InputError, InputTypeError, quoted
 
 # Label of samples that belong to no group but join two of them.
 JOINING = -1
+# More would leave nothing of any manifold, and soon the range of float64.
+MOST_NOISE = 1e100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,19 +61,9 @@ class Dataset:
     image_shape: tuple[int, ...] | None = None
 
     @classmethod
-    def of_one_group(
-        cls,
-        X: FloatArray,
-        chart: FloatArray,
-        *,
-        name: str,
-        citation: str,
-        chart_names: tuple[str, ...],
-        image_shape: tuple[int, ...] | None = None,
-    ) -> Dataset:
-        """Dataset whose samples are all of one group, 0."""
-        labels = np.zeros(len(X), dtype=np.intp)
-        return cls(X, chart, name, citation, labels, chart_names, image_shape)
+    def of_one_group(cls, X: FloatArray, chart: FloatArray, **facts: Any) -> Dataset:
+        """Dataset whose samples are all of one group, 0; `facts` are its other fields."""
+        return cls(X, chart, labels=np.zeros(len(X), dtype=np.intp), **facts)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -80,48 +73,48 @@ class Dataset:
         return f"<Dataset: {self.name}, X {self.X.shape}, {known}>"
 
 
-# More would leave nothing of any manifold, and soon the range of float64.
-MOST_NOISE = 1e100
-
-
 def check_draw(n_samples: object, random_state: object, *, smallest: int = 1, usual: int = 1000) -> tuple[int, int]:
     """Return the number of samples, at least the smallest that makes sense, and the seed."""
     count = check_integer("n_samples", n_samples, smallest, f"Try n_samples={usual}")
     return count, check_integer("random_state", random_state, 0, "Try random_state=0")
 
 
-def check_flag(name: str, value: object) -> bool:
-    """Return the value if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False, got {quoted(value)} of type {type(value).__name__}. Try {name}=False."
-        raise InputTypeError(msg)
-    return bool(value)
+def titled(kind: str, n_samples: int) -> str:
+    """Name of a dataset: its kind and its size."""
+    return f"{kind}, {n_samples} samples"
 
 
-def check_noise(noise: object) -> float:
-    """Return the noise if it is a standard deviation."""
-    number = check_number("noise", noise)
-    if not 0 <= number <= MOST_NOISE:
-        msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {quoted(number)}. Try noise=0.1."
-        raise InputError(msg)
-    return number
+class Draw:
+    """What the generators share: checked parameters, the random numbers, and the dataset that comes of them."""
 
+    def __init__(
+        self, n_samples: object, random_state: object, *, even: object = False, noise: object = 0.0, **limits: int
+    ) -> None:
+        self.n_samples, seed = check_draw(n_samples, random_state, **limits)
+        if not isinstance(even, bool | np.bool_):
+            msg = f"even must be True or False, got {quoted(even)} of type {type(even).__name__}. Try even=False."
+            raise InputTypeError(msg)
+        self.even, self.noise = bool(even), check_number("noise", noise)
+        if not 0 <= self.noise <= MOST_NOISE:
+            msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {quoted(self.noise)}. Try noise=0.1."
+            raise InputError(msg)
+        self.generator = np.random.default_rng(seed)
 
-def unit_square(n_samples: int, even: bool, generator: np.random.Generator) -> FloatArray:
-    """Draw points of the unit square, one a column: uniform, or spread evenly by Sobol's sequence, scrambled."""
-    if not even:
-        return generator.random((2, n_samples))
-    # Sobol's sequence comes in powers of two; any beginning of one is spread evenly as well.
-    sequence = qmc.Sobol(d=2, rng=generator).random_base2((n_samples - 1).bit_length())
-    points: FloatArray = sequence[:n_samples].T
-    return points
+    def unit_square(self, count: int | None = None) -> FloatArray:
+        """Points of the unit square, one a column: uniform, or spread evenly by Sobol's sequence, scrambled."""
+        count = self.n_samples if count is None else count
+        if not self.even:
+            return self.generator.random((2, count))
+        # Sobol's sequence comes in powers of two; any beginning of one is spread evenly as well.
+        sequence = qmc.Sobol(d=2, rng=self.generator).random_base2((count - 1).bit_length())
+        points: FloatArray = sequence[:count].T
+        return points
 
-
-def noisy(X: FloatArray, noise: float, generator: np.random.Generator) -> FloatArray:
-    """Samples with Gaussian noise of that standard deviation added to each coordinate; the same ones where it is 0."""
-    return X + noise * generator.standard_normal(X.shape) if noise else X
-
-
-def titled(kind: str, n_samples: int, *, even: bool = False, noise: float = 0.0) -> str:
-    """Name of a dataset: its kind, its size and what is special about it."""
-    return f"{kind}, {n_samples} samples{', spread evenly' if even else ''}{f', noise {noise:g}' if noise else ''}"
+    def dataset(
+        self, kind: str, X: FloatArray, chart: FloatArray, chart_names: tuple[str, ...], citation: str
+    ) -> Dataset:
+        """Dataset of one group, with Gaussian noise on each coordinate of X; its name says how it was drawn."""
+        name = titled(kind, self.n_samples) + (", spread evenly" if self.even else "")
+        if self.noise:
+            X, name = X + self.noise * self.generator.standard_normal(X.shape), f"{name}, noise {self.noise:g}"
+        return Dataset.of_one_group(X, chart, name=name, citation=citation, chart_names=chart_names)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from hne.core.records import BoolArray, FloatArray
-from hne.datasets.record import JOINING, Dataset, check_draw, check_flag, check_noise, noisy, titled, unit_square
+from hne.core.records import FloatArray
+from hne.datasets.record import JOINING, Dataset, Draw
 
 ROLL_START, ROLL_END, ROLL_WIDTH = 1.5 * np.pi, 4.5 * np.pi, 21.0
 # The hole: angles and heights strictly between these.
@@ -49,11 +51,8 @@ def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, noise: float =
     >>> roll.X.shape, roll.chart.shape
     ((300, 3), (300, 2))
     """
-    n_samples, seed = check_draw(n_samples, random_state)
-    even, noise = check_flag("even", even), check_noise(noise)
-    generator = np.random.default_rng(seed)
-    t, height = _on_strip(unit_square(n_samples, even, generator), even)
-    return _rolled(t, height, noise, generator, titled("Swiss roll", n_samples, even=even, noise=noise), ROLL_CITATION)
+    draw = Draw(n_samples, random_state, even=even, noise=noise)
+    return _strip("Swiss roll", draw, *_on_strip(draw.unit_square(), draw.even), ROLL_CITATION)
 
 
 def make_swiss_hole(n_samples: int = 1000, *, even: bool = False, noise: float = 0.0, random_state: int = 0) -> Dataset:
@@ -78,19 +77,17 @@ def make_swiss_hole(n_samples: int = 1000, *, even: bool = False, noise: float =
     >>> np.sum((t > 9) & (t < 12) & (h > 9) & (h < 14)), len(hole)
     (np.int64(0), 500)
     """
-    n_samples, seed = check_draw(n_samples, random_state)
-    even, noise = check_flag("even", even), check_noise(noise)
-    n_drawn = n_samples
+    (t_low, t_high), (low, high) = HOLE_ANGLES, HOLE_HEIGHTS
+    times = 1
     while True:
         # Drawn anew with twice as many until enough remain, so that evenly spread ones are one sequence.
-        generator = np.random.default_rng(seed)
-        t, height = _on_strip(unit_square(n_drawn, even, generator), even)
-        remaining = np.flatnonzero(~_is_in_hole(t, height))[:n_samples]
-        if len(remaining) == n_samples:
-            break
-        n_drawn *= 2
-    title = titled("Swiss hole", n_samples, even=even, noise=noise)
-    return _rolled(t[remaining], height[remaining], noise, generator, title, HOLE_CITATION)
+        draw = Draw(n_samples, random_state, even=even, noise=noise)
+        t, height = _on_strip(draw.unit_square(times * draw.n_samples), draw.even)
+        is_in_hole = (t_low < t) & (t < t_high) & (low < height) & (height < high)
+        remaining = np.flatnonzero(~is_in_hole)[: draw.n_samples]
+        if len(remaining) == draw.n_samples:
+            return _strip("Swiss hole", draw, t[remaining], height[remaining], HOLE_CITATION)
+        times *= 2
 
 
 def make_two_surfaces(n_samples: int = 150, *, random_state: int = 0) -> Dataset:
@@ -119,22 +116,19 @@ def make_two_surfaces(n_samples: int = 150, *, random_state: int = 0) -> Dataset
     >>> [int(np.sum(surfaces.labels == group)) for group in (0, 1, -1)]
     [71, 70, 9]
     """
-    n_samples, seed = check_draw(n_samples, random_state, smallest=N_JOINING + 2, usual=150)
-    generator = np.random.default_rng(seed)
-    of_surface = np.arange(n_samples - N_JOINING) >= (n_samples - N_JOINING + 1) // 2
-    start, end = np.array(SURFACE_ANGLES)[of_surface.astype(np.intp)].T
-    u, v = generator.random((2, n_samples - N_JOINING))
-    t = start + u * (end - start)
+    draw = Draw(n_samples, random_state, smallest=N_JOINING + 2, usual=150)
+    n_on_strips = draw.n_samples - N_JOINING
+    group = (np.arange(n_on_strips) >= (n_on_strips + 1) // 2).astype(np.intp)
+    start, end = np.array(SURFACE_ANGLES)[group].T
+    u, v = draw.unit_square(n_on_strips)
     c = SURFACE_HEIGHTS[0] + v * (SURFACE_HEIGHTS[1] - SURFACE_HEIGHTS[0])
-    X, chart = roll_up(t, c), np.column_stack([spiral_length(t), c])
-    ends = [group[np.argmin(X[group, 2])] for group in (np.flatnonzero(~of_surface), np.flatnonzero(of_surface))]
-    return Dataset(
-        X=np.vstack([X, between(*X[ends])]),
-        chart=np.vstack([chart, between(*chart[ends])]),
-        name=titled("Two surfaces", n_samples),
-        citation=HNE_CITATION,
-        labels=np.concatenate([of_surface.astype(np.intp), np.full(N_JOINING, JOINING)]),
-        chart_names=STRIP_NAMES,
+    strips = _strip("Two surfaces", draw, start + u * (end - start), c, HNE_CITATION)
+    ends = [rows[np.argmin(strips.X[rows, 2])] for rows in (np.flatnonzero(group == 0), np.flatnonzero(group == 1))]
+    return replace(
+        strips,
+        X=np.vstack([strips.X, between(*strips.X[ends])]),
+        chart=np.vstack([strips.chart, between(*strips.chart[ends])]),
+        labels=np.concatenate([group, np.full(N_JOINING, JOINING)]),
     )
 
 
@@ -142,11 +136,6 @@ def between(start: FloatArray, end: FloatArray) -> FloatArray:
     """Nine points at 0.1 to 0.9 of the way from start to end."""
     points: FloatArray = start + JOINING_STEPS[:, None] * (end - start)
     return points
-
-
-def roll_up(t: FloatArray, height: FloatArray) -> FloatArray:
-    """Points (t cos t, h, t sin t), one a row."""
-    return np.column_stack([t * np.cos(t), height, t * np.sin(t)])
 
 
 def spiral_length(t: FloatArray) -> FloatArray:
@@ -174,18 +163,7 @@ def _on_strip(square: FloatArray, even: bool) -> tuple[FloatArray, FloatArray]:
     return t, ROLL_WIDTH * v
 
 
-def _is_in_hole(t: FloatArray, height: FloatArray) -> BoolArray:
-    (t_low, t_high), (low, high) = HOLE_ANGLES, HOLE_HEIGHTS
-    return (t_low < t) & (t < t_high) & (low < height) & (height < high)
-
-
-def _rolled(
-    t: FloatArray, height: FloatArray, noise: float, generator: np.random.Generator, name: str, citation: str
-) -> Dataset:
-    return Dataset.of_one_group(
-        noisy(roll_up(t, height), noise, generator),
-        np.column_stack([spiral_length(t), height]),
-        name=name,
-        citation=citation,
-        chart_names=STRIP_NAMES,
-    )
+def _strip(kind: str, draw: Draw, t: FloatArray, height: FloatArray, citation: str) -> Dataset:
+    """Points (t cos t, h, t sin t), one a row, with their arc length and height."""
+    X = np.column_stack([t * np.cos(t), height, t * np.sin(t)])
+    return draw.dataset(kind, X, np.column_stack([spiral_length(t), height]), STRIP_NAMES, citation)
