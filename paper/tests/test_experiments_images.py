@@ -10,6 +10,7 @@ from hne_paper.experiments import Options, faces, rebuilt, tables, teapots
 from hne_paper.experiments._cells import Store
 from hne_paper.experiments._images import find_faces, find_teapots
 from hne_paper.experiments._methods import ALL, DEFAULT, REBUILDERS, VARIANTS, rebuilding_weights
+from hne_paper.experiments._pictures import angle_colors
 from hne_paper.experiments.tables import CLOSE, CLOSE_RHNE, FACES_NEIGHBORS, PAPER_FACES, WITH, WITHOUT, measured_errors
 from tests.conftest import shared_file
 
@@ -164,3 +165,9 @@ def test_the_tables_say_what_leaving_the_sample_out_does(tmp_path, monkeypatch):
     assert "IHNE keeps nothing of its gain over LLE and is worse" in left_out.measured
     assert left_out.verdict in {"holds in part", "does not hold"}
     assert all(len(row) == len(table.header) for table in section.tables for row in table.rows)
+
+
+def test_angle_colors_close_the_circle_and_differ_along_it():
+    colors = angle_colors(np.array([0.0, 120.0, 240.0, 360.0]))
+    np.testing.assert_allclose(colors[0], colors[3], atol=1e-12)
+    assert min(np.abs(colors[one] - colors[other]).max() for one, other in ((0, 1), (1, 2), (0, 2))) > 0.3

@@ -26,6 +26,7 @@ def test_every_module_says_what_it_is(path):
         "hne.datasets",
         "hne.metrics",
         "hne.baselines",
+        "hne.viz",
         "hne.viz.plots",
         "hne.exceptions",
         "hne.cli",

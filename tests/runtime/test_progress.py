@@ -14,7 +14,7 @@ from hne._runtime import progress as _progress
 from hne._runtime.progress import Lines, listening, stage, step, track
 from hne.core.pipeline import STAGES
 from hne.exceptions import InputError, InputTypeError
-from hne.viz.plots.models import inner_links
+from hne.viz.plots.sources import edges
 
 
 class Notebook:
@@ -63,7 +63,7 @@ def test_a_listener_hears_every_stage_and_what_it_made(cloud):
     notebook = Notebook()
     with listening(notebook):
         result = embed(cloud)
-    n_edges = len(inner_links(result.weights.W))
+    n_edges = len(edges(result.weights.W))
     assert [note[1] for note in notebook.notes if note[0] == "begin"] == list(STAGES)
     assert [note[1:] for note in notebook.notes if note[0] == "end"] == [
         ("neighbors", "60 samples, 5 each, tree search"),
@@ -80,7 +80,7 @@ def test_a_listener_hears_the_stages_of_the_published_method(cloud):
     notebook = Notebook()
     with listening(notebook):
         result = embed(cloud, **PUBLISHED)
-    n_edges = len(inner_links(result.weights.W))
+    n_edges = len(edges(result.weights.W))
     assert [note[1:] for note in notebook.notes if note[0] == "end"] == [
         ("neighbors", "60 samples, 6 each, tree search"),
         ("short circuits", f"{len(result.short_circuits)} of {n_edges} edges suspected, and kept"),
@@ -170,7 +170,7 @@ def test_more_verbose_shows_the_tasks_of_a_stage_before_its_line(cloud, capfd):
     assert told[:3] == [
         "hne: neighbors   search 1 of 1",
         "hne: neighbors   60 samples, 5 each, tree search",
-        f"hne: short circuits 0 of {len(inner_links(result.weights.W))} edges cut",
+        f"hne: short circuits 0 of {len(edges(result.weights.W))} edges cut",
     ]
 
 

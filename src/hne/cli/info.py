@@ -18,7 +18,7 @@ EXTRAS = {
     "pypardiso": ("fast", "multithreaded factorizations from some 20 000 samples on"),
     "pyamg": ("fast", "iterative solver on samples of few dimensions"),
     "faiss-cpu": ("approx", "approximate neighbors of many features"),
-    "matplotlib": ("plot", "--plot, hne.viz.plots, hne demo, hne compare --plot"),
+    "matplotlib": ("plot", "--plot, hne.viz, hne demo, hne compare --plot"),
     "umap-learn": ("compare", "UMAP in hne compare"),
     "phate": ("compare", "PHATE in hne compare"),
     "pyarrow": ("io", "Parquet and Arrow files"),

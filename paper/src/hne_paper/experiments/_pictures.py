@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hne._runtime.files import atomic_write, make_folder
 from hne.core.records import FloatArray, IndexArray
+from hne.core.samples.tables import check_matrix
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
 from hne.viz import plots
+from hne.viz.plots.embeddings import draw_images
 from hne_paper.experiments._methods import CHART, DEFAULT, OWN
 from hne_paper.experiments._statistics import median, number
 from hne_paper.experiments._studies import PAPER_NEIGHBORS, Study
@@ -46,6 +49,42 @@ def label_colors(labels: IndexArray) -> FloatArray:
     palette = np.array([[0, 114, 178], [213, 94, 0], [0, 158, 115], [204, 121, 167], [230, 159, 0]]) / 255
     colors: FloatArray = np.where((labels < 0)[:, None], 0.45, palette[labels % len(palette)])
     return colors
+
+
+def angle_colors(degrees: FloatArray) -> FloatArray:
+    """Color each sample by an angle: hues of one lightness, 0 and 360 degrees the same; (n, 3) RGB."""
+    angle = np.deg2rad(check_matrix(np.reshape(degrees, (-1, 1)), "degrees")[:, 0])
+    # Oklab (Ottosson 2020): lightness, and the two axes of hue, to the cubes of three cones, to linear RGB.
+    lab = np.column_stack([np.full(len(angle), 0.66), 0.13 * np.cos(angle), 0.13 * np.sin(angle)])
+    cones = lab @ [
+        [1, 1, 1],
+        [0.3963377774, -0.1055613458, -0.0894841775],
+        [0.2158037573, -0.0638541728, -1.2914855480],
+    ]
+    to_rgb = [
+        [4.0767416621, -1.2684380046, -0.0041960863],
+        [-3.3077115913, 2.6097574011, -0.7034186147],
+        [0.2309699292, -0.3413193965, 1.7076147010],
+    ]
+    linear = np.clip(cones**3 @ to_rgb, 0, 1)
+    colors: FloatArray = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return colors
+
+
+def image_panel(
+    axes: Any,
+    Y: FloatArray,
+    colors: FloatArray,
+    images: NDArray[Any],
+    title: str = "",
+    *,
+    n_images: int = 14,
+    zoom: float = 0.5,
+) -> Any:
+    """An embedding in the plane, images (n, rows, columns) of points far from each other beside their points."""
+    plots.embedding_panel(axes, Y, colors, title=title, size=9, equal=False)
+    draw_images(axes, Y[:, :2], colors, images, n_images, zoom, equal=False)
+    return axes
 
 
 def methods_picture(

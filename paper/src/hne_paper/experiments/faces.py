@@ -10,7 +10,7 @@ from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, pictures_of
 from hne_paper.experiments._methods import ALL_AND_CHART, AUTHORS, CHART, DEFAULT, REG_WORDS, VARIANTS, attempt, has_reg
-from hne_paper.experiments._pictures import save
+from hne_paper.experiments._pictures import image_panel, save
 from hne_paper.experiments._records import Claim, Options, Picture, Section, Table
 from hne_paper.experiments._summaries import verdict_of
 
@@ -151,5 +151,5 @@ def _picture(data: Dataset, found: dict[str, Values], k: int) -> Any:
         if "failure" in values:
             plots.empty_panel(axes, values["failure"], title=f"{method}, k = {k}: failed")
         else:
-            plots.image_panel(axes, np.array(values["Y"]), colors, pictures, title=f"{method}, k = {k}", zoom=zoom)
+            image_panel(axes, np.array(values["Y"]), colors, pictures, title=f"{method}, k = {k}", zoom=zoom)
     return figure

@@ -128,9 +128,8 @@ def _picture(data: Dataset, found: dict[str, FloatArray | str]) -> Any:
     for row, (method, k) in enumerate(DRAWN.items()):
         links, Y = knn_graph(data.X, k).indices, found[method]
         space = figure.add_subplot(grid[row, 0], projection="3d")
-        plots.space_panel(
-            space, data.X, colors, title=f"k = {k}{', before cutting' if method == CHART else ''}", links=links, size=12
-        )
+        title = f"k = {k}{', before cutting' if method == CHART else ''}"
+        plots.space_panel(space, data.X, colors, title, neighbors=links, size=12)
         _draw_shortcuts(space, data.X, _shortcuts(data, links))
         plane = figure.add_subplot(grid[row, 1])
         if isinstance(Y, str):

@@ -19,7 +19,7 @@ from hne_paper.experiments._methods import (
     attempt,
     has_reg,
 )
-from hne_paper.experiments._pictures import save
+from hne_paper.experiments._pictures import angle_colors, image_panel, save
 from hne_paper.experiments._records import Claim, Options, Picture, Section, Table
 from hne_paper.experiments._statistics import listed
 from hne_paper.experiments._summaries import verdict_of
@@ -167,7 +167,7 @@ def _picture(data: Dataset, found: dict[str, dict[str, Values]], k: int) -> Any:
     figure, grid = plots.pyplot().subplots(
         rows, columns, figsize=(3.5 * columns, 3.4 * rows), layout="constrained", squeeze=False
     )
-    colors = plots.angle_colors(data.chart[:, 0])
+    colors = angle_colors(data.chart[:, 0])
     pictures = pictures_of(data)
     for axes in grid.ravel()[len(found) :]:
         axes.remove()
@@ -180,5 +180,5 @@ def _picture(data: Dataset, found: dict[str, dict[str, Values]], k: int) -> Any:
         ring = np.vstack([Y, Y[:1]])
         axes.plot(*ring.T, color=plots.LINK_COLOR, linewidth=0.8, zorder=1)
         title = f"{method}, k = {k}: order {'right' if one['error'] == 0 else 'wrong by ' + _words(one['error'])}"
-        plots.image_panel(axes, Y, colors, pictures, title=title, n_images=10, zoom=26 / pictures.shape[1])
+        image_panel(axes, Y, colors, pictures, title=title, n_images=10, zoom=26 / pictures.shape[1])
     return figure

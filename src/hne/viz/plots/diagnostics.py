@@ -1,21 +1,168 @@
-"""scree() and reconstruction(): whether the coordinates stand out, and which samples their neighbors rebuild badly."""
+"""neighbor_links(), scree(), reconstruction(): the graph of an embedding, its eigenvalues, what is rebuilt badly."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from hne.core.parameters import check_integer
-from hne.core.records import FloatArray
+from hne.core.pieces.bridges import find_bridges
+from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.spectrum import Scree
 from hne.core.spectrum import scree as eigenvalues
 from hne.exceptions import InputError
-from hne.viz.plots.drawing import NOTE_COLOR, dot_size, note
-from hne.viz.plots.models import walk_of
-from hne.viz.plots.paint import PALETTE
-from hne.viz.plots.panels import empty_panel
-from hne.viz.plots.pyplot import check_axes
+from hne.viz.plots.drawing import (
+    NOTE_COLOR,
+    TOO_MANY,
+    check_axes,
+    dot_size,
+    draw_key,
+    draw_legend,
+    draw_links,
+    draw_points,
+    empty_panel,
+    finish,
+    note,
+)
+from hne.viz.plots.sources import (
+    PALETTE,
+    axis_name,
+    check_components,
+    check_result,
+    coordinates,
+    edges,
+    has_place,
+    inner_weights,
+    paint,
+    result_of,
+)
 
+INNER_COLOR, OUTER_COLOR, BRIDGE_COLOR, OTHERS_COLOR = *PALETTE[:3], "#d5d7da"
 USED_COLOR, NEXT_COLOR, WORST_COLOR = PALETTE[0], "#9aa0a6", PALETTE[2]
+# Room around the layers of a sample, in their size, to see what lies between and beside them.
+ROOM = 0.5
+
+
+def neighbor_links(
+    model: Any,
+    color: Any = None,
+    *,
+    sample: int | None = None,
+    axes: Any = None,
+    components: Sequence[int] = (0, 1),
+    title: str | None = None,
+) -> Any:
+    """Draw an embedding with the edges of its graph, bridges and short circuits in red; or both layers of one sample.
+
+    A bridge is all that holds two parts of a piece together: what it joins can turn about it. Dashed lines are short
+    circuits, edges that lead across a gap: those that were cut, or with short_circuits="keep" those that are suspected.
+    Other long edges across the embedding join what the samples had near each other and the coordinates have not.
+
+    Parameters
+    ----------
+    model : HNE, LinearHNE or Embedding
+        A fitted model, or what `embed` gave, in the coordinates of `scatter`; two of them or more, 200 000 samples or
+        fewer. LinearHNE knows no bridges and no short circuits.
+    color : array-like of shape (n_samples,), or a color, default=None
+        As of `scatter`; not used with `sample`.
+    sample : int, default=None
+        The row number of a sample, counted from 0, to show its inner layer, which are its neighbors, and its outer
+        layer, their neighbors, with what lies around them.
+    axes, components, title
+        As of `scatter`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.viz import neighbor_links
+    >>> model = HNE(n_neighbors=5).fit(make_swiss_roll(300, random_state=0).X)
+    >>> axes = neighbor_links(model, sample=7)
+    >>> axes.get_legend().get_texts()[1].get_text()
+    '5 neighbors (inner layer)'
+    """
+    W, Y = inner_weights(model), coordinates(model)
+    n, d = Y.shape
+    if d == 1 or n > TOO_MANY:
+        got = "1 coordinate" if d == 1 else f"{n} samples"
+        msg = f"model must have two coordinates and at most {TOO_MANY} samples for links, got {got}. Use scatter."
+        raise InputError(msg)
+    first, second = check_components(components, d)
+    points = Y[:, [first, second]]
+    row = None if sample is None else _check_sample(sample, points)
+    axes = check_axes(axes)
+    names = (axis_name(model, first), axis_name(model, second))
+    finish(axes, names, title, is_plane=True, units=result_of(model) is not None)
+    if row is None:
+        _draw_graph(axes, model, points, W, color)
+    else:
+        _draw_layers(axes, points, W, row)
+    return axes
+
+
+def _check_sample(sample: object, points: FloatArray) -> int:
+    row = check_integer("sample", sample, 0, "Pass the number of a row, counted from 0")
+    if row >= len(points):
+        msg = f"sample must be below the number of samples, {len(points)}, got {row}. Rows are counted from 0."
+        raise InputError(msg)
+    if not np.isfinite(points[row]).all():
+        msg = f"sample must have coordinates, got {row}, which is in no embedded piece. See is_embedded_."
+        raise InputError(msg)
+    return row
+
+
+def _draw_graph(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, color: Any) -> None:
+    """All edges, bridges and short circuits in red, which are known of an HNE alone."""
+    result = result_of(model)
+    bridges = circuits = np.empty((0, 2), dtype=np.intp)
+    if result is not None:
+        bridges, circuits = result.distinct.index[find_bridges(result.core.graph).pairs], result.short_circuits
+    draw_links(axes, points, edges(W))
+    draw_links(axes, points, circuits, colors=BRIDGE_COLOR, linewidths=1.1, linestyles=(0, (5, 3)), alpha=0.9, zorder=3)
+    draw_links(axes, points, bridges, colors=BRIDGE_COLOR, linewidths=2.0, alpha=1.0, zorder=3)
+    draw_key(axes, draw_points(axes, points, paint(color, len(points), model), size=0.6 * dot_size(len(points))))
+    remarks = [f"{len(bridges)} bridge{'' if len(bridges) == 1 else 's'}{' in red' if len(bridges) else ''}"]
+    if result is not None and len(circuits):
+        fate = "cut" if result.is_cut else "suspected"
+        remarks.append(f"{len(circuits)} short circuit{'' if len(circuits) == 1 else 's'} {fate}, dashed")
+    note(axes, remarks)
+
+
+def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) -> None:
+    """One sample with its neighbors and theirs, all others in gray, and a square around them at least."""
+    inner = _neighbors(W, sample)
+    first = np.column_stack([np.full(len(inner), sample), inner])
+    pairs = [(near, far) for near in inner for far in _neighbors(W, near)]
+    second = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    outer = np.setdiff1d(second[:, 1], [*inner, sample])
+    draw_points(axes, points, paint(OTHERS_COLOR, len(points)))
+    draw_links(axes, points, second, colors=OUTER_COLOR, linewidths=0.9, alpha=0.8, zorder=3)
+    draw_links(axes, points, first, colors=INNER_COLOR, linewidths=1.8, alpha=1.0, zorder=4)
+    marks = ((outer, OUTER_COLOR, "o", 26), (inner, INNER_COLOR, "o", 34), ([sample], "black", "D", 46))
+    for rows, color, mark, size in marks:
+        axes.scatter(*points[rows].T, c=color, s=size, marker=mark, linewidths=0.6, edgecolors="white", zorder=5)
+    shown = points[[sample, *inner, *outer]]
+    shown = shown[has_place(shown)]
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    reach, middle = (0.5 + ROOM) * max(float((high - low).max()), np.finfo(float).tiny), (low + high) / 2
+    # Limits that are not fixed are widened along one axis, to one scale in the whole frame.
+    axes.set_xlim(middle[0] - reach, middle[0] + reach, auto=True)
+    axes.set_ylim(middle[1] - reach, middle[1] + reach, auto=True)
+    layers = [
+        (f"{len(inner)} neighbors (inner layer)", INNER_COLOR, "o"),
+        (f"{len(outer)} more of theirs (outer layer)", OUTER_COLOR, "o"),
+    ]
+    draw_legend(axes, [(f"sample {sample}", "black", "D"), *layers])
+
+
+def _neighbors(W: SparseMatrix, sample: int) -> IndexArray:
+    neighbors: IndexArray = W.indices[W.indptr[sample] : W.indptr[sample + 1]].astype(np.intp)
+    return neighbors
 
 
 def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = None) -> Any:
@@ -32,10 +179,8 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     count : int, default=10
         How many eigenvalues, one more than coordinates at least. Of large data, where more would take long, those of
         the fit and the next.
-    axes : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
-    title : str, default=None
-        What to write above.
+    axes, title
+        As of `scatter`.
 
     Returns
     -------
@@ -46,24 +191,52 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     --------
     >>> from hne import HNE
     >>> from hne.datasets import make_swiss_roll
-    >>> from hne.viz.plots import scree
+    >>> from hne.viz import scree
     >>> axes = scree(HNE().fit(make_swiss_roll(300, random_state=0).X))
     >>> axes.get_yscale(), len(axes.lines[0].get_xdata())
     ('log', 10)
     """
-    result = walk_of(model, "eigenvalues")
-    found = eigenvalues(result, count)
+    result = check_result(model, "eigenvalues")
+    spectrum = eigenvalues(result, count)
     axes = check_axes(axes)
-    if not len(found.values):
+    if not len(spectrum.values):
         return empty_panel(axes, "the largest piece is too small to have eigenvalues", title or "")
-    _draw_scree(axes, found)
+    _draw_scree(axes, spectrum)
     remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
-    if found.n_charted:
-        remarks.append(f"a chart of the first {found.n_charted}")
-    if found.is_short:
+    if spectrum.n_charted:
+        remarks.append(f"a chart of the first {spectrum.n_charted}")
+    if spectrum.is_short:
         remarks.append("more would take long to solve for")
-    note(axes, ", ".join(remarks))
-    return _finished(axes, "number after the constant one", "eigenvalue", title)
+    note(axes, remarks)
+    return finish(axes, ("number after the constant one", "eigenvalue"), title)
+
+
+def _draw_scree(axes: Any, spectrum: Scree) -> None:
+    values, used = spectrum.values, spectrum.n_used
+    numbers = np.arange(1, len(values) + 1)
+    axes.plot(numbers, values, color="#c4c7cc", linewidth=1, zorder=1)
+    marked = f"first {used}" if spectrum.n_charted else "coordinates"
+    axes.scatter(numbers[:used], values[:used], color=USED_COLOR, s=46, zorder=3, label=marked)
+    style = {"facecolors": "white", "edgecolors": NEXT_COLOR, "linewidths": 1.4}
+    axes.scatter(numbers[used:], values[used:], s=40, zorder=3, label="others", **style)
+    axes.set_yscale("log" if (values > 0).all() else "linear")
+    axes.set_xticks(numbers if len(numbers) <= 20 else numbers[::5])
+    axes.set_xlim(0.5, len(values) + 0.5)
+    axes.legend(frameon=False, fontsize=8.5, loc="lower right")
+    if np.isfinite(spectrum.gap):
+        _draw_gap(axes, spectrum)
+
+
+def _draw_gap(axes: Any, spectrum: Scree) -> None:
+    """A double arrow between the last used eigenvalue and the next, with their ratio."""
+    used = spectrum.n_used
+    low, high = spectrum.values[used - 1 : used + 1]
+    place = used + 0.5
+    axes.hlines([low, high], [used, place], [place, used + 1], color=NOTE_COLOR, linewidth=0.7, linestyle=":", zorder=2)
+    line = {"arrowstyle": "<->", "color": NOTE_COLOR, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (place, low), (place, high), arrowprops=line)
+    text = {"ha": "right", "va": "bottom", "fontsize": 9, "color": "#202124"}
+    axes.annotate(f"gap: {spectrum.gap:.3g} times", (place, high), (2, 5), textcoords="offset points", **text)
 
 
 def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: str | None = None) -> Any:
@@ -78,10 +251,8 @@ def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: s
         A fitted model, or what `embed` gave.
     n_labeled : int, default=5
         How many of the worst get the number of their row, counted from 0.
-    axes : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
-    title : str, default=None
-        What to write above.
+    axes, title
+        As of `scatter`.
 
     Returns
     -------
@@ -92,14 +263,14 @@ def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: s
     --------
     >>> import numpy as np
     >>> from hne import HNE
-    >>> from hne.viz.plots import reconstruction
+    >>> from hne.viz import reconstruction
     >>> flat = np.random.default_rng(0).random((200, 3)) * [1, 1, 0.01]
     >>> flat[42, 2] = 0.2  # out of the plane
     >>> axes = reconstruction(HNE().fit(flat), n_labeled=1)
     >>> axes.texts[0].get_text()
     '42'
     """
-    result = walk_of(model, "reconstruction errors")
+    result = check_result(model, "reconstruction errors")
     count = check_integer("n_labeled", n_labeled, 0, "Try n_labeled=5")
     errors = result.reconstruction_errors
     # NaN of a sample without neighbors; float64 may end before an error does.
@@ -113,46 +284,21 @@ def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: s
     remarks = ["samples take part in rebuilding themselves"] if result.settings.include_self else []
     if len(rows) < len(errors):
         remarks.append(f"{len(errors) - len(rows)} of {len(errors)} samples have no neighbors")
-    note(axes, ", ".join(remarks))
-    return _finished(axes, "samples, best to worst", "reconstruction error", title)
+    note(axes, remarks)
+    return finish(axes, ("samples, best to worst", "reconstruction error"), title)
 
 
-def _draw_scree(axes: Any, found: Scree) -> None:
-    values, used = found.values, found.n_used
-    numbers = np.arange(1, len(values) + 1)
-    axes.plot(numbers, values, color="#c4c7cc", linewidth=1, zorder=1)
-    marked = f"first {used}" if found.n_charted else "coordinates"
-    axes.scatter(numbers[:used], values[:used], color=USED_COLOR, s=46, zorder=3, label=marked)
-    style = {"facecolors": "white", "edgecolors": NEXT_COLOR, "linewidths": 1.4}
-    axes.scatter(numbers[used:], values[used:], s=40, zorder=3, label="others", **style)
-    axes.set_yscale("log" if (values > 0).all() else "linear")
-    axes.set_xticks(numbers if len(numbers) <= 20 else numbers[::5])
-    axes.set_xlim(0.5, len(values) + 0.5)
-    if np.isfinite(found.gap):
-        _draw_gap(axes, found)
-    axes.legend(frameon=False, fontsize=8.5, loc="lower right")
-
-
-def _draw_gap(axes: Any, found: Scree) -> None:
-    """A double arrow between the last used eigenvalue and the next, with their ratio."""
-    used = found.n_used
-    low, high = found.values[used - 1 : used + 1]
-    place = used + 0.5
-    axes.hlines([low, high], [used, place], [place, used + 1], color=NOTE_COLOR, linewidth=0.7, linestyle=":", zorder=2)
-    line = {"arrowstyle": "<->", "color": NOTE_COLOR, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (place, low), (place, high), arrowprops=line)
-    text = {"ha": "right", "va": "bottom", "fontsize": 9, "color": "#202124"}
-    axes.annotate(f"gap: {found.gap:.3g} times", (place, high), (2, 5), textcoords="offset points", **text)
-
-
-def _draw_errors(axes: Any, errors: FloatArray, worst: Any) -> None:
+def _draw_errors(axes: Any, errors: FloatArray, worst: IndexArray) -> None:
     """Errors, ascending, against their ranks; lines at the median and at nine in ten; numbers of the worst rows."""
     n = len(errors)
     ranks = np.arange(1, n + 1)
     axes.scatter(ranks, errors, s=0.6 * dot_size(n), color=USED_COLOR, linewidths=0, zorder=2, rasterized=n > 20_000)
+    line = {"arrowstyle": "-", "color": WORST_COLOR, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
+    style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": "#202124", "arrowprops": line}
     for below, row in enumerate(worst):
-        axes.scatter(n - below, errors[-1 - below], s=26, color=WORST_COLOR, zorder=3)
-        _name(axes, str(row), (n - below, errors[-1 - below]), 0.97 - 0.045 * below)
+        point = (n - below, errors[-1 - below])
+        axes.scatter(*point, s=26, color=WORST_COLOR, zorder=3)
+        axes.annotate(str(row), point, (0.86, 0.97 - 0.045 * below), textcoords="axes fraction", **style)
     for share, name in ((0.5, "median"), (0.9, "90 %")):
         value = float(np.quantile(errors, share))
         axes.axhline(value, color=NEXT_COLOR, linewidth=0.7, linestyle=":", zorder=1)
@@ -160,21 +306,3 @@ def _draw_errors(axes: Any, errors: FloatArray, worst: Any) -> None:
         axes.annotate(f"{name} {value:.3g}", (0, value), (3, 2), fontsize=8, color=NOTE_COLOR, **place)
     # Exact weights leave errors of 0 or rounding, which would stretch a scale of decades to nothing.
     axes.set_yscale("log" if errors[0] > 1e-6 * errors[-1] else "linear")
-
-
-def _name(axes: Any, text: str, point: tuple[int, float], height: float) -> None:
-    """Write a name to the left of its point, at a height of its own, and tie them by a line."""
-    line = {"arrowstyle": "-", "color": WORST_COLOR, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
-    style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": "#202124", "arrowprops": line}
-    axes.annotate(text, point, (0.86, height), textcoords="axes fraction", **style)
-
-
-def _finished(axes: Any, xlabel: str, ylabel: str, title: str | None) -> Any:
-    axes.set_xlabel(xlabel, fontsize=9)
-    axes.set_ylabel(ylabel, fontsize=9)
-    axes.tick_params(labelsize=8)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    if title is not None:
-        axes.set_title(title, fontsize=11, loc="left")
-    return axes

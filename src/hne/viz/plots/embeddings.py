@@ -1,0 +1,390 @@
+"""scatter(), scatter_images(), compare(): one embedding or several, a dot a sample, by what is known of the samples."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hne.core.parameters import check_integer
+from hne.core.records import FloatArray, IndexArray
+from hne.core.samples.tables import check_matrix
+from hne.exceptions import InputError, InputTypeError, quoted
+from hne.viz.plots import drawing
+from hne.viz.plots.drawing import (
+    DENSITY,
+    Key,
+    bare,
+    check_axes,
+    draw_key,
+    draw_links,
+    draw_points,
+    finish,
+    note,
+    oriented,
+)
+from hne.viz.plots.sources import (
+    Paint,
+    axis_name,
+    check_components,
+    coordinates,
+    edges,
+    has_place,
+    inner_weights,
+    paint,
+    pyplot,
+    result_of,
+)
+
+# Size of thumbnails in points: fourteen of them cover a fifth of a panel of the default size.
+THUMBNAIL = 36
+# Inches of a panel.
+PANEL = (2.7, 2.5)
+
+
+def scatter(
+    model: Any,
+    color: Any = None,
+    *,
+    axes: Any = None,
+    components: Sequence[int] = (0, 1),
+    links: bool = False,
+    labels: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw an embedding, a dot a sample.
+
+    Beyond 20 000 samples dots are small, and pixels in files of vectors; beyond 200 000, cells show how many samples
+    they have, the mean of their numbers, or the name that most of them have. One coordinate is drawn against the
+    numbers of `color`, or else the number of the row.
+
+    Parameters
+    ----------
+    model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
+        A fitted HNE or what `embed` gave, of which the chart or rescaled coordinates are drawn, in units of X; anything
+        else with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
+    color : array-like of shape (n_samples,), or a color, default=None
+        Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own.
+        Samples without a value are gray. RGB colors, (n_samples, 3), are taken as they are. None colors by pieces of
+        the neighbor graph, where there are several.
+    axes : matplotlib Axes, default=None
+        Where to draw; None makes a figure.
+    components : pair of int, default=(0, 1)
+        Which coordinates, counted from 0, to draw along and across.
+    links : bool, default=False
+        Whether to draw lines between neighbors; see `neighbor_links` for more of them.
+    labels : pair of str, default=None
+        What to write at the two axes; None writes which coordinates they are.
+    title : str, default=None
+        What to write above.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes; `axes.figure.savefig("embedding.png")` writes them to a file.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.viz import scatter
+    >>> roll = make_swiss_roll(300, random_state=0)
+    >>> axes = scatter(HNE().fit(roll.X), roll.chart[:, 0], title="300 samples of a Swiss roll")
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('chart coordinate 1 (units of X)', 'chart coordinate 2 (units of X)')
+    """
+    Y = coordinates(model)
+    n, d = Y.shape
+    painted = paint(color, n, model)
+    if labels is not None and (isinstance(labels, str) or len(labels) != 2):
+        msg = f"labels must be a pair of texts, one for each axis, got {quoted(labels)}. Pass two."
+        raise InputError(msg)
+    if d > 1:
+        first, second = check_components(components, d)
+        points, names = Y[:, [first, second]], (axis_name(model, first), axis_name(model, second))
+    elif painted.values is not None:
+        points, names = np.column_stack([painted.values, Y[:, 0]]), (painted.name or "color", axis_name(model, 0))
+    else:
+        points, names = np.column_stack([np.arange(n), Y[:, 0]]), ("row", axis_name(model, 0))
+    if links and n > drawing.TOO_MANY:
+        msg = f"links can be drawn of at most {drawing.TOO_MANY} samples, got {n}. Pass links=False."
+        raise InputError(msg)
+    pairs = edges(inner_weights(model)) if links else np.empty((0, 2), dtype=np.intp)
+    axes = check_axes(axes)
+    if links:
+        draw_links(axes, points, pairs)
+    key = draw_points(axes, points, painted)
+    if d > 1 or painted.values is None:  # else the axis tells the numbers
+        draw_key(axes, key)
+    finish(axes, labels or names, title, is_plane=d > 1, units=d == 1 or result_of(model) is not None)
+    note(axes, _left_out(Y, painted, points))
+    return axes
+
+
+def _left_out(Y: FloatArray, painted: Paint, points: FloatArray) -> list[str]:
+    """What is not drawn, or gray, in words."""
+    kept, is_lost = has_place(points), np.isnan(Y).any(axis=1)
+    is_gray = np.zeros(len(Y), dtype=bool) if painted.values is None else np.isnan(painted.values) & kept
+    counts = {
+        f"of {len(Y)} samples have no coordinates": is_lost,
+        "have no color value": ~is_lost & ~kept,
+        "without a value in gray": is_gray,
+    }
+    return [f"{rows.sum()} {words}" for words, rows in counts.items() if rows.any()]
+
+
+def scatter_images(
+    model: Any,
+    images: ArrayLike,
+    color: Any = None,
+    *,
+    axes: Any = None,
+    components: Sequence[int] = (0, 1),
+    n_images: int = 14,
+    zoom: float | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw an embedding with images of some samples beside their dots.
+
+    Images are those of samples far from each other, each where there is room and tied to its dot by a line.
+
+    Parameters
+    ----------
+    model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
+        As of `scatter`; two coordinates or more.
+    images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3)
+        The images, all in one range of brightness: from 0 to 1, 0 to 255 where they are integers, and else from the
+        darkest to the brightest pixel of all.
+    color, axes, components, title
+        As of `scatter`.
+    n_images : int, default=14
+        How many images. More cover each other and the dots.
+    zoom : float, default=None
+        Points (1/72 inch) a pixel of an image; None makes the longer side 36 points.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from hne import HNE
+    >>> from hne.viz import scatter_images
+    >>> images = load_digits().images[:200]
+    >>> axes = scatter_images(HNE(10).fit(images.reshape(200, 64)), images, n_images=9)
+    >>> len(axes.artists)
+    9
+    """
+    Y, pictures = coordinates(model), _check_images(images)
+    if len(pictures) != len(Y):
+        msg = f"images must have one for each of the {len(Y)} samples, got {len(pictures)}. Pass all of them."
+        raise InputError(msg)
+    if Y.shape[1] == 1:
+        msg = "model must have two coordinates for images to be drawn, got 1. Embed with n_components=2."
+        raise InputError(msg)
+    count = check_integer("n_images", n_images, 1, "Try n_images=14")
+    axes = scatter(model, color, axes=axes, components=components, title=title)
+    equal = result_of(model) is not None
+    if not equal:
+        axes.set_aspect("auto")
+    kept = has_place(Y)
+    points = Y[kept][:, check_components(components, Y.shape[1])]
+    zoom = zoom or THUMBNAIL / max(pictures.shape[1:3])
+    draw_images(axes, points, paint(color, len(Y), model).colors[kept], pictures[kept], count, zoom, equal=equal)
+    return axes
+
+
+def _check_images(images: ArrayLike) -> FloatArray:
+    """Return the images with brightness from 0 to 1."""
+    pixels: Any = np.asarray(images)
+    is_image = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[3] in (3, 4))
+    if not is_image or pixels.dtype.kind not in "biuf" or not pixels.size:
+        msg = (
+            f"images must be numbers of shape (n, height, width) or (n, height, width, 3), got {pixels.dtype} of shape "
+            f"{pixels.shape}. Pass images.reshape(n, height, width)."
+        )
+        raise InputError(msg)
+    brightness: FloatArray = pixels.astype(np.float64)
+    low, high = min(0.0, float(np.nanmin(brightness))), float(np.nanmax(brightness))
+    if pixels.dtype == np.uint8:
+        low, high = 0.0, 255.0
+    elif low >= 0 and high <= 1:
+        return brightness
+    return (brightness - low) / (high - low if high > low else 1.0)
+
+
+def draw_images(
+    axes: Any, points: FloatArray, colors: FloatArray, images: NDArray[Any], n_images: int, zoom: float, *, equal: bool
+) -> None:
+    """Put some of the images beside their points, framed in their colors, with room for them at the borders.
+
+    Not `equal`, each axis is stretched to the frame.
+    """
+    from matplotlib.colors import Normalize
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    axes.margins(0.14)
+    low, high = points.min(axis=0), points.max(axis=0)
+    reach = np.maximum(high - low, np.finfo(float).tiny)
+    if equal:
+        low, reach = (low + high - reach.max()) / 2, np.full(2, reach.max())
+    scaled = (points - low) / reach
+    chosen = _spread_out(scaled, n_images)
+    for place, center in zip(chosen, _rooms(scaled, chosen), strict=True):
+        picture = OffsetImage(images[place], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
+        box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0"}
+        line = {"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        frame: dict[str, Any] = {"frameon": True, "pad": 0.0, "bboxprops": box, "arrowprops": line, "zorder": 3}
+        axes.add_artist(AnnotationBbox(picture, points[place], low + center * reach, **frame))
+
+
+def _rooms(points: FloatArray, chosen: IndexArray) -> FloatArray:
+    """Where to put the pictures of the chosen points, in the unit square: of places around each the freest.
+
+    Free is a place far from other pictures first, from points second, and within the square.
+    """
+    angles = np.arange(16) * np.pi / 8
+    around = np.vstack([radius * np.column_stack([np.cos(angles), np.sin(angles)]) for radius in (0.12, 0.17)])
+    placed = np.empty((0, 2))
+    for point in points[chosen]:
+        places = point + around
+        from_points = np.linalg.norm(places[:, None] - points[None], axis=2).min(axis=1)
+        from_pictures = np.linalg.norm(places[:, None] - placed[None], axis=2).min(axis=1, initial=0.3)
+        outside = np.maximum(np.abs(places - 0.5).max(axis=1) - 0.55, 0)
+        free = 3 * np.minimum(from_pictures, 0.17) + np.minimum(from_points, 0.1) - 4 * outside
+        placed = np.vstack([placed, places[np.argmax(free)]])
+    return placed
+
+
+def _spread_out(points: FloatArray, count: int) -> IndexArray:
+    """Indices of points far from each other: the first nearest the middle, then always the one farthest from all."""
+    chosen = [int(np.argmin(np.linalg.norm(points - points.mean(axis=0), axis=1)))]
+    nearest = np.full(len(points), np.inf)
+    for _ in range(min(count, len(points)) - 1):
+        nearest = np.minimum(nearest, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        chosen.append(int(np.argmax(nearest)))
+    return np.array(chosen, dtype=np.intp)
+
+
+def compare(
+    embeddings: Mapping[str, Any],
+    color: Any = None,
+    *,
+    chart: ArrayLike | None = None,
+    components: Sequence[int] = (0, 1),
+    columns: int | None = None,
+    titles: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> NDArray[Any]:
+    """Draw several embeddings of the same samples side by side, a panel each.
+
+    Charts and rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their
+    frames, because methods scale coordinates as they like. None is turned or mirrored without a chart.
+
+    Parameters
+    ----------
+    embeddings : mapping of str to model, array-like, exception or str
+        Each method's name, and a fitted model or the coordinates that it gave; where it gave none, the error that it
+        raised, or the reason in words.
+    color, components
+        As of `scatter`, one for all panels.
+    chart : array-like of shape (n_samples, n_components), default=None
+        True coordinates, to which all embeddings are turned, where they are known; those without lengths of X also
+        get its spread along each axis.
+    columns : int, default=None
+        Panels in a row; None makes five at most.
+    titles : mapping of str to str, default=None
+        What to write above the panels, by their names; without, the names.
+    title : str, default=None
+        What to write above all.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+        The panels, in the order of the embeddings; `axes[0].figure` is the figure.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.viz import compare
+    >>> roll = make_swiss_roll(200, random_state=0)
+    >>> axes = compare({"BHNE": HNE().fit(roll.X), "HLLE": "n_neighbors is too small"}, roll.chart[:, 0])
+    >>> [panel.get_title(loc="left") for panel in axes]
+    ['BHNE', 'HLLE: failed']
+    """
+    shown = _check_embeddings(embeddings)
+    n = next((len(Y) for Y in shown.values() if not isinstance(Y, str)), 0)
+    painted = paint(color, n if n or color is None or isinstance(color, str) else len(color))
+    axes = _grid(len(shown), columns)
+    keys = []
+    for panel, (name, Y), model in zip(axes, shown.items(), embeddings.values(), strict=True):
+        if isinstance(Y, str):
+            drawing.empty_panel(panel, Y, line=34)
+            heading = f"{name}: failed"
+        else:
+            keys.append(_draw_panel(panel, Y, model, painted, chart, components))
+            heading = name
+        panel.set_title((titles or {}).get(name, heading), loc="left", fontsize=10)
+    bar = next((key for key in keys if key.scale is not None and key.label != DENSITY), Key())
+    draw_key(axes[0], Key(painted.name, entries=painted.groups) if painted.groups else bar, among=list(axes))
+    if title is not None:
+        axes[0].figure.suptitle(title, fontsize=12, x=0.01, ha="left")
+    return axes
+
+
+def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | str]:
+    """Coordinates of all, with equally many rows, or why there are none."""
+    if not isinstance(embeddings, Mapping) or not embeddings:
+        got = "none" if isinstance(embeddings, Mapping) else type(embeddings).__name__
+        msg = f"embeddings must be names with embeddings, got {got}. Pass {{'HNE': model, 'PCA': array}}."
+        raise InputTypeError(msg)
+    shown: dict[str, FloatArray | str] = {}
+    for name, one in embeddings.items():
+        is_reason = isinstance(one, BaseException | str)
+        shown[str(name)] = str(one) if is_reason else coordinates(one, f"embeddings[{quoted(name)}]")
+    lengths = {name: len(Y) for name, Y in shown.items() if not isinstance(Y, str)}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{length} of {name}" for name, length in lengths.items())
+        msg = f"embeddings must be of the same samples, got {counts}. Pass all with all rows."
+        raise InputError(msg)
+    return shown
+
+
+def _grid(count: int, columns: int | None) -> NDArray[Any]:
+    """As many panels, in rows of equal length; places that are left over stay empty."""
+    most = min(count, 5) if columns is None else check_integer("columns", columns, 1, "Try columns=4")
+    rows = -(-count // most)
+    across = most if columns is not None else -(-count // rows)
+    size = (PANEL[0] * across + 0.9, PANEL[1] * rows + 0.2)
+    figure, grid = pyplot().subplots(rows, across, figsize=size, squeeze=False, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
+    for spare in grid.ravel()[count:]:
+        spare.set_axis_off()
+    panels: NDArray[Any] = grid.ravel()[:count]
+    return panels
+
+
+def _draw_panel(
+    axes: Any, Y: FloatArray, model: Any, painted: Paint, chart: ArrayLike | None, components: Sequence[int]
+) -> Key:
+    """One embedding, turned to the chart where there is one; one coordinate against the number of the row."""
+    n, d = Y.shape
+    # One coordinate is drawn against the number of the row: there is no scale to share.
+    result, kept = result_of(model) if d > 1 else None, has_place(Y)
+    if chart is not None:
+        turned = np.full_like(Y, np.nan)
+        turned[kept] = oriented(Y[kept], check_matrix(chart, "chart")[kept], stretched=result is None)
+        Y = turned
+    points = np.column_stack([np.arange(n), Y[:, 0]]) if d == 1 else Y[:, check_components(components, d)]
+    key = draw_points(axes, points, painted, size=0.55 * drawing.dot_size(n))
+    remarks = [] if result is None else [f"{result.kind} coordinates"]
+    if not kept.all():
+        remarks.append(f"{(~kept).sum()} of {n} without {'any' if remarks else 'coordinates'}")
+    note(axes, remarks, below=True)
+    bare(axes)
+    if result is not None:
+        axes.set_aspect("equal", adjustable="datalim")
+    return key
