@@ -130,14 +130,14 @@ def _on_workers(X: Any, settings: Settings) -> dict[str, Any]:
 
     cluster: Any = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, memory_limit=SHARE, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        engine = DaskExecutor(client)
-        folder = Folder(engine.folder())
+        executor = DaskExecutor(client)
+        folder = Folder(executor.folder())
         workers = list(client.run(os.getpid).values())
         share = min(worker["memory_limit"] for worker in client.scheduler_info()["workers"].values())
-        with folder.lent():
-            _timed(X[:20_000].copy(), settings, CachedBackend(engine, folder))
+        with folder.lock():
+            _timed(X[:20_000].copy(), settings, CachedBackend(executor, folder))
             with _watched([os.getpid(), *workers]) as peaks:
-                row = _timed(X, settings, CachedBackend(engine, folder))
+                row = _timed(X, settings, CachedBackend(executor, folder))
         return {**row, "client": peaks[os.getpid()], "workers": [peaks[one] for one in workers], "share": share}
 
 

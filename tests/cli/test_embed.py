@@ -56,7 +56,7 @@ def test_every_parameter_of_the_estimator_is_an_option_with_its_default(points):
     options = _parser().parse_args(["embed", str(points)])
     defaults = {name: one.default for name, one in inspect.signature(HNE).parameters.items()}
     # On the command line these are -v, --dask and a folder that is no parameter of the method.
-    for name in ("verbose", "engine", "checkpoint"):
+    for name in ("verbose", "executor", "checkpoint"):
         del defaults[name]
     assert {name: getattr(options, name) for name in defaults} == defaults
     assert set(PARAMETERS) == set(defaults)

@@ -25,7 +25,7 @@ from hne.core.eigen.exchange import (
     write_rows,
 )
 from hne.exceptions import InputError
-from hne.scale import slepc
+from hne.scale import slepc_program as slepc
 from tests.core.test_alignment import aligned
 
 PROGRAM = Path(slepc.__file__)

@@ -45,7 +45,7 @@ def test_the_short_name_is_the_same_class():
 
 def test_defaults_are_declared_alike_on_the_class_the_settings_and_the_docstring():
     declared = {name: p.default for name, p in signature(HNE).parameters.items()}
-    places = {"engine": None, "checkpoint": None}
+    places = {"executor": None, "checkpoint": None}
     assert declared == {field.name: field.default for field in fields(Settings)} | dict(DEFAULTS) | places
     told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", HNE.__doc__, flags=re.MULTILINE))
     assert told.keys() == declared.keys()

@@ -56,7 +56,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 def test_parameters_are_those_of_hne_in_its_order_with_its_defaults_or_the_published_ones():
     own, parent = signature(LinearHNE).parameters, signature(HNE).parameters
-    absent = {"eigen_solver", "n_landmarks", "tol", "pieces", "coordinates", "engine", "checkpoint"}
+    absent = {"eigen_solver", "n_landmarks", "tol", "pieces", "coordinates", "executor", "checkpoint"}
     assert [name for name in own if name != "constraint"] == [name for name in parent if name not in absent]
     for name, parameter in own.items():
         if name != "constraint":

@@ -16,7 +16,6 @@ from hne._runtime import files as _files
 from hne.cli import main
 from hne.datasets import make_swiss_roll
 from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError, InputTypeError
-from hne.scale import LocalExecutor
 from hne.scale import backends as _bench
 from hne.scale import tasks as _tasks
 
@@ -207,7 +206,7 @@ def test_a_read_only_folder_is_refused(tmp_path):
 def test_a_folder_in_use_is_refused(tmp_path):
     code = (
         "import sys; from hne.scale.folder import Folder\n"
-        "with Folder(sys.argv[1]).lent(): print('held', flush=True); sys.stdin.read()"
+        "with Folder(sys.argv[1]).lock(): print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -234,15 +233,9 @@ def far(x, y):
     return float(np.abs(x - y).sum())
 
 
-def test_an_engine_must_be_one():
-    with pytest.raises(TypeError, match=r"engine must be a LocalExecutor or a DaskExecutor of hne\.scale, got 'dask'"):
-        embed(ROLL, engine="dask")
-
-
-def test_threads_are_an_engine(tmp_path):
-    plain = run(ROLL)
-    assert_same_bits(plain, run(ROLL, engine=LocalExecutor()))
-    assert_same_bits(plain, run(ROLL, tmp_path, engine=LocalExecutor(2)))
+def test_an_executor_must_be_one():
+    with pytest.raises(TypeError, match=r"executor must be .*, got 'dask'"):
+        embed(ROLL, executor="dask")
 
 
 def test_the_estimator_keeps_its_fit_and_says_nothing_of_it_in_files(tmp_path):
@@ -369,7 +362,7 @@ def test_damaged_lists_of_an_approximate_search_are_made_anew(tmp_path, monkeypa
         raise RuntimeError("power is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(_tasks.NeighborRows, "__call__", stop)
+        patched.setattr(_bench, "neighbor_rows", stop)
         with pytest.raises(RuntimeError, match="power is gone"):
             run(X, tmp_path / "broken", **parameters)
     for path in next((tmp_path / "broken").glob("lists-*")).iterdir():
@@ -391,17 +384,6 @@ def test_what_another_solver_did_for_ranks_is_not_kept_as_theirs(tmp_path, monke
 def test_a_checkpoint_must_be_a_path(checkpoint):
     with pytest.raises(InputTypeError, match="checkpoint must be the path of a folder, got"):
         embed(ROLL, checkpoint=checkpoint)
-
-
-def test_threads_of_an_engine_are_those_of_the_walk(monkeypatch):
-    seen = []
-    original = _bench.Backend.graph
-    monkeypatch.setattr(_bench.Backend, "graph", lambda *each: seen.append(each[-1]) or original(*each))
-    embed(ROLL, engine=LocalExecutor(1))
-    embed(ROLL, engine=LocalExecutor(2), n_jobs=1)
-    assert seen == [1, 2]
-    with pytest.raises(InputError, match="n_jobs must be positive"):
-        LocalExecutor(0)
 
 
 def test_what_a_checkpoint_holds_is_told(tmp_path, capsys):

@@ -20,8 +20,7 @@ da = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
 from hne.scale import DaskExecutor
-from hne.scale import executors as _engines
-from hne.scale import executors as _workers
+from hne.scale import executors as _executors
 from hne.scale.sources import lazy_samples
 
 pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore")]
@@ -41,7 +40,7 @@ def client():
 @pytest.mark.parametrize("case", DENSE)
 def test_workers_give_the_bits_of_this_process(client, case):
     X, parameters = CASES[case]
-    assert_same_bits(run(X, **parameters), run(X, engine=DaskExecutor(client), **parameters))
+    assert_same_bits(run(X, **parameters), run(X, executor=DaskExecutor(client), **parameters))
 
 
 @pytest.mark.parametrize("case", [name for name in DENSE if name not in {"extreme", "given"}])
@@ -64,9 +63,9 @@ def test_files_that_workers_read_give_the_same_bits(client, tmp_path):
     parquet.write_table(table, tmp_path / "x.parquet", row_group_size=150)
     parquet.write_table(table[:300], tmp_path / "many.parquet" / "1.parquet")
     parquet.write_table(table[300:], tmp_path / "many.parquet" / "2.parquet")
-    plain, engine = run(ROLL), DaskExecutor(client)
+    plain, executor = run(ROLL), DaskExecutor(client)
     for X in (*map(str, tmp_path.glob("*.*")), stored):
-        assert_same_bits(plain, run(X, engine=engine))
+        assert_same_bits(plain, run(X, executor=executor))
 
 
 def test_dask_in_dask_out(client):
@@ -122,7 +121,7 @@ def test_a_worker_killed_in_the_middle_of_the_weights_is_replaced(client, tmp_pa
 
     watcher = threading.Thread(target=kill_one, args=(tmp_path,), daemon=True)
     watcher.start()
-    found = run(X, tmp_path, engine=DaskExecutor(client))
+    found = run(X, tmp_path, executor=DaskExecutor(client))
     watcher.join(10)
     assert killed
     assert_same_bits(run(X), found)
@@ -160,7 +159,7 @@ def test_what_workers_cannot_do_is_one_line(client, X, parameters, message):
 def test_kinds_that_do_not_spread_are_refused(client, case):
     X, parameters = CASES[case]
     with pytest.raises(InputError, match=r"DaskExecutor needs a dense X, got .*\. Reduce it first"):
-        run(X, engine=DaskExecutor(client), **parameters)
+        run(X, executor=DaskExecutor(client), **parameters)
 
 
 def test_a_dask_array_without_a_client_is_refused():
@@ -177,57 +176,57 @@ def test_a_dask_array_without_a_client_is_refused():
 
 
 def test_no_scheduler_is_one_line(monkeypatch):
-    monkeypatch.setattr(_engines, "PATIENCE", 1.0)
-    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
+    monkeypatch.setattr(_executors, "PATIENCE", 1.0)
+    monkeypatch.setattr(_executors, "QUEUE_PATIENCE", 1.0)
     with pytest.raises(
         ExecutorError, match=r"a Dask scheduler must answer at 'tcp://127\.0\.0\.1:1', got: .*Start one"
     ):
-        embed(ROLL, engine=DaskExecutor("tcp://127.0.0.1:1"))
+        embed(ROLL, executor=DaskExecutor("tcp://127.0.0.1:1"))
     with pytest.raises(ExecutorError, match=r"a Dask scheduler must have written 'nowhere\.json', got no such file"):
-        embed(ROLL, engine=DaskExecutor("nowhere.json"))
+        embed(ROLL, executor=DaskExecutor("nowhere.json"))
 
 
 def test_a_scheduler_without_workers_is_one_line(monkeypatch):
-    monkeypatch.setattr(_engines, "PATIENCE", 1.0)
-    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
+    monkeypatch.setattr(_executors, "PATIENCE", 1.0)
+    monkeypatch.setattr(_executors, "QUEUE_PATIENCE", 1.0)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
         distributed.Client(cluster) as lonely,
         pytest.raises(ExecutorError, match=r"the Dask scheduler must have workers, got none within 1 s\. Start some"),
     ):
-        embed(ROLL, engine=DaskExecutor(lonely))
+        embed(ROLL, executor=DaskExecutor(lonely))
 
 
-def test_workers_of_other_versions_are_refused(client, monkeypatch):
-    monkeypatch.setattr(_engines, "facts_here", lambda: {**_workers.facts_here(), "hne": "0.0.1"}, raising=True)
-    with pytest.raises(ExecutorError, match=r"must have the same versions as the client, got hne .* and 0\.0\.1 here"):
-        _workers.check_alike({**_workers.facts_here(), "hne": "0.0.1"}, client.run(_workers.facts_here))
+def test_workers_of_other_versions_are_refused(client):
+    versions = _executors.versions
+    with pytest.raises(ExecutorError, match=r"same versions .* got hne .* and 0\.0\.1 here"):
+        _executors.check_versions({**versions(), "hne": "0.0.1"}, client.run(versions))
 
 
 def test_a_folder_that_workers_do_not_see_is_refused(client, tmp_path, monkeypatch):
     answers = {"tcp://node2:1": "does not see it"}
     with pytest.raises(ExecutorError, match=r"must share the folder .*, got tcp://node2:1 that does not see it\. Pass"):
-        _workers.check_sees(tmp_path, lambda *_: answers)
-    assert _workers.seen(str(tmp_path / "nowhere" / "probe")) == "does not see it"
+        _executors.check_shared(tmp_path, lambda *_: answers)
+    assert _executors.trouble_with(str(tmp_path / "nowhere" / "probe")) == "does not see it"
 
 
 def test_a_closed_client_is_one_line():
     with distributed.LocalCluster(n_workers=1, dashboard_address=None) as cluster:
         client = distributed.Client(cluster)
-        engine = DaskExecutor(client)
+        executor = DaskExecutor(client)
         client.close()
         with pytest.raises(ExecutorError, match="the Dask client must be connected, got one that is closed"):
-            embed(ROLL, engine=engine)
+            embed(ROLL, executor=executor)
 
 
-def test_an_engine_is_shared_by_clones_and_pickled_as_its_address(client):
+def test_an_executor_is_shared_by_clones_and_pickled_as_its_address(client):
     import pickle
 
     from sklearn.base import clone
 
-    model = HNE(engine=DaskExecutor(client))
-    assert clone(model).engine is model.engine
-    again = pickle.loads(pickle.dumps(model.engine))
+    model = HNE(executor=DaskExecutor(client))
+    assert clone(model).executor is model.executor
+    again = pickle.loads(pickle.dumps(model.executor))
     assert again.client.scheduler.address == client.scheduler.address
     again.client.close()
 
@@ -294,7 +293,7 @@ def test_a_file_that_workers_do_not_see_is_named(client, tmp_path):
     samples = lazy_samples(str(tmp_path / "x.npy"))
     (tmp_path / "x.npy").unlink()
     with pytest.raises(InputError, match=r"must see what they read, got '.*x\.npy': no such file or directory\."):
-        run(samples, engine=DaskExecutor(client))
+        run(samples, executor=DaskExecutor(client))
 
 
 def test_a_search_that_workers_cannot_do_is_refused_as_here(client):
@@ -303,7 +302,7 @@ def test_a_search_that_workers_cannot_do_is_refused_as_here(client):
 
 
 def test_a_path_without_workers_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"X as a path is read by Dask workers, got 'x\.zarr' and engine=None"):
+    with pytest.raises(InputError, match=r"X as a path is read by Dask workers, got 'x\.zarr' and executor=None"):
         embed("x.zarr")
 
 
@@ -315,7 +314,7 @@ def test_a_model_outlives_its_client(tmp_path):
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        model = HNE(engine=DaskExecutor(client), checkpoint=tmp_path).fit(ROLL)
+        model = HNE(executor=DaskExecutor(client), checkpoint=tmp_path).fit(ROLL)
     again = pickle.loads(pickle.dumps(model))
     expected = HNE().fit(ROLL).transform(ROLL[:50] + 0.01)
     for one in (model, again):
@@ -323,14 +322,14 @@ def test_a_model_outlives_its_client(tmp_path):
 
 
 def test_workers_that_are_gone_for_good_are_one_line(monkeypatch):
-    monkeypatch.setattr(_engines, "QUEUE_PATIENCE", 1.0)
-    monkeypatch.setattr(_engines, "POLL", 0.3)
+    monkeypatch.setattr(_executors, "QUEUE_PATIENCE", 1.0)
+    monkeypatch.setattr(_executors, "POLL", 0.3)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        engine = DaskExecutor(client)
-        results = engine.map("weights", time.sleep, [60.0])
+        executor = DaskExecutor(client)
+        results = executor.map("weights", time.sleep, [60.0])
         leaving = threading.Timer(0.5, cluster.scale, args=(0,))
         leaving.start()
         with pytest.raises(ExecutorError, match=r"must have workers until the weights are done, got none for 1 s"):
@@ -378,6 +377,6 @@ def test_options_that_do_not_go_with_workers(address, tmp_path, monkeypatch, cap
 
 
 def test_large_tasks_travel_through_the_folder(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(_engines, "MAX_MESSAGE", 10)
-    assert_same_bits(run(ROLL), run(ROLL, tmp_path, engine=DaskExecutor(client)))
+    monkeypatch.setattr(_executors, "MAX_MESSAGE", 10)
+    assert_same_bits(run(ROLL), run(ROLL, tmp_path, executor=DaskExecutor(client)))
     assert not list(tmp_path.glob(".task-*"))

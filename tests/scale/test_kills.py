@@ -26,15 +26,15 @@ import numpy as np
 from hne import embed
 from hne.datasets import make_swiss_roll
 
-def main(folder, n, engine_name, solver):
-    X, engine = make_swiss_roll(n).X, None
-    if engine_name == "dask":
+def main(folder, n, executor_name, solver):
+    X, executor = make_swiss_roll(n).X, None
+    if executor_name == "dask":
         from distributed import Client, LocalCluster
         from hne.scale import DaskExecutor
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-        engine = DaskExecutor(Client(cluster))
+        executor = DaskExecutor(Client(cluster))
     print("begun", flush=True)
-    result = embed(X, checkpoint=folder, engine=engine, eigen_solver=solver)
+    result = embed(X, checkpoint=folder, executor=executor, eigen_solver=solver)
     np.save(folder + ".npy", result.Y)
     print("done", flush=True)
 
@@ -43,8 +43,8 @@ if __name__ == "__main__":
 """
 
 
-def started(folder, engine="local", solver="auto"):
-    arguments = [sys.executable, "-c", PROGRAM, str(folder), str(N_SAMPLES), engine, solver]
+def started(folder, executor="local", solver="auto"):
+    arguments = [sys.executable, "-c", PROGRAM, str(folder), str(N_SAMPLES), executor, solver]
     with Path(f"{folder}.log").open("a") as log:
         return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True)
 
@@ -89,7 +89,7 @@ def test_twenty_kills_at_random_moments(tmp_path):
     rng, folder, kills = random.Random(0), tmp_path / "run", 0
     before = {}
     while kills < N_KILLS:
-        program = started(folder, engine="dask" if kills % 4 == 3 else "local")
+        program = started(folder, executor="dask" if kills % 4 == 3 else "local")
         try:
             assert program.stdout.readline() == "begun\n"
             time.sleep(rng.uniform(0.0, 2.5))
@@ -108,11 +108,11 @@ def test_twenty_kills_at_random_moments(tmp_path):
     assert_ends_well(started(folder), folder)
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("executor", ["local", "dask"])
 @pytest.mark.parametrize("stage", ["neighbors", "weights"])
-def test_a_client_killed_between_stages_goes_on(tmp_path, engine, stage):
+def test_a_client_killed_between_stages_goes_on(tmp_path, executor, stage):
     folder = tmp_path / "run"
-    program = started(folder, engine)
+    program = started(folder, executor)
     try:
         assert program.stdout.readline() == "begun\n"
         while not list(folder.glob(f"{stage}-*/stage.json")):
@@ -122,7 +122,7 @@ def test_a_client_killed_between_stages_goes_on(tmp_path, engine, stage):
         end_with_all_it_started(program)
     before = finished(folder)
     assert any(name.startswith(stage) for name in before)
-    assert_ends_well(started(folder, engine), folder)
+    assert_ends_well(started(folder, executor), folder)
     assert_nothing_lost(before, folder)
 
 

@@ -31,7 +31,7 @@ from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError
-from hne.scale import slepc
+from hne.scale import slepc_program as slepc
 from tests.conftest import advised
 from tests.core.test_alignment import aligned
 
@@ -152,7 +152,7 @@ def test_the_program_runs_by_itself(problem, way):
     words = [launch.python, str(_launch.PROGRAM)]
     if way == "module":
         variables["PYTHONPATH"] = os.pathsep.join([str(source), *launch.folders])
-        words = [launch.python, "-m", "hne.scale.slepc"]
+        words = [launch.python, "-m", "hne.scale.slepc_program"]
     run = subprocess.run([*words, str(problem)], env=variables, capture_output=True, text=True, check=True)
     parts = [line.removeprefix("hne slepc: ").partition(":")[0] for line in run.stdout.splitlines()]
     assert parts == ["read", "assemble", "factor", "iterate", "correct", "write", "done"]

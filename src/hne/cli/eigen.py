@@ -20,7 +20,7 @@ TOLD = ("n_samples", "eigenvalues", "next_value", "residuals", "n_ranks", "secon
 HELP = """\
 on a cluster, within a job:
   hne eigen FOLDER --launcher "srun -n 64" --python /path/to/python
-  srun -n 64 python -m hne.scale.slepc FOLDER            the same, of one problem, without hne's dependencies
+  srun -n 64 python -m hne.scale.slepc_program FOLDER    the same, of one problem, without hne's dependencies
 """
 
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     if ranks != "1":
         msg = (
             f"hne eigen starts ranks itself, got started as one of {ranks}. Run it once, with --launcher; or start "
-            "'python -m hne.scale.slepc FOLDER' by mpiexec or srun."
+            "'python -m hne.scale.slepc_program FOLDER' by mpiexec or srun."
         )
         raise InputError(msg)
     folders = _folders(options.folder)

@@ -11,7 +11,7 @@ from hne import __version__
 from hne.cli.arguments import AUTO, add_force, add_input, add_method, add_preparation, add_talk, output_path
 from hne.cli.inputs import are_distances, color_of, images_of, parameters_of, read_input, say_notices, title_of
 from hne.cli.outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
-from hne.cli.scale import add_scale, check_scale, engine_of, is_read_by_workers, say_posed, unread
+from hne.cli.scale import add_scale, check_scale, executor_of, is_read_by_workers, say_exported, unread
 from hne.cli.talk import command_context, print_json, say, with_cli_names
 from hne.cli.tune import SEARCHED, chosen_facts, sentences
 
@@ -78,14 +78,11 @@ def run(options: argparse.Namespace) -> None:
 
         tell(options, outputs)
         return
-    from hne.scale.problem import ProblemPosed
-
     with command_context(options) as (seconds, heard):
-        try:
-            ready, tuning, result = _embedded(options)
-        except ProblemPosed as posed:
-            say_posed(posed.folder, options, is_solved=posed.is_solved)
+        embedded = _embedded(options)
+        if embedded is None:
             return
+        ready, tuning, result = embedded
         summary = _summary(options, ready, tuning, result, heard)
         say(_sentence(summary), options)
         # A bad one has been warned of.
@@ -125,27 +122,30 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     return check_outputs(asked, options.input, force=options.force)
 
 
-def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"]:
-    """The samples, what was chosen for them, and their embedding.
+def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"] | None:
+    """The samples, what was chosen for them, and their embedding; None where MPI is to go on elsewhere.
 
     By the walk, because the estimator's scikit-learn takes a second to load.
     """
     from hne.core.parameters import check_parameters
     from hne.core.pipeline import walk
     from hne.core.samples.tables import output_kind
-    from hne.scale.choice import open_backend
+    from hne.scale.backends import export_problem, open_backend
     from hne.tuning.auto import settled
 
     ready = _ready(options)
     wished, automatic, unset = check_parameters(parameters_of(options))
-    engine, posing = engine_of(options), options.until_eigenproblem
+    executor = executor_of(options)
     with (
-        nullcontext() if engine is None else closing(engine),
-        open_backend(ready.X, wished, automatic, engine, options.checkpoint, only_poses=posing) as (samples, bench),
+        nullcontext() if executor is None else closing(executor),
+        open_backend(ready.X, wished, automatic, executor, options.checkpoint) as (samples, bench),
     ):
         found = settled(samples, wished, automatic, unset)
         for sentence in [] if found.tuning is None else sentences(found.tuning):
             say(sentence, options)
+        if options.until_eigenproblem:
+            say_exported(*export_problem(samples, found.settings, unset, bench), options)
+            return None
         kind, chosen = output_kind(ready.X), found.is_chosen
         result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
     return ready, found.tuning, result

@@ -51,8 +51,8 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def engine_of(options: argparse.Namespace) -> Any:
-    """The engine that the options ask for, None for this process."""
+def executor_of(options: argparse.Namespace) -> Any:
+    """The executor that the options ask for, None for this process."""
     if options.dask is None:
         return None
     from hne.scale import DaskExecutor
@@ -73,7 +73,7 @@ def check_scale(options: argparse.Namespace) -> None:
         raise InputError(msg)
 
 
-def say_posed(folder: Path, options: argparse.Namespace, *, is_solved: bool) -> None:
+def say_exported(folder: Path, is_solved: bool, options: argparse.Namespace) -> None:
     """Say where the eigenproblem is, and what comes next."""
     if is_solved:
         say(f"the eigenproblem in '{folder}' is solved", options)

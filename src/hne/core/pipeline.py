@@ -20,14 +20,14 @@ from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import output_kind
 from hne.core.tangent.frames import flat_share
 from hne.core.trust.assess import judgment
-from hne.scale.choice import open_backend
+from hne.scale.backends import open_backend
 from hne.tuning.auto import settled
 
 STAGES = ("neighbors", "short circuits", "pieces", "weights", "eigenpairs", "chart", "trust")
 NAN = float("nan")
 
 
-def embed(X: ArrayLike, *, engine: Any = None, checkpoint: Any = None, **parameters: Any) -> Embedding:
+def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **parameters: Any) -> Embedding:
     """Embed the samples of X and keep what every stage made.
 
     Parameters
@@ -36,7 +36,7 @@ def embed(X: ArrayLike, *, engine: Any = None, checkpoint: Any = None, **paramet
         The samples, one a row; or with metric="precomputed" their distances. With a :class:`hne.scale.DaskExecutor`
         also a Dask array or data frame, an array of Zarr, or the path of a .zarr, .parquet or .npy file, which
         workers read and nobody gathers.
-    engine : LocalExecutor or DaskExecutor, default=None
+    executor : DaskExecutor, default=None
         Who runs the blocks of the walk; None is this process, or for Dask's collections the client that is there.
     checkpoint : path, default=None
         Folder in which every finished block and stage is kept: the same call goes on from there.
@@ -59,7 +59,7 @@ def embed(X: ArrayLike, *, engine: Any = None, checkpoint: Any = None, **paramet
     ((20, 1), array([ 5., 10.]))
     """
     wished, automatic, unset = check_parameters(parameters)
-    with open_backend(X, wished, automatic, engine, checkpoint) as (samples, bench):
+    with open_backend(X, wished, automatic, executor, checkpoint) as (samples, bench):
         found = settled(samples, wished, automatic, unset)
         return walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen, unset=unset, bench=bench)
 

@@ -33,15 +33,14 @@ from hne.estimators.model_file.values import Arrays
 from hne.estimators.out_of_sample import lift, place
 from hne.estimators.reported import ReportedMixin
 from hne.exceptions import InputError
-from hne.scale.choice import open_backend
-from hne.scale.placing import placed_lazily
-from hne.scale.sources import LazySamples, is_collection, without_rows
+from hne.scale.backends import open_backend
+from hne.scale.sources import LazySamples, is_collection, transform_lazily, without_rows
 from hne.tuning.auto import n_stages, settled
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 # Parameters that say where a fit is computed and kept, not what it is.
-PLACES = ("engine", "checkpoint")
+PLACES = ("executor", "checkpoint")
 # How near samples are to a surface, where nobody has looked: only charts ask for it.
 NOT_KNOWN = float("nan")
 
@@ -146,7 +145,7 @@ class HierarchicNeighborsEmbedding(
     verbose : int, default=0
         What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
         and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
-    engine : LocalExecutor, DaskExecutor or None, default=None
+    executor : DaskExecutor or None, default=None
         Who runs the blocks of a fit: threads of this process, or the workers of a Dask cluster (`hne.scale`,
         docs/scale.md). None is this process; for a Dask array, the cluster of the client that is there. Neighbors and
         weights are the same to the bit, approximate search apart.
@@ -266,7 +265,7 @@ class HierarchicNeighborsEmbedding(
         n_jobs: int | None = -1,
         random_state: Any = 0,
         verbose: int = 0,
-        engine: Any = None,
+        executor: Any = None,
         checkpoint: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -289,7 +288,7 @@ class HierarchicNeighborsEmbedding(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.engine = engine
+        self.executor = executor
         self.checkpoint = checkpoint
 
     @with_callbacks
@@ -312,7 +311,7 @@ class HierarchicNeighborsEmbedding(
         """
         wished, automatic, unset = check_parameters(self._saved_parameters())
         watch = Stopwatch()
-        with open_backend(X, wished, automatic, self.engine, self.checkpoint) as (samples, bench):
+        with open_backend(X, wished, automatic, self.executor, self.checkpoint) as (samples, bench):
             is_read = not isinstance(samples, LazySamples)
             with called_back(self, X, y, n_stages(automatic) + bench.stages_before + len(STAGES)):
                 with listening(watch):
@@ -470,7 +469,7 @@ class HierarchicNeighborsEmbedding(
         """
         check_is_fitted(self)
         if is_collection(X):
-            placed: FloatArray = placed_lazily(self, X)
+            placed: FloatArray = transform_lazily(self, X)
             return placed
         fitted = self._fitted
         # Of a table, other columns than those of the fit are the first thing to be told; of an array, its kind.

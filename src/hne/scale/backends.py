@@ -1,16 +1,18 @@
-"""The walk on an engine, in a folder: what each stage makes is kept there, block by block.
+"""X, an executor, a folder -> the samples and the backend of a run; what they cannot do is refused.
 
-A stage's key is a hash of what it is made from: of the samples at their places for the first, of the key before and the
-parameters that matter for each one after it. So the same call finds what it had finished, in any order of the samples
-and on any engine, and a call with another `reg` finds the neighbors.
+`CachedBackend` does the steps of the pipeline in blocks and keeps what each stage makes in the folder, block by block.
+The key of a stage is a hash of the samples in their order and of the parameters that it and the stages before it depend
+on. So the same call finds what it had finished, in any order of the samples and on any executor, and a call with
+another `reg` finds the neighbors.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
@@ -18,45 +20,89 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import __version__
-from hne._runtime.progress import remark, stage, track
-from hne._runtime.store import RECORD, Arrays, Block, Stage, refuse, row_blocks
-from hne.core.backend import Backend
-from hne.core.eigen.exchange import has_result
+from hne._runtime.progress import remark, show_progress, stage, track
+from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
+from hne._runtime.threads import limit_blas_threads, map_blocks
+from hne.core.backend import IN_MEMORY, Backend
+from hne.core.defaults import known_of, suited
+from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
 from hne.core.eigenpairs import Found, Parts, leading
-from hne.core.neighbors.blocked_search import BlockedSearch, blocked_search
+from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import canonicalize
 from hne.core.neighbors.metric import estimated_params
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, UniqueSamples, Weights
+from hne.core.notices import check_connected
+from hne.core.records import (
+    Certificate,
+    EigenPairs,
+    FloatArray,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    UniqueSamples,
+    Weights,
+)
+from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.samples.scaling import InputScaling
-from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, ranges_of
+from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import choose_kernel, weights_from
-from hne.estimators.model_file.archive import Archive
-from hne.estimators.model_file.fitted import eigen_from, eigen_parts
-from hne.exceptions import InputError, ModelFileError
-from hne.scale.executors import Engine, LocalExecutor
-from hne.scale.folder import Folder, key_of
-from hne.scale.ingest import ingest
-from hne.scale.problem import ProblemPosed, WeightsOnDisk, posed, solved
-from hne.scale.sources import LazySamples
-from hne.scale.tasks import Kept, NeighborRows, PlacedRows, SomeRows, WeightRows
+from hne.exceptions import InputError, InputTypeError, quoted
+from hne.scale.executors import DaskExecutor, current_executor
+from hne.scale.folder import Folder, key_of, key_of_marks, plain, samples_key
+from hne.scale.sources import READ_BY_WORKERS, LazySamples, check_lazy, ingest, is_collection, is_lazy, lazy_samples
+from hne.scale.tasks import (
+    StoredWeights,
+    keep_rows,
+    neighbor_rows,
+    ordered_rows,
+    solve_eigenproblem,
+    weight_rows,
+    write_eigenproblem,
+)
 
 logger = logging.getLogger("hne")
 
 # Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
 BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
-FOUND = "from the checkpoint"
-# Parameters that each stage depends on, beside the stage before it.
-SEARCHED_BY = ("n_neighbors", "metric", "metric_params", "neighbors", "random_state")
-LINKED_BY = ("short_circuits", "n_components", "pieces")
-WEIGHED_BY = (*LINKED_BY, "variant", "reg", "effective_outer_reg", "n_rounds", "include_self")
-SOLVED_BY = ("gamma", "n_components", "coordinates", "eigen_solver", "n_landmarks", "tol", "random_state")
+FROM_CHECKPOINT = "from the checkpoint"
+# Parameters that each stage depends on, beside those of the stages before it; edges are kept for workers alone.
+OF_EDGES = ("short_circuits", "n_components", "pieces")
+STAGE_PARAMETERS = {
+    "neighbors": ("n_neighbors", "metric", "metric_params", "neighbors", "random_state"),
+    "edges": OF_EDGES,
+    "weights": (*OF_EDGES, "variant", "reg", "effective_outer_reg", "n_rounds", "include_self"),
+    "eigenpairs": ("gamma", "n_components", "coordinates", "eigen_solver", "n_landmarks", "tol", "random_state"),
+}
+
+
+@contextmanager
+def open_backend(
+    X: Any, settings: Settings, automatic: frozenset[str], executor: Any, checkpoint: Any
+) -> Iterator[tuple[Samples, Backend]]:
+    """Lend the backend of a run, with its samples checked."""
+    executor = _check_executor(X, executor)
+    if executor is None and checkpoint is None:
+        yield check_samples(X, settings), IN_MEMORY
+        return
+    _check_repeatable(settings)
+    if isinstance(X, LazySamples) or (executor is not None and is_lazy(X)):
+        samples: Any = X if isinstance(X, LazySamples) else lazy_samples(X)
+        check_lazy(samples, settings, automatic)
+    else:
+        samples = check_samples(X, settings)
+    if executor is not None and (issparse(samples) or isinstance(samples, Distances)):
+        kind = "distances" if isinstance(samples, Distances) else "a sparse X"
+        msg = f"DaskExecutor needs a dense X, got {kind}. Reduce it first (TruncatedSVD), or leave the executor out."
+        raise InputError(msg)
+    folder = Folder(executor.folder() if checkpoint is None else checkpoint)
+    with folder.lock():
+        yield samples, CachedBackend(executor, folder)
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Samples at their places."""
+class Canonical:
+    """Samples in the order and units of the pipeline, as a stage tells of them."""
 
     distinct: UniqueSamples
     units: InputScaling
@@ -69,201 +115,225 @@ class Placed:
 
 
 class CachedBackend(Backend):
-    """Does the steps of the walk in blocks on an engine, and keeps what they make in a folder."""
+    """The steps of one run, in blocks on an executor, None for threads of this process; results stay in a folder."""
 
     stages_before = 1
 
-    def __init__(self, engine: Engine, folder: Folder, *, only_poses: bool = False) -> None:
+    def __init__(self, executor: DaskExecutor | None, folder: Folder) -> None:
         super().__init__()
-        self._engine, self._folder = engine, folder
-        self._only_poses = only_poses  # whether to stop where MPI ranks shall take over, elsewhere
-        self._key = ""  # of the last stage
-        self._parameters: dict[str, Any] = {}  # that it depends on, besides the one before
-        self._made: Arrays = {}  # weights as they were kept
-        self._graph: NeighborGraph | None = None  # as it was searched
-        self._lists: IndexArray = np.empty((0, 0), dtype=np.intp)  # neighbors that they belong to
+        self._executor, self._folder = executor, folder
+        self._samples_key = ""
+        self._weights: Arrays = {}  # as they are on disk
         self._errors: FloatArray | None = None
-        self._fell_back = False  # whether another solver did the work of ranks: nothing to be kept as theirs
 
     def canonicalize(self, X: Any, settings: Settings) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
-        """Which samples are distinct, those in the units of the walk, and settings with what they tell."""
-        self._engine.check(self._folder.path)
-        make = self._taken_in if isinstance(X, LazySamples) else self._laid_out
-        placed: Placed = stage("samples", make, X, settings)
-        return placed.distinct, placed.units, placed.X, placed.settings
+        """Which samples are distinct, those in the units of the pipeline, and settings with what they tell."""
+        if self._executor is not None:
+            self._executor.check(self._folder.path)
+        make = self._from_workers if isinstance(X, LazySamples) else self._from_memory
+        canonical: Canonical = stage("samples", make, X, settings)
+        if isinstance(settings.neighbors, NeighborGraph):
+            # A graph of the samples as they came: in another order it is another.
+            self._samples_key = key_of(self._samples_key, canonical.distinct.inverse.tobytes())
+        return canonical.distinct, canonical.units, canonical.X, canonical.settings
+
+    def _from_memory(self, X: Samples, settings: Settings) -> Canonical:
+        """Samples of this process, put where workers see them if they are to work on them."""
+        distinct, units, X, settings = canonicalize(X, settings)
+        self._samples_key = samples_key(X)
+        if self._executor is not None:
+            place = self._folder.stage("samples", self._samples_key)
+            X = (place.arrays() or place.put({"X": X}, self._facts("samples", settings)))["X"]
+        return Canonical(distinct, units, X, settings)
+
+    def _from_workers(self, samples: LazySamples, settings: Settings) -> Canonical:
+        """Samples that workers read."""
+        assert self._executor is not None  # noqa: S101, without one nobody reads them
+        scratch = self._folder.scratch()
+        try:
+            ingested = ingest(samples, settings, self._executor, scratch)
+            distinct = ingested.distinct
+            self._samples_key = key_of_marks(ingested.ranges, ingested.marks)
+            order = self._folder.stage("order", key_of(self._samples_key, distinct.inverse.tobytes()))
+            first = (order.arrays() or order.put({"first": distinct.index}))["first"]
+            place = self._folder.stage("samples", self._samples_key)
+            task, shape = partial(ordered_rows, ingested.raw, first), (distinct.n_places, samples.shape[1])
+            X = self._run_blocks(place, "places", task, shape, self._facts("samples", settings))["X"]
+        finally:
+            rmtree(scratch, ignore_errors=True)
+        params = estimated_params(settings.metric, settings.metric_params, X)
+        return Canonical(distinct, InputScaling(), X, replace(settings, metric_params=params))
 
     def check_fits(self, X: Samples, settings: Settings) -> None:
         """Refuse what will not fit into the memory of this process, where the work is done here."""
-        if not self._engine.is_remote:
+        if self._executor is None:
             super().check_fits(X, settings)
 
-    def _laid_out(self, X: Samples, settings: Settings) -> "Placed":
-        """Samples of this process, at their places, and where workers see them if they are to work on them."""
-        distinct, units, X, settings = canonicalize(X, settings)
-        self._key = key_of("samples", *_contents(X))
-        if self._engine.is_remote:
-            X = self._kept("samples", self._key, "blocks", SomeRows(X), X.shape, LocalExecutor(1))["X"]
-        return Placed(distinct, units, X, settings)
-
-    def _taken_in(self, X: LazySamples, settings: Settings) -> "Placed":
-        """Samples that workers read, at their places."""
-        scratch = self._folder.scratch()
-        try:
-            intake = ingest(X, settings, self._engine, scratch)
-            self._key = key_of("samples", *_told_by(intake.ranges, intake.marks))
-            order = self._folder.stage("order", key_of(self._key, intake.distinct.inverse.tobytes()))
-            first = (order.arrays() or order.put({"first": intake.distinct.index}))["first"]
-            shape = (intake.distinct.n_places, X.shape[1])
-            placed = self._kept("samples", self._key, "places", PlacedRows(intake.raw, first), shape)["X"]
-        finally:
-            rmtree(scratch, ignore_errors=True)
-        params = estimated_params(settings.metric, settings.metric_params, placed)
-        return Placed(intake.distinct, InputScaling(), placed, replace(settings, metric_params=params))
-
     def graph(self, X: Samples, settings: Settings, distinct: UniqueSamples, n_threads: int) -> NeighborGraph:
-        """The neighbors of each place."""
-        self._key = self._next_key("neighbors", settings, SEARCHED_BY)
-        if isinstance(settings.neighbors, NeighborGraph):
-            # A given graph is one of the samples as they came: in another order it is another.
-            self._key = key_of(self._key, distinct.inverse.tobytes())
-        place = self._folder.stage("neighbors", self._key)
+        """The neighbors of each sample."""
+        place = self._stage("neighbors", settings)
+        lists = self._folder.path / f"lists-{place.key}"
         if place.arrays() is not None:
-            remark(FOUND)
+            remark(FROM_CHECKPOINT)
         elif isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
-            self._searched(X, settings)
+            # Files of an approximate search have no receipts: who goes on makes them anew, and they are the same again.
+            rmtree(lists, ignore_errors=True)
+            search = blocked_search(
+                X,
+                np.array([start for start, _ in blocks_of(*X.shape)]),
+                settings.n_neighbors,
+                lists,
+                settings.neighbors,
+                settings.random_state,
+                settings.metric,
+                settings.metric_params,
+                partial(self._map, "neighbors", n_threads=n_threads),
+            )
+            facts = self._facts("neighbors", settings, method=search.method, recall=search.recall)
+            self._run_blocks(place, "search", partial(neighbor_rows, search), X.shape, facts, n_threads)
         else:
-            found = super().graph(X, settings, distinct, n_threads)
-            place.put({"indices": found.indices, "distances": found.distances}, self._noted(_facts(found)))
-        # Files of an approximate search, of use until all blocks are done.
-        rmtree(self._folder.path / f"lists-{self._key}", ignore_errors=True)
-        self._graph = _graph_on(place)
-        return self._graph
-
-    def _searched(self, X: FloatArray, settings: Settings) -> None:
-        """Let the blocks find their neighbors."""
-        # Files of an approximate search are made anew by who goes on: they have no receipts, and are the same again.
-        lists = self._folder.path / f"lists-{self._key}"
+            self._put_graph(place, super().graph(X, settings, distinct, n_threads), "neighbors", settings)
         rmtree(lists, ignore_errors=True)
-        search: BlockedSearch = blocked_search(
-            X,
-            np.array([start for start, _ in blocks_of(*X.shape)]),
-            settings.n_neighbors,
-            lists,
-            settings.neighbors,
-            settings.random_state,
-            settings.metric,
-            settings.metric_params,
-            partial(self._engine.map, "neighbors"),
-        )
-        facts = {"method": search.method, "recall": search.recall}
-        self._kept("neighbors", self._key, "search", NeighborRows(search), X.shape, facts=facts)
+        return _graph_of(place)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
-        """The pieces of the graph, and the graph as the walk goes on with it, where workers see it."""
+        """The pieces of the graph, and the graph as the pipeline goes on with it, where workers see it."""
         found = super().pieces(X, graph, settings, n_threads)
-        if found.graph is self._graph or not self._engine.is_remote:
+        if self._executor is None or is_on_disk(found.graph.indices):
             return found
-        place = self._folder.stage("links", self._next_key("links", settings, LINKED_BY))
+        place = self._stage("edges", settings)
         if place.arrays() is None:
-            facts = self._noted(_facts(found.graph))
-            place.put({"indices": found.graph.indices, "distances": found.graph.distances}, facts)
-        return Found(found.pieces, _graph_on(place))
+            self._put_graph(place, found.graph, "edges", settings)
+        return Found(found.pieces, _graph_of(place))
 
-    def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:  # noqa: ARG002
+    def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
         """Both layers of weights."""
-        self._key = self._next_key("weights", settings, WEIGHED_BY)
         kernel = choose_kernel(graph, settings)
-        # A given graph has done its part, and need not travel.
-        task = WeightRows(X, graph.indices, replace(settings, neighbors="auto"), kernel)
-        made = self._kept("weights", self._key, "blocks", task, X.shape)
-        self._errors, self._made, self._lists = made.get("errors"), made, graph.indices
-        return weights_from(
-            graph.indices, made["inner"], made["values"], made["columns"], made["counts"], X.shape[0], kernel
-        )
+        # A graph that was passed has done its part, and need not travel.
+        task = partial(weight_rows, X, graph.indices, replace(settings, neighbors="auto"), kernel)
+        place, facts = self._stage("weights", settings), self._facts("weights", settings)
+        arrays = self._run_blocks(place, "blocks", task, X.shape, facts, n_threads)
+        self._errors, self._weights = arrays.pop("errors", None), {**arrays, "neighbors": graph.indices}
+        inner, values, columns, counts = (arrays[name] for name in ("inner", "values", "columns", "counts"))
+        return weights_from(graph.indices, inner, values, columns, counts, X.shape[0], kernel)
+
+    def errors(self, X: Samples, weights: Weights) -> FloatArray:
+        """How far off each sample is when it is rebuilt, in the units of the pipeline."""
+        return super().errors(X, weights) if self._errors is None else np.array(self._errors)
 
     def parts(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
         """The embedding, piece by piece."""
-        self._key = self._next_key("eigenpairs", settings, SOLVED_BY)
-        place = self._folder.stage("eigenpairs", self._key)
-        made = place.arrays()
-        if made is not None:
-            remark(FOUND)
+        place = self._stage("eigenpairs", settings)
+        arrays = place.arrays()
+        if arrays is not None:
+            remark(FROM_CHECKPOINT)
+            return _unpack(arrays, place.facts()["eigenpairs"])
+        folder = self._problem_folder(settings)
+        if not _is_for_ranks(settings, pieces):
+            parts = super().parts(X, weights, pieces, settings, n_threads)
+        elif has_result(folder) or is_worth_ranks(X.shape[0]):
+            _, stored = self.write_problem(X.shape, settings, n_threads)
+            pairs = solve_eigenproblem(stored, settings, folder, n_threads)
+            parts = Parts(leading(pairs, settings.n_components), (pairs,))
         else:
-            found = self._solved(X, weights, pieces, settings, n_threads)
-            if self._fell_back:
-                return found
-            solvers = [None if pairs is None else pairs.solver for pairs in found.parts]
-            facts = self._noted({"eigen_solvers": solvers})
-            made = place.put({"Y": found.Y, **eigen_parts(found.parts, found.Y)}, facts)
-        # In memory: they are what is looked at, again and again.
-        arrays = {name: np.array(one) for name, one in made.items()}
-        try:
-            return Parts(arrays["Y"], eigen_from(Archive(place.folder, place.facts(), arrays), arrays["Y"]))
-        except (ModelFileError, KeyError) as error:
-            refuse(place.folder / RECORD, str(error))
+            # It has been told why another solver takes over, whose work is not kept as that of ranks.
+            return super().parts(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)
+        arrays, numbers = _pack(parts)
+        place.put(arrays, self._facts("eigenpairs", settings, eigenpairs=numbers))
+        return parts
 
-    def _solved(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
-        """The embedding by MPI ranks, which read what workers write, or by a solver of this process."""
-        folder = self._folder.path / f"eigenproblem-{self._key}"
-        is_for_ranks = settings.eigen_solver == "slepc" and (pieces.count == 1 or settings.pieces == "join")
-        if self._only_poses and not is_for_ranks:
-            raise _nothing_to_pose(settings, pieces)
-        if is_for_ranks and not (self._only_poses or has_result(folder) or is_worth_ranks(X.shape[0])):
-            # It has been told why: another solver takes over.
-            settings, is_for_ranks, self._fell_back = replace(settings, eigen_solver="auto"), False, True
-        if not is_for_ranks:
-            return super().parts(X, weights, pieces, settings, n_threads)
-        place, made = self._folder.stage("rows", self._key), self._made
-        ends = (place.arrays() or place.put({"ends": np.concatenate([[0], np.cumsum(made["counts"])])}))["ends"]
-        blocks = tuple(blocks_of(*X.shape))
-        problem = WeightsOnDisk(self._lists, made["inner"], made["values"], made["columns"], ends, blocks)
-        posed(problem, settings, self._engine, folder)
-        if self._only_poses:
-            raise ProblemPosed(folder, is_solved=has_result(folder))
-        pairs = solved(problem, settings, folder, n_threads)
-        return Parts(leading(pairs, settings.n_components), (pairs,))
+    def write_problem(self, shape: tuple[int, int], settings: Settings, n_threads: int) -> tuple[Path, StoredWeights]:
+        """Write A and B for MPI ranks, unless they are there: their folder, and the weights that they are made of."""
+        folder, blocks, kept = self._problem_folder(settings), blocks_of(*shape), self._weights
+        first_entries = np.cumsum([0, *(int(kept["counts"][slice(*block)].sum()) for block in blocks)]).tolist()
+        weights = StoredWeights(**kept, blocks=tuple(blocks), first_entries=tuple(first_entries))
+        if not has_whole_problem(folder):
+            write_eigenproblem(weights, settings, folder, partial(self._map, "assembly", n_threads=n_threads))
+        return folder, weights
 
-    def errors(self, X: Samples, weights: Weights) -> FloatArray:
-        """How far off each sample is when it is rebuilt, in the units of the walk."""
-        return super().errors(X, weights) if self._errors is None else np.array(self._errors)
+    def _problem_folder(self, settings: Settings) -> Path:
+        return self._folder.path / f"eigenproblem-{self._stage('eigenpairs', settings).key}"
 
-    def _next_key(self, name: str, settings: Settings, parameters: Sequence[str]) -> str:
-        """The key of a stage that is made from the last one, with these parameters."""
-        self._parameters = {parameter: _plain(getattr(settings, parameter)) for parameter in parameters}
-        return key_of(self._key, name, *self._parameters.values())
+    def _stage(self, name: str, settings: Settings) -> Stage:
+        """The stage of the samples, its parameters and those of the stages before it."""
+        known = list(STAGE_PARAMETERS)
+        values = [_stage_values(one, settings) for one in known[: known.index(name) + 1]]
+        return self._folder.stage(name, key_of(self._samples_key, *values))
 
-    def _noted(self, facts: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _facts(self, name: str, settings: Settings, **facts: Any) -> dict[str, Any]:
         """What is noted of a stage when it is finished, for those who look into the folder later."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        return {"hne": __version__, "made": made, "parameters": self._parameters, **(facts or {})}
+        return {"hne": __version__, "made": made, "parameters": _stage_values(name, settings), **facts}
 
-    def _kept(
+    def _put_graph(self, place: Stage, graph: NeighborGraph, name: str, settings: Settings) -> None:
+        facts = self._facts(name, settings, method=graph.method, recall=graph.recall)
+        place.put({"indices": graph.indices, "distances": graph.distances}, facts)
+
+    def _map(
+        self, what: str, task: Callable[[Any], Any], items: Sequence[Any], n_threads: int
+    ) -> Generator[Any, None, None]:
+        """Results of the task for each item, in their order."""
+        if self._executor is not None:
+            return self._executor.map(what, task, items)
+
+        def run(item: Any) -> Any:
+            with limit_blas_threads(1):
+                return task(item)
+
+        return map_blocks(run, items, n_threads)
+
+    def _run_blocks(
         self,
-        name: str,
-        key: str,
+        place: Stage,
         what: str,
         task: Callable[[Block], Arrays],
         shape: tuple[int, int],
-        engine: Engine | None = None,
-        facts: dict[str, Any] | None = None,
+        facts: dict[str, Any],
+        n_threads: int = 1,
     ) -> Arrays:
         """Arrays that the task makes of all blocks of rows: found, or made as far as they are missing."""
-        engine = engine or self._engine
-        place = self._folder.stage(name, key)
-        found = place.arrays()
-        if found is not None:
+        name = place.folder.name.partition("-")[0]
+        arrays = place.arrays()
+        if arrays is not None:
             logger.info("%s: found in %s", name, place.folder)
-            remark(FOUND)
-            return found
+            remark(FROM_CHECKPOINT)
+            return arrays
         blocks = blocks_of(*shape)
         missing = place.missing(blocks)
         if len(missing) < len(blocks):
-            logger.info("%s: %d of %d blocks found in %s", name, len(blocks) - len(missing), len(blocks), place.folder)
-            remark(f"{len(blocks) - len(missing)} of {len(blocks)} blocks {FOUND}")
-        with closing(engine.map(name, Kept(place, task), missing)) as done:
+            there = f"{len(blocks) - len(missing)} of {len(blocks)} blocks"
+            logger.info("%s: %s found in %s", name, there, place.folder)
+            remark(f"{there} {FROM_CHECKPOINT}")
+        with closing(self._map(name, partial(keep_rows, place, task), missing, n_threads)) as done:
             for _ in track(what, done, len(missing)):
                 pass
-        return place.seal(blocks, self._noted(facts))
+        return place.seal(blocks, facts)
+
+
+def export_problem(X: Samples, settings: Settings, unset: Collection[str], backend: Any) -> tuple[Path, bool]:
+    """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
+    n_threads = backend.n_threads(settings)
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
+        distinct, _, X, settings = backend.canonicalize(X, settings)
+        if unset:
+            metric = settings.metric, settings.metric_params
+            flatness = flat_share(X, settings.n_components, *metric, n_threads)
+            settings = suited(settings, unset, flatness, X.shape[0], known_of(X))
+        backend.check_fits(X, settings)
+        graph = stage("neighbors", backend.graph, X, settings, distinct, n_threads)
+        circuits = stage("short circuits", backend.short_circuits, X, graph, settings)
+        found = stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
+        check_connected(found.pieces, distinct, settings)
+        if not _is_for_ranks(settings, found.pieces):
+            msg = (
+                "an eigenproblem is left for MPI with eigen_solver='slepc' and a connected graph, got "
+                f"eigen_solver='{settings.eigen_solver}' and {found.pieces.count} piece(s). "
+                "Set both, or pass pieces='join'."
+            )
+            raise InputError(msg)
+        stage("weights", backend.weights, X, found.graph, settings, n_threads)
+        folder, _ = backend.write_problem(X.shape, settings, n_threads)
+    return folder, has_result(folder)
 
 
 def blocks_of(n_rows: int, n_features: int) -> list[Block]:
@@ -272,48 +342,79 @@ def blocks_of(n_rows: int, n_features: int) -> list[Block]:
     return row_blocks(n_rows, min(by_bytes, max(MIN_ROWS, min(MAX_ROWS, -(-n_rows // BLOCKS)))))
 
 
-def _nothing_to_pose(settings: Settings, pieces: Pieces) -> InputError:
-    msg = (
-        "an eigenproblem is left for MPI with eigen_solver='slepc' and a connected graph, got "
-        f"eigen_solver='{settings.eigen_solver}' and {pieces.count} piece(s). Set both, or pass pieces='join'."
-    )
-    return InputError(msg)
+def _is_for_ranks(settings: Settings, pieces: Pieces) -> bool:
+    return settings.eigen_solver == "slepc" and (pieces.count == 1 or settings.pieces == "join")
 
 
-def _contents(X: Samples) -> list[Any]:
-    """What tells samples at their places from others: of distances, which have mirror images, all."""
-    if not isinstance(X, Distances):
-        ranges = ranges_of(X)
-        # Sparse samples may differ from the same dense ones by the last digits of their distances.
-        return _told_by(ranges, fingerprints(X, ranges)) + (["sparse"] if issparse(X) else [])
-    parts = (X.matrix,) if X.is_complete else (X.matrix.data, X.matrix.indices, X.matrix.indptr)
-    return [np.ascontiguousarray(part).tobytes() for part in parts]
+def _pack(parts: Parts) -> tuple[Arrays, list[dict[str, Any] | None]]:
+    """Coordinates and eigenpairs as arrays, one piece behind the other, and the numbers of each."""
+    solved = [pairs for pairs in parts.parts if pairs is not None]
+    numbers = [
+        None
+        if pairs is None
+        else {
+            "shape": pairs.vectors.shape,
+            "next_value": pairs.next_value,
+            "solver": pairs.solver,
+            "certificate": {name: value for name, value in asdict(pairs.certificate).items() if name != "residuals"},
+        }
+        for pairs in parts.parts
+    ]
+    arrays = {
+        name: np.concatenate([np.empty(0), *(getattr(pairs, name).ravel() for pairs in solved)])
+        for name in ("values", "residuals", "vectors")
+    }
+    return {"Y": parts.Y, **arrays}, numbers
 
 
-def _told_by(ranges: Ranges, marks: Fingerprints) -> list[Any]:
-    """Fingerprints, and what they are blind to: the unit, and constant columns."""
-    return [ranges.low.tobytes(), ranges.high.tobytes(), marks.tobytes()]
+def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> Parts:
+    """What `_pack` took apart, in memory."""
+    values, residuals, vectors = (np.array(arrays[name]) for name in ("values", "residuals", "vectors"))
+    parts: list[EigenPairs | None] = []
+    for each in numbers:
+        if each is None:
+            parts.append(None)
+            continue
+        rows, count = each["shape"]
+        certificate = Certificate(residuals[:count], **each["certificate"])
+        own = vectors[: rows * count].reshape(rows, count)
+        parts.append(EigenPairs(values[:count], own, each["next_value"], each["solver"], certificate))
+        values, residuals, vectors = values[count:], residuals[count:], vectors[rows * count :]
+    return Parts(np.array(arrays["Y"]), tuple(parts))
 
 
-def _graph_on(place: Stage) -> NeighborGraph:
+def _graph_of(place: Stage) -> NeighborGraph:
     """The graph that a stage has kept."""
     arrays, facts = place.opened(), place.facts()
-    try:
-        return NeighborGraph(arrays["indices"], arrays["distances"], facts["method"], facts["recall"])
-    except KeyError as error:
-        refuse(place.folder / RECORD, f"it lacks {error}")
+    return NeighborGraph(arrays["indices"], arrays["distances"], facts["method"], facts["recall"])
 
 
-def _facts(graph: NeighborGraph) -> dict[str, Any]:
-    return {"method": graph.method, "recall": graph.recall}
+def _stage_values(name: str, settings: Settings) -> dict[str, Any]:
+    return {parameter: plain(getattr(settings, parameter)) for parameter in STAGE_PARAMETERS.get(name, ())}
 
 
-def _plain(value: Any) -> Any:
-    """A value that JSON can hold: of arrays a hash, of a graph that of its arrays."""
-    if isinstance(value, NeighborGraph):
-        return [_plain(value.indices), _plain(value.distances)]
-    if isinstance(value, np.ndarray):
-        return key_of(str(value.dtype), list(value.shape), np.ascontiguousarray(value).tobytes())
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    return value.item() if isinstance(value, np.generic) else value
+def _check_executor(X: Any, executor: Any) -> DaskExecutor | None:
+    """The executor that is to work on X."""
+    if executor is not None and not isinstance(executor, DaskExecutor):
+        msg = f"executor must be None or a DaskExecutor, got {quoted(executor)}. Pass DaskExecutor(client)."
+        raise InputTypeError(msg)
+    if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and executor is None:
+        msg = f"X as a path is read by Dask workers, got '{X}' and executor=None. Pass executor=DaskExecutor(client)."
+        raise InputError(msg)
+    return current_executor() if executor is None and is_collection(X) else executor
+
+
+def _check_repeatable(settings: Settings) -> None:
+    """Refuse what the same call would not do again, or what has no name to know it by."""
+    run = "a run with checkpoint= or a DaskExecutor"
+    if not isinstance(settings.random_state, int | np.integer):
+        got = f"random_state={quoted(settings.random_state)}"
+        msg = f"{run} must be one that can be repeated, got {got}. Pass an integer."
+        raise InputError(msg)
+    if any(callable(value) for value in (settings.metric_params or {}).values()):
+        msg = f"{run} needs metric_params that are values, got a function. Leave it out."
+        raise InputError(msg)
+    if callable(settings.metric):
+        name = getattr(settings.metric, "__name__", type(settings.metric).__name__)
+        msg = f"{run} needs a metric by its name, got the function {name}. Pass a name, or the graph as neighbors=."
+        raise InputError(msg)

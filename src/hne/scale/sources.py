@@ -1,8 +1,16 @@
-"""Samples that nobody has read yet: Dask arrays, and files that workers read their own parts of."""
+"""Samples that nobody has read yet (Dask collections, files that workers read) -> samples in order, on disk.
+
+Workers read their chunks once and keep them as they come. What the client gets of each chunk are the ranges of its
+columns; of each sample its fingerprint, for which they need those of all, and its leading value: sixteen bytes, which
+are enough to put the samples in their order and to find copies.
+"""
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,13 +18,20 @@ from typing import Any
 import numpy as np
 
 from hne._runtime.files import expanded
-from hne.core.records import FloatArray
-from hne.core.samples.tables import is_table
+from hne._runtime.progress import track
+from hne._runtime.store import Stage, pickled_by_name
+from hne.core.records import PRECOMPUTED, FloatArray, Settings, UniqueSamples
+from hne.core.samples.check import check_neighbors, check_places, check_shape
+from hne.core.samples.scaling import is_ordinary
+from hne.core.samples.tables import is_table, output_kind
+from hne.core.samples.unique import Fingerprints, Ranges, distinct_rows, joined_ranges
 from hne.exceptions import InputError, InputTypeError, MissingExtraError
+from hne.scale.executors import DaskExecutor, unpack
+from hne.scale.tasks import ingest_chunk, marks_of_rows
 
 # Endings of files that workers read.
 READ_BY_WORKERS = (".zarr", ".parquet", ".pq", ".npy")
-# Bytes that a worker reads of a file at a time.
+# Bytes that a worker reads of an .npy file at a time.
 READ_BYTES = 2**26
 
 
@@ -37,28 +52,51 @@ class LazySamples:
         """Kind of its numbers."""
         return self.array.dtype
 
-    @property
-    def row_chunks(self) -> tuple[int, ...]:
-        """Rows of each chunk."""
-        return tuple(int(rows) for rows in self.array.chunks[0])
-
     def rows_like(self, Y: Any) -> Any:
         """Coordinates of the samples as a Dask array in the same chunks of rows."""
         import dask.array as da  # noqa: PLC0415, an extra
 
-        return da.from_array(Y, chunks=(self.row_chunks, -1))
+        return da.from_array(Y, chunks=(self.array.chunks[0], -1))
 
-    def parts(self) -> list[tuple[int, Any]]:
-        """The chunks with samples, as calls that Dask has yet to make, each with the number of its first row."""
-        starts = np.concatenate([[0], np.cumsum(self.row_chunks)])
-        delayed = self.array.to_delayed().ravel()
-        return [(int(start), one) for start, one, rows in zip(starts, delayed, self.row_chunks, strict=False) if rows]
+
+@dataclass(frozen=True)
+class IngestedSamples:
+    """Samples as workers have kept them, and what the client knows of each."""
+
+    raw: FloatArray  # on disk, in the order in which they came
+    distinct: UniqueSamples
+    ranges: Ranges
+    marks: Fingerprints  # of the distinct samples, in their order
+
+
+def ingest(X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: Path) -> IngestedSamples:
+    """Let workers read the samples, each chunk once."""
+    from dask import delayed  # noqa: PLC0415, an extra
+
+    stage = Stage(scratch, "scratch")
+    ends = np.cumsum([0, *X.array.chunks[0]]).tolist()
+    every = zip(ends[:-1], ends[1:], X.array.to_delayed().ravel(), strict=True)
+    chunks = [(start, stop, values) for start, stop, values in every if start < stop]
+    take, n_features = delayed(ingest_chunk, pure=False), X.shape[1]
+    calls = [take(values, start, (stop - start, n_features), stage) for start, stop, values in chunks]
+    with closing(executor.compute("samples", calls)) as results:
+        ranges = joined_ranges(list(track("chunks", results, len(calls))))
+    if not is_ordinary(ranges.largest):
+        msg = f"X of a Dask run must have values between 1e-90 and 1e90, got {ranges.largest:.0e}. Rescale X."
+        raise InputError(msg)
+    blocks = [(start, stop) for start, stop, _ in chunks]
+    raw = stage.seal(blocks)["X"]
+    with closing(executor.map("samples", partial(marks_of_rows, raw, ranges), blocks)) as results:
+        parts = list(track("order", results, len(blocks)))
+    marks, leading = (np.concatenate(part) for part in zip(*parts, strict=True))
+    distinct = distinct_rows(marks, raw, leading)
+    check_places(distinct, settings)
+    return IngestedSamples(raw, distinct, ranges, marks[distinct.index])
 
 
 def is_lazy(X: Any) -> bool:
     """Whether X is a collection of Dask, an array of Zarr, or the path of a file."""
-    home = type(X).__module__.partition(".")[0]
-    return home in {"dask", "dask_expr", "zarr"} or isinstance(X, str | Path)
+    return is_collection(X) or type(X).__module__.startswith("zarr") or isinstance(X, str | Path)
 
 
 def is_collection(X: Any) -> bool:
@@ -72,11 +110,56 @@ def without_rows(X: Any, n_features: int) -> Any:
     return X._meta if is_table(X) else np.empty((0, n_features))  # noqa: SLF001
 
 
+def check_lazy(samples: LazySamples, settings: Settings, automatic: frozenset[str]) -> None:
+    """Refuse what needs samples in memory."""
+    if automatic:
+        names = ", ".join(sorted(automatic))
+        msg = (
+            f"samples that workers read need settings that are known, got 'auto' for {names}. Choose them with "
+            "hne.tuning.tune on a patch of samples near each other, as dense as the whole."
+        )
+        raise InputError(msg)
+    if settings.metric == PRECOMPUTED:
+        msg = "metric='precomputed' needs distances in memory, got samples that workers read. Pass a metric by name."
+        raise InputError(msg)
+    check_shape(samples.shape, settings)
+    check_neighbors(samples, settings)
+
+
+def transform_lazily(model: Any, X: Any) -> Any:
+    """A Dask array of the coordinates that `model.transform` gives to each chunk of rows, wherever Dask computes it."""
+    import cloudpickle  # noqa: PLC0415, comes with dask
+    from dask import delayed  # noqa: PLC0415, an extra
+    from sklearn.utils.validation import validate_data  # noqa: PLC0415, a second to load
+
+    array = lazy_samples(X).array
+    if is_table(X):
+        validate_data(model, without_rows(X, array.shape[1]), reset=False, skip_check_array=True)
+    if array.shape[1] != model.n_features_in_:
+        msg = f"X must have {model.n_features_in_} features, as the fitted samples, got {array.shape[1]}."
+        raise InputError(msg + " Pass the same columns.")
+    # What the model has in a folder that stays, workers open themselves; the rest travels to each of them.
+    stays = model.checkpoint is not None or getattr(model.executor, "keeps_folder", False)
+    sent = copy(model)
+    sent.executor = None
+    with pickled_by_name() if stays else nullcontext():
+        packed = delayed(cloudpickle.dumps(sent))
+    kind, d = output_kind(array), model._n_features_out  # noqa: SLF001
+    return array.map_blocks(
+        _transform_chunk, packed=packed, chunks=(array.chunks[0], (d,)), dtype=kind, meta=np.empty((0, 0), kind)
+    )
+
+
+def _transform_chunk(values: Any, packed: bytes) -> Any:
+    model = unpack(packed)
+    if not len(values):
+        return np.empty((0, model._n_features_out), output_kind(values))  # noqa: SLF001
+    return model.transform(np.asarray(values))
+
+
 def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
     """X as samples that are still to be read; `columns` names the features of a Parquet file."""
-    if find_spec("dask") is None:
-        msg = f"X as {type(X).__name__} needs Dask, got none installed. Run: pip install 'hne[dask]'."
-        raise MissingExtraError(msg)
+    _check_installed("dask", f"X as {type(X).__name__}")
     if isinstance(X, str | Path):
         # Workers may be somewhere else.
         array = _from_path(expanded(X).absolute(), columns)
@@ -84,11 +167,17 @@ def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
         array = _from_zarr(X)
     else:
         array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
-    return LazySamples(_checked(array))
+    _check_array(array)
+    return LazySamples(array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array)
 
 
-def _checked(array: Any) -> Any:
-    """The array in chunks of rows, or one error about it."""
+def _check_installed(package: str, what: str) -> None:
+    if find_spec(package) is None:
+        msg = f"{what} needs {package}, got none installed. Run: pip install 'hne[dask]'."
+        raise MissingExtraError(msg)
+
+
+def _check_array(array: Any) -> None:
     if getattr(array, "ndim", 0) != 2:
         msg = (
             f"X must have two dimensions (samples, features), got {getattr(array, 'ndim', None)} with shape "
@@ -107,13 +196,11 @@ def _checked(array: Any) -> Any:
     if array.shape[1] == 0:
         msg = f"X must have features, got 0 feature(s) (shape={array.shape}). Check how X was read."
         raise InputError(msg)
-    return array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
 
 
 def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
     if not path.exists():
-        msg = f"cannot read '{path}': no such file or directory. Check the path; workers must see it too."
-        raise InputError(msg)
+        raise _unreadable(path, "no such file or directory. Check the path; workers must see it too")
     if path.suffix == ".npy":
         return _from_npy(path)
     if path.suffix == ".zarr":
@@ -125,30 +212,27 @@ def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
 
 
 def _from_zarr(source: Any) -> Any:
-    if find_spec("zarr") is None:
-        msg = "X as a Zarr array needs zarr, got none installed. Run: pip install 'hne[dask]'."
-        raise MissingExtraError(msg)
+    _check_installed("zarr", "X as a Zarr array")
     import dask.array as da  # noqa: PLC0415, an extra
 
     try:
         return da.from_zarr(str(source) if isinstance(source, Path) else source)
     except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        msg = f"cannot read '{source}': it holds no Zarr array ({reason}). Pass the path of one array."
-        raise InputError(msg) from error
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise _unreadable(source, f"it holds no Zarr array ({reason}). Pass the path of one array") from error
 
 
 def _from_npy(path: Path) -> Any:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        msg = f"cannot read '{path}': it is no .npy file ({error}). Write it with numpy.save."
-        raise InputError(msg) from error
-    if found.ndim != 2:
-        return _checked(found)
-    step = max(1, READ_BYTES // max(1, found.itemsize * found.shape[1]))
-    ranges = [(start, min(start + step, len(found))) for start in range(0, len(found), step)]
-    return _joined(read_npy, path, ranges, found.shape[1], found.dtype)
+        raise _unreadable(path, f"it is no .npy file ({error}). Write it with numpy.save") from error
+    if array.ndim != 2:
+        return array
+    n, n_features = array.shape
+    step = max(1, READ_BYTES // max(1, array.itemsize * n_features))
+    ranges = [(start, min(start + step, n)) for start in range(0, n, step)]
+    return _concatenated(read_npy, [((path, *rows), rows[1] - rows[0]) for rows in ranges], n_features, array.dtype)
 
 
 def read_npy(path: Path, start: int, stop: int) -> Any:
@@ -157,44 +241,34 @@ def read_npy(path: Path, start: int, stop: int) -> Any:
 
 
 def _from_parquet(path: Path, columns: tuple[str, ...] | None) -> Any:
-    if find_spec("pyarrow") is None:
-        msg = "X as a Parquet file needs pyarrow, got none installed. Run: pip install 'hne[dask]'."
-        raise MissingExtraError(msg)
+    _check_installed("pyarrow", "X as a Parquet file")
     from pyarrow import ArrowInvalid, parquet, types  # noqa: PLC0415, an extra
 
-    files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
-    groups: list[tuple[Path, int]] = []
-    rows: list[int] = []
-    names: list[str] = []
+    groups: list[tuple[Path, int, int]] = []  # file, number in it, rows
+    names = list(columns or ())
     try:
-        for file in files:
+        for file in sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]:
             opened = parquet.ParquetFile(file)
             schema = opened.schema_arrow
             is_number = {one.name: types.is_integer(one.type) or types.is_floating(one.type) for one in schema}
-            found = list(columns) if columns else [name for name, number in is_number.items() if number]
-            names = names or found
-            unfit = [name for name in names if not is_number.get(name, False)]
-            if unfit:
-                what = "holds no numbers" if unfit[0] in is_number else "is missing"
-                msg = f"cannot read '{file}': its column '{unfit[0]}' {what}. Name the columns that all files have."
-                raise InputError(msg)
-            more = [name for name in found if name not in names]
-            if more:
-                msg = f"cannot read '{file}': it has a column '{more[0]}' that others have not. Drop it."
-                raise InputError(msg)
-            for group in range(opened.num_row_groups):
-                groups.append((file, group))
-                rows.append(opened.metadata.row_group(group).num_rows)
+            numbers = list(columns) if columns else [name for name, number in is_number.items() if number]
+            names = names or numbers
+            for name in names:
+                if not is_number.get(name, False):
+                    what = "holds no numbers" if name in is_number else "is missing"
+                    raise _unreadable(file, f"its column '{name}' {what}. Name the columns that all files have")
+            for name in numbers:
+                if name not in names:
+                    raise _unreadable(file, f"it has a column '{name}' that others have not. Drop it")
+            counts = [opened.metadata.row_group(group).num_rows for group in range(opened.num_row_groups)]
+            groups += [(file, group, count) for group, count in enumerate(counts)]
     except (ArrowInvalid, OSError) as error:
-        msg = f"cannot read '{path}': it is no Parquet file ({str(error).splitlines()[0]}). Write it anew."
-        raise InputError(msg) from error
+        reason = str(error).partition("\n")[0]
+        raise _unreadable(path, f"it is no Parquet file ({reason}). Write it anew") from error
     if not names:
-        msg = f"cannot read '{path}': it has no column of numbers. Check how it was written."
-        raise InputError(msg)
-    from dask import delayed  # noqa: PLC0415, an extra
-
-    calls = [delayed(read_group)(file, group, names) for file, group in groups]
-    return _stacked(calls, rows, len(names), np.dtype(np.float64))
+        raise _unreadable(path, "it has no column of numbers. Check how it was written")
+    parts = [((file, group, names), count) for file, group, count in groups]
+    return _concatenated(read_group, parts, len(names), np.dtype(np.float64))
 
 
 def read_group(path: Path, group: int, names: list[str]) -> FloatArray:
@@ -205,17 +279,14 @@ def read_group(path: Path, group: int, names: list[str]) -> FloatArray:
     return np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in names])
 
 
-def _joined(read: Any, path: Path, ranges: list[tuple[int, int]], n_features: int, kind: Any) -> Any:
-    from dask import delayed  # noqa: PLC0415, an extra
-
-    calls = [delayed(read)(path, start, stop) for start, stop in ranges]
-    return _stacked(calls, [stop - start for start, stop in ranges], n_features, kind)
-
-
-def _stacked(calls: list[Any], rows: list[int], n_features: int, kind: Any) -> Any:
+def _concatenated(read: Any, parts: list[tuple[Any, int]], n_features: int, kind: Any) -> Any:
+    """A Dask array of what `read` makes of the arguments of each part, which has so many rows."""
     import dask.array as da  # noqa: PLC0415, an extra
+    from dask import delayed  # noqa: PLC0415
 
-    parts = [
-        da.from_delayed(call, shape=(count, n_features), dtype=kind) for call, count in zip(calls, rows, strict=True)
-    ]
-    return da.concatenate(parts) if parts else da.zeros((0, n_features))
+    arrays = [da.from_delayed(delayed(read)(*words), shape=(rows, n_features), dtype=kind) for words, rows in parts]
+    return da.concatenate(arrays) if arrays else da.zeros((0, n_features))
+
+
+def _unreadable(source: Any, reason: str) -> InputError:
+    return InputError(f"cannot read '{source}': {reason}.")

@@ -1,34 +1,42 @@
-"""What is done with a block of rows, wherever that is: each task is a record that a worker can be sent."""
+"""What is done with a block of rows, here or on a worker: functions of their data and, last, the block."""
 
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne._runtime.files import make_folder
+from hne._runtime.progress import track
+from hne._runtime.random import random_generator
 from hne._runtime.store import Arrays, Block, Stage
+from hne.core.eigen.alignment import deviation
+from hne.core.eigen.exchange import RowBlock, read_result, write_problem, write_rows
+from hne.core.eigen.slepc import found_launch, rank_count, solve_folder
+from hne.core.eigen.solve import certified
+from hne.core.neighbors.blocked_search import BlockedSearch
 from hne.core.reconstruction import errors_of_rows
-from hne.core.records import FloatArray, IndexArray, Settings
+from hne.core.records import EigenPairs, FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import check_matrix
 from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
+from hne.core.weights.layers import inner_matrix
 from hne.core.weights.rows import row_weights
 from hne.exceptions import InputError
 
-
-@dataclass(frozen=True)
-class Kept:
-    """A task whose result is kept as a block of a stage, and not handed back."""
-
-    stage: Stage
-    task: Any  # of a block, to its arrays
-
-    def __call__(self, block: Block) -> None:
-        """Do it, and write what it made."""
-        self.stage.keep(block, self.task(block))
+MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]
 
 
-def take_in(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> Ranges:
+def keep_rows(stage: Stage, task: Callable[[Block], Arrays], block: Block) -> None:
+    """Write what a task makes of a block, and hand nothing back."""
+    stage.keep(block, task(block))
+
+
+def ingest_chunk(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> Ranges:
     """Check samples as they come, keep them, and tell the ranges of their columns."""
     X = check_matrix(np.asarray(values), first_row=start)
     if X.shape != shape:
@@ -38,75 +46,131 @@ def take_in(values: Any, start: int, shape: tuple[int, int], stage: Stage) -> Ra
     return ranges_of(X)
 
 
-@dataclass(frozen=True)
-class MarkedRows:
-    """What is needed to know who is a copy of whom, and where each stands."""
-
-    raw: FloatArray
-    ranges: Ranges  # of all samples
-
-    def __call__(self, block: Block) -> tuple[Fingerprints, FloatArray]:
-        """Fingerprints and leading values of the samples of the block."""
-        X = np.asarray(self.raw[slice(*block)])
-        return fingerprints(X, self.ranges), leading_values(X, self.ranges)
+def marks_of_rows(raw: FloatArray, ranges: Ranges, block: Block) -> tuple[Fingerprints, FloatArray]:
+    """Fingerprints and leading values, which tell copies and order of samples; the ranges are those of all."""
+    X = np.asarray(raw[slice(*block)])
+    return fingerprints(X, ranges), leading_values(X, ranges)
 
 
-@dataclass(frozen=True)
-class SomeRows:
-    """Samples as they are."""
-
-    X: FloatArray
-
-    def __call__(self, block: Block) -> Arrays:
-        """Those of the block."""
-        return {"X": self.X[slice(*block)]}
+def ordered_rows(raw: FloatArray, order: IndexArray, block: Block) -> Arrays:
+    """Samples in another order than that in which they came."""
+    return {"X": np.asarray(raw[order[slice(*block)]])}
 
 
-@dataclass(frozen=True)
-class PlacedRows:
-    """Samples in the order of their places."""
-
-    raw: FloatArray
-    first: IndexArray
-
-    def __call__(self, block: Block) -> Arrays:
-        """The places of the block."""
-        return {"X": np.asarray(self.raw[self.first[slice(*block)]])}
+def neighbor_rows(search: BlockedSearch, block: Block) -> Arrays:
+    """Neighbors of samples."""
+    indices, distances = search.rows(*block)
+    return {"indices": indices, "distances": distances}
 
 
-@dataclass(frozen=True)
-class NeighborRows:
-    """Neighbors of places."""
-
-    search: Any  # BlockedSearch
-
-    def __call__(self, block: Block) -> Arrays:
-        """Those of the block."""
-        indices, distances = self.search.rows(*block)
-        return {"indices": indices, "distances": distances}
-
-
-@dataclass(frozen=True)
-class WeightRows:
-    """Both layers of weights of places, and how far off these rebuild them."""
-
-    X: Samples
-    lists: IndexArray
-    settings: Settings
-    kernel: str
-
-    def __call__(self, block: Block) -> Arrays:
-        """Those of the block."""
-        found, reached, near = row_weights(self.X, self.lists, *block, self.settings, self.kernel)
-        inner, values, columns, counts = found
-        made = {"inner": inner, "values": values, "columns": columns, "counts": counts}
-        if isinstance(self.X, np.ndarray):
-            made["errors"] = self._errors(values, near, counts, reached, block)
-        return made
-
-    def _errors(
-        self, values: FloatArray, near: IndexArray, counts: IndexArray, reached: IndexArray, block: Block
-    ) -> FloatArray:
+def weight_rows(X: Samples, neighbors: IndexArray, settings: Settings, kernel: str, block: Block) -> Arrays:
+    """Both layers of weights of samples, and how far off these rebuild them."""
+    weights, reached, near = row_weights(X, neighbors, *block, settings, kernel)
+    inner, values, columns, counts = weights
+    arrays = {"inner": inner, "values": values, "columns": columns, "counts": counts}
+    if isinstance(X, np.ndarray):
         ends = np.concatenate([[0], np.cumsum(counts)])
         J = csr_array((values, near, ends), shape=(len(counts), len(reached)))
-        return errors_of_rows(np.asarray(self.X[reached]), np.searchsorted(reached, np.arange(*block)), J)
+        places = np.searchsorted(reached, np.arange(*block))
+        arrays["errors"] = errors_of_rows(np.asarray(X[reached]), places, J)
+    return arrays
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """Both layers of weights as a run has kept them, and the blocks that they are dealt with in."""
+
+    neighbors: IndexArray  # (n, k)
+    inner: FloatArray  # (n, k)
+    values: FloatArray  # of joint weights, row by row
+    columns: IndexArray
+    counts: IndexArray  # (n,), joint weights of each row
+    blocks: tuple[Block, ...]
+    first_entries: tuple[int, ...]  # of the blocks, and the end of the last
+
+    def deviations(self, number: int) -> tuple[SparseMatrix, SparseMatrix]:
+        """Rows of A and of B of a block."""
+        (start, stop), n = self.blocks[number], len(self.neighbors)
+        W = inner_matrix(np.asarray(self.inner[start:stop]), np.asarray(self.neighbors[start:stop]), n)
+        entries = slice(self.first_entries[number], self.first_entries[number + 1])
+        ends = np.concatenate([[0], np.cumsum(self.counts[start:stop])])
+        joint = np.asarray(self.values[entries]), np.asarray(self.columns[entries]), ends
+        J = csr_array(joint, shape=(stop - start, n))
+        return deviation(W, start), deviation(J, start)
+
+
+def problem_rows(weights: StoredWeights, folder: Path, number: int) -> list[RowBlock]:
+    """Write rows of A and B for MPI ranks, and tell what was written."""
+    start, _ = weights.blocks[number]
+    return [write_rows(folder, name, start, rows) for name, rows in zip("AB", weights.deviations(number), strict=True)]
+
+
+def write_eigenproblem(weights: StoredWeights, settings: Settings, folder: Path, map_tasks: MapTasks) -> None:
+    """Write A and B, block by block, and what is wanted of them."""
+    make_folder(folder)
+    numbers, n = range(len(weights.blocks)), len(weights.neighbors)
+    with closing(map_tasks(partial(problem_rows, weights, folder), numbers)) as done:
+        written = [rows for pair in track("rows of A and B", done, len(numbers)) for rows in pair]
+    seed = int(random_generator(settings.random_state).randint(2**31))
+    count, tol = settings.n_eigenvectors(n), settings.effective_tol
+    write_problem(folder, written, n, count=count, gamma=settings.gamma, tol=tol, seed=seed)
+
+
+def solve_eigenproblem(weights: StoredWeights, settings: Settings, folder: Path, n_threads: int) -> EigenPairs:
+    """Eigenpairs that MPI ranks find or have found, measured on themselves as every solver's are."""
+    try:
+        basis = read_result(folder).basis
+    except InputError:
+        # None yet, or not any more what it was.
+        launch = found_launch()
+        basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
+    return certified(StreamedAlignment(weights, settings.gamma), basis, settings, "slepc")
+
+
+@dataclass(frozen=True)
+class StreamedAlignment:
+    """What `Alignment` does with A and B, one block of their rows at a time: in memory are a few vectors."""
+
+    weights: StoredWeights
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.weights.neighbors)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G; its largest entry is the scale of G."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> FloatArray:
+        squares = np.zeros(self.n_samples)
+        for _, A, B in self._rows():
+            np.add.at(squares, A.indices, self.gamma * A.data**2)
+            np.add.at(squares, B.indices, B.data**2)
+        return squares
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]."""
+        n = self.n_samples
+        images = np.empty((2 * n, Y.shape[1]))
+        for (start, stop), A, B in self._rows():
+            images[start:stop] = np.sqrt(self.gamma) * (A @ Y)
+            images[n + start : n + stop] = B @ Y
+        return images
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y without forming G."""
+        product = np.zeros_like(Y)
+        for _, A, B in self._rows():
+            for matrix, weight in ((A, self.gamma), (B, 1.0)):
+                # A block reaches few columns: the sum over blocks is no longer than the matrix.
+                reached, near = np.unique(matrix.indices, return_inverse=True)
+                local = csr_array((matrix.data, near, matrix.indptr), shape=(matrix.shape[0], len(reached)))
+                product[reached] += weight * (local.T @ (local @ Y[reached]))
+        return product
+
+    def _rows(self) -> Iterator[tuple[Block, SparseMatrix, SparseMatrix]]:
+        for number, block in enumerate(self.weights.blocks):
+            yield block, *self.weights.deviations(number)

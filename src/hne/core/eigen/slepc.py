@@ -33,7 +33,7 @@ from hne.core.eigen.exchange import Result, has_result, read_result, write_align
 from hne.core.records import Alignment, FloatArray, Settings
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError, caller_stacklevel, quoted
 
-PROGRAM = Path(__file__).parents[1] / "scale" / "slepc.py"
+PROGRAM = Path(__file__).parents[2] / "scale" / "slepc_program.py"
 DEBIAN_PYTHON = "/usr/bin/python3"
 # Debian keeps builds side by side, none of them on the path; this program wants one with real numbers.
 DEBIAN_FOLDERS = (

@@ -1,6 +1,6 @@
 """The eigenproblem on MPI: a folder with A and B in row blocks -> the bottom eigenvectors of G, by PETSc and SLEPc.
 
-    mpiexec -n 4 python -m hne.scale.slepc FOLDER         (or srun, or this file as a script)
+    mpiexec -n 4 python -m hne.scale.slepc_program FOLDER         (or srun, or this file as a script)
 
 G = C'C with C = [sqrt(gamma) A; B], whose rows each rank holds for its samples; MUMPS factors G + shift on all ranks,
 Krylov-Schur iterates with its inverse, the constant vector deflated. What they find is right to the rounding of G, and
@@ -55,7 +55,7 @@ class RefusedError(Exception):
 
 def main(words: list[str] | None = None) -> int:
     """Solve the problem in the folder, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="hne.scale.slepc", description="Bottom eigenvectors of a problem folder.")
+    parser = argparse.ArgumentParser(prog="slepc_program", description="Bottom eigenvectors of a problem folder.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder with a problem.json")
     parser.add_argument("--ranks", type=int, help="refuse to run with another number of ranks than this")
     options = parser.parse_args(words)
