@@ -10,8 +10,7 @@ from scipy.sparse import block_array, csr_array
 from scipy.spatial.distance import cdist
 
 from hne import HNE
-from hne.core.neighbors.graph import knn_graph
-from hne.core.neighbors.near import nearest_by
+from hne.core.neighbors.graph import knn_graph, nearest_by
 from hne.core.pieces.join import joining_links, with_links
 from hne.core.pieces.split import connected_pieces
 from hne.core.records import NeighborGraph, Pieces

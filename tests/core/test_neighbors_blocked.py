@@ -17,9 +17,8 @@ from hne.core.neighbors import exact as _exact
 from hne.core.neighbors import graph as _graph
 from hne.core.neighbors.blocked import Blocks, block_box, block_edges, nearest_in_blocks
 from hne.core.neighbors.blocked_search import blocked_search
-from hne.core.neighbors.graph import knn_graph
+from hne.core.neighbors.graph import knn_graph, nearest_by
 from hne.core.neighbors.metric import estimated_params
-from hne.core.neighbors.near import nearest_by
 from hne.core.records import is_euclidean
 from hne.core.samples.unique import unique_samples
 from hne.datasets import make_swiss_roll

@@ -12,8 +12,8 @@ from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import has_room
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.landmarks.solve import landmark_eigenpairs
+from hne.core.neighbors.graph import nearest_by
 from hne.core.neighbors.metric import is_squared
-from hne.core.neighbors.near import nearest_by
 from hne.core.pieces.arrange import arrange_pieces
 from hne.core.pieces.join import joining_links, with_links
 from hne.core.pieces.split import connected_pieces, detach_outliers

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
-from hne.core.neighbors.near import nearest_by
+from hne.core.neighbors.graph import nearest_by
 from hne.core.reconstruction import rebuild
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne.core.samples.kinds import Distances, Samples

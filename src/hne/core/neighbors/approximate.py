@@ -12,9 +12,7 @@ of pynndescent with the number of threads (benchmarks/approximate.py).
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +23,7 @@ from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import map_blocks
 from hne.core.neighbors.exact import nearest, rank, rows_at_once
-from hne.core.records import INT32_MAX, FloatArray, IndexArray
+from hne.core.records import INT32_MAX, FloatArray, IndexArray, NeighborGraph
 
 logger = logging.getLogger("hne")
 
@@ -51,24 +49,18 @@ SPARE = 5
 ASSIGN_ROWS = 4096
 
 
-@dataclass(frozen=True)
-class FoundNeighbors:
-    """Neighbors of every sample, ordered, and the share of them that are true."""
-
-    indices: IndexArray  # (n, k)
-    distances: FloatArray  # (n, k), ascending along a row
-    recall: float
-
-
 def is_worth_an_index(n_samples: int, n_neighbors: int) -> bool:
     """Whether an index pays, and the lists probed at most hold several times the candidates asked for."""
     return n_samples >= MIN_SAMPLES and 4 * (n_neighbors + SPARE) <= MAX_SHARE_PROBED * n_samples
 
 
-def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, random_state: object) -> FoundNeighbors:
+def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, random_state: object) -> NeighborGraph:
     """Find most of the `n_neighbors` nearest samples of every sample of X, itself left out."""
     random = random_generator(random_state)
-    points = _single_precision(X)
+    points = X - X.mean(axis=0)
+    # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
+    points /= max(points.max(), -points.min()) or 1.0
+    points = points.astype(np.float32)
     centers = list_centers(points, list_count(len(X)), int(random.randint(INT32_MAX)))
     index = InvertedFile(points, centers, n_threads)
     sample = drawn_rows(len(X), random)
@@ -80,8 +72,8 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
         """Neighbors of these samples and their distances, which are infinite where the lists hold too few."""
         candidates = index.search(points[rows], n_neighbors + SPARE, n_probes)
         # A place left empty is -1: the sample itself stands in, which ranking puts to the end.
-        found, lengths = rank(X, X[rows], np.where(candidates < 0, rows[:, None], candidates), rows)
-        return found[:, :n_neighbors], lengths[:, :n_neighbors]
+        near, lengths = rank(X, X[rows], np.where(candidates < 0, rows[:, None], candidates), rows)
+        return near[:, :n_neighbors], lengths[:, :n_neighbors]
 
     def sample_lengths(n_probes: int) -> FloatArray:
         return np.concatenate([search(rows, n_probes)[1] for rows in sample_blocks])
@@ -93,8 +85,8 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     blocks = [index.rows_by_list[start : start + block] for start in range(0, len(X), block)]
     short = []
     with closing(map_blocks(lambda rows: search(rows, n_probes), blocks, n_threads)) as results:
-        for rows, (found, lengths) in zip(blocks, track("search", results, len(blocks)), strict=True):
-            indices[rows], distances[rows] = found, lengths
+        for rows, (near, lengths) in zip(blocks, track("search", results, len(blocks)), strict=True):
+            indices[rows], distances[rows] = near, lengths
             short.append(rows[np.isinf(lengths[:, -1])])
     rest = np.concatenate(short)
     if rest.size:
@@ -103,7 +95,7 @@ def approximate_neighbors(X: FloatArray, n_neighbors: int, n_threads: int, rando
     # By distance, not by name: of samples that are equally far, one is as true a neighbor as another.
     recall = float((distances[sample] <= farthest_true).mean())
     logger.info("neighbors: approximate, %d of %d lists probed, recall %.4f", n_probes, index.n_lists, recall)
-    return FoundNeighbors(indices, distances, recall)
+    return NeighborGraph(indices, distances, "approximate", recall)
 
 
 def enough_probes(sample_lengths: Callable[[int], FloatArray], farthest_true: FloatArray, n_lists: int) -> int:
@@ -129,35 +121,24 @@ def drawn_rows(n_samples: int, random: np.random.RandomState) -> IndexArray:
     return np.sort(random.choice(n_samples, min(RECALL_ROWS, n_samples), replace=False))
 
 
-def _single_precision(X: FloatArray) -> Points:
-    centered = X - X.mean(axis=0)
-    # Single precision ends at 1e38, which squares reach soon: the farthest coordinate becomes 1.
-    centered /= max(centered.max(), -centered.min()) or 1.0
-    points: Points = centered.astype(np.float32)
-    return points
-
-
 def list_centers(points: Points, n_lists: int, seed: int) -> Points:
     """Centers of lists for these points, by k-means on some of them."""
-    import faiss  # noqa: PLC0415, an extra
-
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_lists)
-    clustering = index.cp
-    clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
-    # The smaller number only silences a remark on standard error.
-    clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
-    with one_thread(faiss):
+    with one_thread() as faiss:
+        index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_lists)
+        clustering = index.cp
+        clustering.seed, clustering.niter = seed, TRAINING_ROUNDS
+        # The smaller number only silences a remark on standard error.
+        clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, TRAINING_SAMPLES_PER_LIST
         index.train(points)
-    centers: Points = index.quantizer.reconstruct_n(0, n_lists)
+        centers: Points = index.quantizer.reconstruct_n(0, n_lists)
     return centers
 
 
 def flat_index(centers: Points) -> Any:
     """An index of faiss that finds the centers nearest to a point."""
-    import faiss  # noqa: PLC0415
-
-    index = faiss.IndexFlatL2(centers.shape[1])
-    index.add(centers)
+    with one_thread() as faiss:
+        index = faiss.IndexFlatL2(centers.shape[1])
+        index.add(centers)
     return index
 
 
@@ -165,58 +146,49 @@ class InvertedFile:
     """Points of single precision in lists around centers, and a search for neighbors in them."""
 
     def __init__(self, points: Points, centers: Points, n_threads: int) -> None:
-        import faiss  # noqa: PLC0415
-        from faiss.contrib.ivf_tools import add_preassigned  # noqa: PLC0415
-
         self.n_lists = len(centers)
         quantizer = flat_index(centers)
-        self._index = faiss.IndexIVFFlat(quantizer, points.shape[1], self.n_lists)
         lists = nearest_lists(quantizer, points, 1, n_threads)[:, 0]
-        with one_thread(faiss):
+        with one_thread() as faiss:
+            from faiss.contrib.ivf_tools import add_preassigned  # noqa: PLC0415
+
+            self._index = faiss.IndexIVFFlat(quantizer, points.shape[1], self.n_lists)
             add_preassigned(self._index, points, lists)
         self.rows_by_list: IndexArray = np.argsort(lists, kind="stable")
 
     def search(self, points: Points, count: int, n_probes: int) -> IndexArray:
         """The nearest in the nearest lists of each point, -1 behind the last."""
-        import faiss  # noqa: PLC0415
-
-        with one_thread(faiss):
-            found: IndexArray = self._index.search(points, count, params=faiss.SearchParametersIVF(nprobe=n_probes))[1]
-        return found
+        with one_thread() as faiss:
+            near: IndexArray = self._index.search(points, count, params=faiss.SearchParametersIVF(nprobe=n_probes))[1]
+        return near
 
     def write(self, path: Path) -> None:
         """Put the lists into a file that is there whole or not at all."""
-        import faiss  # noqa: PLC0415
-
-        with atomic_write(path, overwrite=True) as unfinished:
+        with atomic_write(path, overwrite=True) as unfinished, one_thread() as faiss:
             faiss.write_index(self._index, str(unfinished))
 
 
 def read_index(path: Path) -> Any:
     """The index of faiss that an inverted file has written."""
-    import faiss  # noqa: PLC0415
-
-    return faiss.read_index(str(path))
+    with one_thread() as faiss:
+        return faiss.read_index(str(path))
 
 
 def listed_near(index: Any, points: Points, count: int, lists: IndexArray) -> tuple[IndexArray, Points]:
     """The nearest to each point in given lists of an index, -1 for none, and their squared distances."""
-    import faiss  # noqa: PLC0415
-
-    found: IndexArray = np.empty((len(points), count), dtype=np.int64)
+    near: IndexArray = np.empty((len(points), count), dtype=np.int64)
     squares: Points = np.empty((len(points), count), dtype=np.float32)
     index.nprobe = lists.shape[1]
-    with one_thread(faiss):
-        index.search_preassigned(points, count, lists, None, D=squares, I=found)
-    return found, squares
+    with one_thread():
+        index.search_preassigned(points, count, lists, None, D=squares, I=near)
+    return near, squares
 
 
 def nearest_lists(quantizer: Any, points: Points, n_probes: int, n_threads: int) -> IndexArray:
     """Numbers of the lists (t, n_probes) whose centers, an index of faiss, are nearest to each point."""
-    import faiss  # noqa: PLC0415
 
     def assign(start: int) -> IndexArray:
-        with one_thread(faiss):
+        with one_thread():
             lists: IndexArray = quantizer.search(points[start : start + ASSIGN_ROWS], n_probes)[1]
         return lists
 
@@ -224,14 +196,16 @@ def nearest_lists(quantizer: Any, points: Points, n_probes: int, n_threads: int)
 
 
 @contextmanager
-def one_thread(faiss: ModuleType) -> Iterator[None]:
-    """Keep faiss to the thread that calls it, BLAS included: blocks are spread over threads by us.
+def one_thread() -> Iterator[Any]:
+    """Give faiss, an extra, kept to the thread that calls it, BLAS included: blocks are spread over threads by us.
 
     OpenMP counts threads for each caller on its own, so other threads notice nothing.
     """
+    import faiss  # noqa: PLC0415
+
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
-        yield
+        yield faiss
     finally:
         faiss.omp_set_num_threads(before)

@@ -89,8 +89,7 @@ def nearest_within(
     A row with fewer ends in index NOBODY and distance inf. `leave_out[i]` is -1 where target i may have anybody.
     """
     n, t = X.shape[0], targets.shape[0]
-    proposer = exact_method(X)
-    pending = np.arange(t)
+    proposer, pending = exact_method(X), np.arange(t)
     if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
         search, spare = _scan_search(X, targets), TREE_SPARE
     elif proposer == "brute":
@@ -103,8 +102,7 @@ def nearest_within(
             pending = tree.indices
         elif reach is not None:
             pending = np.argsort(reach, kind="stable")
-    indices = np.empty((t, n_neighbors), dtype=np.intp)
-    distances = np.empty((t, n_neighbors))
+    indices, distances = np.empty((t, n_neighbors), dtype=np.intp), np.empty((t, n_neighbors))
     n_candidates = min(n_neighbors + spare, n)
     while pending.size:
         block = _block_rows(X, n_candidates, proposer)
@@ -118,14 +116,13 @@ def nearest_within(
             limit = np.inf if reach is None else reach[rows]
             if reach is not None:
                 candidates = np.where(at_least <= reach[rows, None], candidates, NOBODY)
-            found, lengths = rank(X, targets[rows], candidates, None if leave_out is None else leave_out[rows])
-            indices[rows], distances[rows] = found[:, :n_neighbors], lengths[:, :n_neighbors]
+            near, lengths = rank(X, targets[rows], candidates, None if leave_out is None else leave_out[rows])
+            indices[rows], distances[rows] = near[:, :n_neighbors], lengths[:, :n_neighbors]
             is_open = np.minimum(lengths[:, n_neighbors - 1], limit) >= at_least[:, -1]
             return rows[is_open] if n_candidates < n else rows[:0]
 
         with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
-            unfinished = list(track("search", results, len(blocks)))
-        pending = np.concatenate(unfinished) if unfinished else pending[:0]
+            pending = np.concatenate(list(track("search", results, len(blocks))))
         if not pending.size:
             break
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
@@ -194,12 +191,13 @@ def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -
             return candidates, lengths * (1 - ROUNDING)
         groups = [rows[start : start + LIMIT_ROWS] for start in range(0, len(rows), LIMIT_ROWS)]
         limits = [float(surely(reach[group].max())) for group in groups]
-        found = [
+        answers = [
             tree.query(targets[group], ranks, distance_upper_bound=limit)
             for group, limit in zip(groups, limits, strict=True)
         ]
         # Behind the last candidate within the limit, SciPy has distance inf, which is beyond any reach.
-        return np.concatenate([one[1] for one in found]), np.concatenate([one[0] for one in found]) * (1 - ROUNDING)
+        lengths, candidates = (np.concatenate(part) for part in zip(*answers, strict=True))
+        return candidates, lengths * (1 - ROUNDING)
 
     return search
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from hne.core.neighbors.graph import nearest_by
 from hne.core.neighbors.metric import is_squared
-from hne.core.neighbors.near import nearest_by
 from hne.core.records import FloatArray
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.tangent.frames import drawn_rows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hne._runtime.progress import mute_progress
-from hne.core.neighbors.near import nearest_by
+from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.samples.kinds import Distances, Samples, gram_of_distances, gram_of_sparse, width
 

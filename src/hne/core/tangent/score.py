@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from hne._runtime.threads import limit_blas_threads
-from hne.core.neighbors.near import nearest_by
+from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.tangent.frames import Frames, frames_of

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from hne._runtime.progress import mute_progress
 from hne.core.eigenpairs import Parts, leading
-from hne.core.neighbors.near import nearest_by
+from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import (
     PRECOMPUTED,
