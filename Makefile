@@ -21,7 +21,7 @@ LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
   viz/test_plots baselines/test_clle io/test_columnar io/test_hdf5))
 
-.PHONY: demo reproduce test test-lowest test-slow test-scale fuzz lint format bench bench-tuning clean
+.PHONY: demo reproduce test test-lowest test-browser test-slow test-scale fuzz lint format bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -29,11 +29,14 @@ demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.htm
 reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
 	$(BIN)/hne-paper reproduce $(or $(OPTIONS),--quick)
 
-test: $(READY) $(BROWSER) $(MPI)  ## the whole fast suite, documentation examples included
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
+test: $(READY) $(MPI)  ## the whole fast suite, documentation examples included
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser"
 
 test-lowest: $(LOWEST_READY)  ## the core of the suite with the oldest versions that pyproject.toml allows
 	$(ONE_THREAD) $(LOWEST)/bin/pytest -n auto -m "not slow and not scale" -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
+test-browser: $(READY) $(BROWSER)  ## pages in Chromium
+	$(ONE_THREAD) $(BIN)/pytest -m browser
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/pytest -m slow

@@ -5,10 +5,7 @@ import io
 import json
 import math
 import shlex
-import shutil
 from dataclasses import replace
-from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,15 +16,12 @@ from hne.cli import _parser, main
 from hne.cli.command import embed_words
 from hne.cli.tune import _doubts, sentences
 from hne.datasets import make_swiss_roll
-from hne.exceptions import InputError
 from hne.tuning import GRID, tune
-from hne.viz.report import write_tuning_report
-from hne.viz.report.tuning_pictures import turned
+from tests.helpers.pages import Page
 
 ROLL = make_swiss_roll(150, even=True, random_state=0)
 SMALL = ["-k", "5,6", "--reg", "1e-3,1e-4", "--variant", "ihne,bhne"]
 GRID_OF_SMALL = {"n_neighbors": [5, 6], "reg": [1e-3, 1e-4], "variant": ["ihne", "bhne"]}
-HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
 
 
 @pytest.fixture
@@ -49,39 +43,6 @@ def found():
 
 def coordinates(text):
     return np.array([[float(row["hne1"]), float(row["hne2"])] for row in csv.DictReader(io.StringIO(text))])
-
-
-class Page(HTMLParser):
-    """Elements of a page, the texts in some, and a check that what opens closes."""
-
-    VOID = ("meta", "link", "br", "path")
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.elements, self.texts = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append((self.open[-1] if self.open else "", data))
-
-    def all(self, tag, kind=None):
-        found = [one for name, one in self.elements if name == tag]
-        return [one for one in found if kind is None or kind in one.get("class", "").split()]
-
-    def words(self, tag):
-        return [text for name, text in self.texts if name == tag]
 
 
 def test_the_printed_command_embeds_the_file_with_the_choice(points, found, capsys):
@@ -370,46 +331,6 @@ def test_the_report_shows_pictures_scores_and_the_command(points, tmp_path, foun
     assert all("src" not in one for name, one in page.elements if name in {"script", "img"})
 
 
-def test_axes_of_pictures_are_equal_and_turned_alike():
-    rng = np.random.default_rng(0)
-    Y = rng.normal(size=(50, 2)) * [5, 1]
-    angle = np.array([[0, 1], [-1, 0.0]])
-    first, second = turned([Y, (Y + 3) @ angle])
-    assert np.allclose(first, second)
-    assert math.isclose(np.linalg.norm(first[0] - first[1]), np.linalg.norm(Y[0] - Y[1]))
-    assert np.ptp(first[:, 0]) > np.ptp(first[:, 1])
-
-
-@pytest.mark.parametrize(
-    ("values", "classes"),
-    [
-        (np.arange(150.0), "c0 c16"),
-        (np.array(["a", "b", None] * 50, dtype=object), "c17 c18 c19"),
-        (np.array([f"{i % 12}?" for i in range(150)], dtype=object), "c18 c27 c28"),
-        (np.array(["2024-01-01", "2024-02-01"] * 75, dtype=object), "c0 c16"),
-        (np.where(np.arange(150) % 2, np.nan, 10.0 ** (np.arange(150) / 20)), "c0 c16 c17"),
-    ],
-)
-def test_samples_are_colored_by_values(found, tmp_path, values, classes):
-    write_tuning_report(found, tmp_path / "r.html", color=values, color_name="what")
-    page = Page((tmp_path / "r.html").read_text())
-    assert set(classes.split()) <= {one["class"] for name, one in page.elements if name == "path"}
-
-
-def test_one_coordinate_and_three_are_drawn_too(tmp_path):
-    for d in (1, 3):
-        many = tune(np.random.default_rng(0).random((80, 4)), grid={"n_neighbors": [8]}, n_components=d, reg=1e-3)
-        write_tuning_report(many, tmp_path / f"{d}.html")
-        text = (tmp_path / f"{d}.html").read_text()
-        assert ("height means nothing" in text) == (d == 1)
-        assert ("principal axes are drawn" in text) == (d == 3)
-
-
-def test_colors_of_another_length_are_refused(found, tmp_path):
-    with pytest.raises(InputError, match="color must have one value for each of 150 samples, got"):
-        write_tuning_report(found, tmp_path / "r.html", color=[1, 2])
-
-
 def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("hne.tuning.tune.MAX_SAMPLES", 120)
     monkeypatch.setattr("hne.tuning.tune.PATCH_SAMPLES", 100)
@@ -418,44 +339,3 @@ def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, ca
     assert main(["tune", str(tmp_path / "many.csv"), *SMALL, "--color", "t", "--report", str(path)]) == 0
     assert "tuned on 100 of 150 samples, a connected patch" in capsys.readouterr().err
     assert "Settings were tried on 100 of 150 samples: a connected patch" in path.read_text()
-
-
-def test_nothing_that_data_says_becomes_markup(found, tmp_path):
-    color = np.array([HOSTILE, "b"] * 75, dtype=object)
-    path = tmp_path / "r.html"
-    write_tuning_report(
-        found, path, title=HOSTILE, color=color, color_name=HOSTILE, source=HOSTILE, command=HOSTILE, notices=[HOSTILE]
-    )
-    page = Page(path.read_text())
-    assert not page.all("img")
-    assert len(page.all("script")) == 1
-    assert page.words("title") == [HOSTILE]
-
-
-def test_the_page_is_quiet_in_a_browser_copies_and_turns_dark(found, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("needs Chromium on the path")
-    path = tmp_path / "r.html"
-    write_tuning_report(found, path, title=HOSTILE, command="hne embed x.csv")
-    heard = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 420, "height": 800}, color_scheme="dark")
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: heard.append(request.url) if request.url != Path(path).as_uri() else None)
-        page.goto(Path(path).as_uri())
-        assert page.locator("#theme").inner_text() == "Light"
-        stroke = "getComputedStyle(document.querySelector('path.c0')).stroke"
-        dark = page.evaluate(stroke)
-        page.locator("#theme").click()
-        assert page.evaluate(stroke) != dark
-        page.locator(".copy").first.click()
-        page.wait_for_function("document.querySelector('.copy').innerText !== 'Copy'")
-        assert page.locator(".copy").first.inner_text() in {"Copied", "Press Ctrl+C"}
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("window.hacked") is None
-        browser.close()
-    assert heard == []

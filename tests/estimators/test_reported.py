@@ -13,12 +13,17 @@ from sklearn.exceptions import NotFittedError
 
 from hne import HNE
 from hne.core.pipeline import STAGES
+from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.viz.report import notebook_html
-from hne_paper.datasets import make_faces
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def roll():
+    return make_swiss_roll(200, even=True, random_state=3)
+
+
+@pytest.fixture(scope="module")
 def model(roll):
     return HNE().fit(roll.X)
 
@@ -45,16 +50,16 @@ def test_colors_are_values_or_the_name_of_a_column(model, roll, page):
         InputError, match=r"color must be the name of a column, got 'age'\. There are: 'x1', 'x2', 'x3'"
     ):
         model.report(page, color="age")
-    with pytest.raises(InputError, match=r"columns\['color'\] must have one value for each of 400 samples, got 3"):
+    with pytest.raises(InputError, match=r"columns\['color'\] must have one value for each of 200 samples, got 3"):
         model.report(page, color=[1, 2, 3])
 
 
 def test_given_colors_win_over_a_column_of_that_name(model, page):
-    model.report(page, columns={"color": ["red"] * 400}, color=np.arange(400))
+    model.report(page, columns={"color": ["red"] * 200}, color=np.arange(200))
     assert shown(page)["columns"][shown(page)["color"]]["name"] == "color 2"
     assert [column["name"] for column in shown(page)["columns"]][3:] == ["color 2", "color"]
-    with pytest.raises(InputError, match=r"columns\['color'\] must be one-dimensional, got the shape \(400, 3\)"):
-        model.report(page, color=np.zeros((400, 3)))
+    with pytest.raises(InputError, match=r"columns\['color'\] must be one-dimensional, got the shape \(200, 3\)"):
+        model.report(page, color=np.zeros((200, 3)))
 
 
 def shown(page):
@@ -71,8 +76,8 @@ def test_a_path_may_start_at_home(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame])
 def test_columns_come_as_a_mapping_or_a_frame(model, page, kind):
-    columns = kind({"group": ["a", "b"] * 200, "age": np.arange(400.0)})
-    model.report(page, columns=columns, color="group", ids=range(400))
+    columns = kind({"group": ["a", "b"] * 100, "age": np.arange(200.0)})
+    model.report(page, columns=columns, color="group", ids=range(200))
     text = page.read_text(encoding="utf-8")
     assert '"group"' in text
     assert '"age"' in text
@@ -80,9 +85,9 @@ def test_columns_come_as_a_mapping_or_a_frame(model, page, kind):
 
 
 def test_missing_values_of_a_frame_are_taken(model, page):
-    frame = pd.DataFrame({"group": ["a", None] * 200, "age": [1.0, np.nan] * 200})
+    frame = pd.DataFrame({"group": ["a", None] * 100, "age": [1.0, np.nan] * 100})
     frame["category"] = pd.Categorical(frame["group"])
-    frame["nullable"] = pd.array([1, None] * 200, dtype="Int64")
+    frame["nullable"] = pd.array([1, None] * 100, dtype="Int64")
     frame["day"] = pd.Timestamp("2026-01-01")
     frame["flag"] = True
     model.report(page, columns=frame)
@@ -92,10 +97,10 @@ def test_missing_values_of_a_frame_are_taken(model, page):
 def test_what_does_not_fit_is_refused_and_no_page_is_left(model, page):
     with pytest.raises(InputTypeError, match="columns must be a mapping or a data frame, got list"):
         model.report(page, columns=[1, 2])
-    with pytest.raises(InputError, match="ids must have one value for each of 400 samples, got 2"):
+    with pytest.raises(InputError, match="ids must have one value for each of 200 samples, got 2"):
         model.report(page, ids=["a", "b"])
     with pytest.raises(InputError, match=r"images must be \(n, height, width\)"):
-        model.report(page, images=np.zeros((400, 3)))
+        model.report(page, images=np.zeros((200, 3)))
     assert not page.exists()
 
 
@@ -105,8 +110,8 @@ def test_a_model_that_is_not_fitted_has_nothing_to_report(page):
 
 
 def test_images_become_thumbnails(page):
-    faces = make_faces(60, random_state=0)
-    HNE().fit(faces.X).report(page, images=faces.X.reshape(-1, *faces.image_shape))
+    pixels = np.random.default_rng(0).random((60, 30))
+    HNE().fit(pixels).report(page, images=pixels.reshape(-1, 6, 5))
     assert "image/png" in page.read_text(encoding="utf-8")
 
 

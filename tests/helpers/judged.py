@@ -10,6 +10,7 @@ from hne.core.trust.record import Assessment, Finding
 def some_trust(**changes):
     """A record of trust, with changes."""
     findings = (
+        Finding("score", "bad", "try n_neighbors=5"),  # which the verdict says
         Finding("short circuits", "bad", "2 pairs tie what is far apart", "Lower n_neighbors"),
         Finding("dimension", "doubtful", "The samples seem to have 3 dimensions."),
         Finding("pieces", "good", "There is 1 piece."),

@@ -3,11 +3,10 @@
 import base64
 import hashlib
 import io
-import json
 import re
 import sys
 from dataclasses import astuple, replace
-from html.parser import HTMLParser
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,60 +16,25 @@ from sklearn.decomposition import PCA
 
 from hne import PUBLISHED, embed
 from hne.core.notices import notices
+from hne.core.records import ROUTES
 from hne.core.trust.record import Finding
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, MissingExtraError
 from hne.metrics import geodesic_quality, rank_quality
-from hne.viz.report import Details, Measure, details_of, measures, notebook_html, report_page, write_report
-from hne.viz.report.columns import page_columns, thinned
-from hne.viz.report.encoded import color_rank, encoded, most_frequent, natural_order
-from hne.viz.report.facts import warnings_of
+from hne.viz.report import Details, Measure, gather_details, measures, notebook_html, report_page, write_report
+from hne.viz.report.columns import color_rank, draw_rows, encode_column, natural_order, page_columns
 from hne.viz.report.measures import better_by_pca
-from hne.viz.report.scree import gap_in_words, scree_svg
-from hne.viz.report.sections import key_numbers, measures_section
-from hne.viz.report.thumbnails import thumbnail_sheet, thumbnail_size
+from hne.viz.report.pictures import most_frequent, thumbnail_sheet, thumbnail_size
 from tests.conftest import advised
 from tests.contract.test_imports import modules_after
 from tests.helpers.judged import some_trust
+from tests.helpers.pages import Page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u2028\u2029\u202e\0\ud800]]>"
 MEASURES = [
     "trustworthiness", "continuity", "preservation", "geodesic rank correlation", "residual variance",
-    "relative reconstruction error", "eigenvalue gap", "eigenvector residual",
+    "relative reconstruction error", "eigenvector residual",
 ]  # fmt: skip
-
-
-class Reader(HTMLParser):
-    """Tags with their attributes, the text of scripts, and the words that a reader sees."""
-
-    def __init__(self, page):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.blocks, self.words, self._inside = [], {}, [], None
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag in {"script", "style"}:
-            self._inside = dict(attrs).get("id", tag)
-
-    def handle_endtag(self, tag):
-        self._inside = None
-
-    def handle_data(self, data):
-        if self._inside is None:
-            self.words.append(data)
-        else:
-            self.blocks[self._inside] = self.blocks.get(self._inside, "") + data
-
-    def meta(self):
-        return json.loads(self.blocks["meta"])
-
-    def array(self, name, kind):
-        return np.frombuffer(base64.b64decode(self.blocks[name]), dtype=f"<{kind}")
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +48,11 @@ def unrolled():
 
 
 @pytest.fixture(scope="module")
+def published():
+    return embed(np.random.default_rng(7).normal(size=(60, 3)), **PUBLISHED)
+
+
+@pytest.fixture(scope="module")
 def in_pieces():
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[40:] += 100
@@ -91,8 +60,8 @@ def in_pieces():
         return embed(X)
 
 
-def read(result, **details):
-    return Reader(report_page(result, Details(**details)))
+def read(result, limits=None, **details):
+    return Page(report_page(result, Details(**details), **(limits or {})))
 
 
 def test_arrays_decode_to_the_numbers_of_the_embedding(result):
@@ -119,7 +88,7 @@ def test_the_policy_names_the_hash_of_the_only_script_that_runs(result):
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
-    kinds = [attrs.get("type") for tag, attrs in Reader(page).tags if tag == "script"]
+    kinds = [attrs.get("type") for tag, attrs in Page(page).elements if tag == "script"]
     assert kinds.count(None) == 1
     assert set(kinds) == {None, "application/json", "application/octet-stream;base64"}
     assert "<!--" not in script
@@ -130,16 +99,17 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     columns = {HOSTILE: np.array([HOSTILE] * 60, dtype=object), "n": np.arange(60.0)}
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(60)], id_name=HOSTILE, columns=columns, color=HOSTILE,
-        warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
-        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
+        data_notes=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
+        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
     )  # fmt: skip
     plain = [tag for tag, _ in read(result, title="t", ids=["x"] * 60, columns={"a": columns["n"], "b": columns["n"]},
-             warnings=["w"], source="s", command="c", timings={"t": 1.0},
-             trust=some_trust(findings=(Finding("score", "bad", "t", "a"),))).tags]  # fmt: skip
+             data_notes=["w"], source="s", command="c", timings={"t": 1.0},
+             trust=some_trust(level="good", findings=(Finding("score", "bad", "t", "a"),))).elements]  # fmt: skip
     write_report(tmp_path / "hostile.html", result, details)
     written = (tmp_path / "hostile.html").read_text(encoding="utf-8")
-    page = Reader(written)
-    assert [tag for tag, _ in page.tags] == plain
+    page = Page(written)
+    assert [tag for tag, _ in page.elements] == plain
+    assert page.is_balanced
     assert "\u2028" not in page.blocks["meta"]
     assert page.meta()["columns"][3]["categories"] == [HOSTILE]
     assert page.meta()["ids"][5] == f"5{HOSTILE}"
@@ -148,26 +118,24 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     assert "<img" not in fragment
 
 
-def test_measures_are_all_there_and_say_how_to_read_them(result):
-    found = measures(result)
-    assert [measure.name for measure in found] == MEASURES
-    assert all(measure.value is not None and measure.how_to_read for measure in found)
-    by_name = {measure.name: measure.value for measure in found}
+def test_measures_are_all_there(result):
+    compared = measures(result)
+    assert [measure.name for measure in compared] == MEASURES
+    by_name = {measure.name: measure.value for measure in compared}
     assert 0.5 < by_name["trustworthiness"] <= 1
-    # Of as many eigenvalues as there are coordinates, whatever else a chart is made of.
-    assert by_name["eigenvalue gap"] == result.eigenpairs.values[2] / result.eigenpairs.values[1]
     ratio = result.reconstruction_error / result.graph.distances[result.graph.indices >= 0].mean()
     np.testing.assert_allclose(by_name["relative reconstruction error"], ratio)
-    assert found == measures(result, result.core.X[result.distinct.inverse])
-    assert "what the chart is made of" in found[-1].how_to_read
+    assert by_name["eigenvector residual"] == result.eigenpairs.residuals.max()
+    assert compared == measures(result, result.core.X[result.distinct.inverse])
 
 
-def test_measures_of_eigenvectors_are_said_of_those_that_are_the_coordinates(cloud):
-    result = embed(cloud, **PUBLISHED)
-    *_, gap, residual = measures(result)
-    assert gap.value == result.eigenpairs.next_value / result.eigenpairs.values[-1]
-    assert residual.value == result.eigenpairs.residuals.max()
-    assert "Whether the coordinates are what they should be" in residual.how_to_read
+def test_every_number_stands_once_under_its_name_with_how_to_read_it(result, cloud):
+    page = read(result)
+    for name in (*MEASURES, "eigenvalue gap", "score", "intrinsic dimension"):
+        assert page.words("dt").count(name.capitalize()) == 1
+    assert page.text.lower().count("trustworthiness") == 2  # its name, and what low continuity means beside it
+    assert "Whether what the chart is made of is what it should be" in page.text
+    assert "Whether the coordinates are what they should be" in read(embed(cloud, **PUBLISHED)).text
 
 
 def test_paths_do_not_take_the_short_circuits_that_were_cut():
@@ -188,12 +156,13 @@ def test_paths_do_not_take_the_short_circuits_that_were_cut():
     assert "paths over 12 neighbors." in kept.note
 
 
-def test_measures_of_many_samples_come_with_standard_errors():
-    X = np.random.default_rng(0).random((12_000, 2))
-    found = measures(embed(X, n_neighbors=4))
-    assert 0 < found[2].standard_error < 0.02
-    assert "samples drawn at random" in found[2].note
-    assert f"± {found[2].standard_error:.1g}" in Reader(measures_section(found)).text
+def test_measures_of_many_samples_come_with_standard_errors(unrolled, monkeypatch):
+    of_some = partial(measures, rank_seconds=0.0)
+    preservation = of_some(unrolled)[2]
+    assert 0 < preservation.standard_error < 0.05
+    assert "on 100 samples drawn at random" in preservation.note
+    monkeypatch.setattr("hne.viz.report.page.measures", of_some)
+    assert f"± {preservation.standard_error:.1g}" in read(unrolled).text
 
 
 def test_beside_measures_stand_those_of_the_principal_components(cloud):
@@ -204,7 +173,7 @@ def test_beside_measures_stand_those_of_the_principal_components(cloud):
     np.testing.assert_allclose([by_name[name] for name in MEASURES[:3]], astuple(ranks)[:3], rtol=1e-12)
     np.testing.assert_allclose(by_name["geodesic rank correlation"], paths.rank_correlation, rtol=1e-6)
     np.testing.assert_allclose(by_name["residual variance"], paths.residual_variance, rtol=1e-6)
-    assert [by_name[name] for name in MEASURES[5:]] == [None, None, None]
+    assert [by_name[name] for name in MEASURES[5:]] == [None, None]
     assert f"PCA {ranks.continuity:.3f}" in read(result).text
 
 
@@ -253,7 +222,7 @@ def test_a_roll_is_not_for_pca(unrolled):
 )
 def test_pca_is_better_where_both_numbers_of_neighborhoods_say_so(trust, continuity, is_said):
     found = [
-        Measure(name, value, "", "", error, of_pca=of_pca)
+        Measure(name, value, standard_error=error, of_pca=of_pca)
         for name, (value, error, of_pca) in (("trustworthiness", trust), ("continuity", continuity))
     ]
     assert bool(better_by_pca(found)) is is_said
@@ -279,12 +248,10 @@ def test_missing_measures_are_explained(cloud):
     assert all(measure.value is not None for measure in measures(from_distances)[5:])
 
 
-def test_sparse_samples_are_measured_as_long_as_they_are_few(cloud, monkeypatch):
+def test_sparse_samples_are_measured_as_long_as_they_are_few(cloud):
     sparse = embed(csr_array(cloud))
     np.testing.assert_allclose(measures(sparse)[0].value, measures(embed(cloud))[0].value)
-    monkeypatch.setattr("hne.viz.report.measures.DENSE_MAX", 10)
-    assert "the samples are sparse, and 60 x 3 numbers too many" in measures(sparse)[0].note
-    assert "not measured" in read(sparse).text
+    assert "the samples are sparse, and 60 x 3 numbers too many" in measures(sparse, dense_max=10)[0].note
 
 
 def test_four_samples_are_enough_for_a_page():
@@ -303,15 +270,14 @@ def test_all_coordinates_are_there_whatever_their_number(d):
 
 
 def test_pieces_are_a_column_and_warned_of(in_pieces):
-    page = read(in_pieces, warnings=["A notice about the data."])
+    page = read(in_pieces, data_notes=["A notice about the data."])
     pieces = next(column for column in page.meta()["columns"] if column["name"] == "piece")
     assert pieces["categories"] == ["piece 1 (of 40 samples)", "piece 2 (of 20 samples)"]
     np.testing.assert_array_equal(page.array(pieces["block"], "u1"), in_pieces.pieces.labels)
     message = next(message for category, message in notices(in_pieces) if category is None and "pieces" in message)
     assert message[1:] in page.text
-    told = len(warnings_of(in_pieces, Details(warnings=["A notice about the data."])))
-    told += len(better_by_pca(measures(in_pieces)))
-    assert f"{told} things worth knowing" in page.text.replace("\xa0", " ")
+    (said,) = re.findall(r"(\d+) things worth knowing", page.text)
+    assert int(said) == sum(tag == "li" and attrs.get("class") == "data" for tag, attrs in page.elements)
     assert "A notice about the data." in page.text
     assert "eigenvalues of the largest piece" in page.text
 
@@ -327,7 +293,7 @@ def test_rows_that_are_not_embedded_are_counted_and_not_measured():
     alone = measures(embed(X[:40]))
     for whole, part in zip(measures(result)[:3], alone[:3], strict=True):
         np.testing.assert_allclose(whole.value, part.value)
-    assert all(int(attrs["data-worst"]) < 40 for _, attrs in page.tags if "data-worst" in attrs)
+    assert all(int(attrs["data-worst"]) < 40 for _, attrs in page.elements if "data-worst" in attrs)
     assert "<svg" in notebook_html(result)
 
 
@@ -405,63 +371,88 @@ def test_times_versions_and_the_command_are_there(result):
     assert f"numpy {np.__version__}" in page.text
 
 
-def test_the_scree_shows_what_is_used_and_the_gap(result):
-    values = [1e-6, 2e-6, 8e-6, 9e-6]
-    picture = scree_svg(values, 2)
-    assert picture.count("scree-used") == 2
-    assert picture.count('class="scree-next"') == 2
-    assert "4.0 times as large" in gap_in_words(values, 2)
-    assert "zero to rounding" in gap_in_words([0.0, 1e-9], 1)
-    assert "no gap" in gap_in_words([1e-9], 1)
-    charted = gap_in_words(values, 2, 20)
-    assert charted.startswith("Eigenvalue 2 is 2.0e-06 and the next 8.0e-06: 4.0 times as large.")
-    assert "The chart is made of the first 20 eigenvectors" in charted
-    assert ">first 2</text>" in scree_svg(values, 2, 20)
-    assert "a chart is made of the first 20." in scree_svg(values, 2, 20)
-    assert scree_svg([0.0], 1) == scree_svg([], 0) == ""
-    assert scree_svg([0.0, 1e-5], 1).count("<circle") == 2
-    page = report_page(result, Details(scree=[*result.eigenpairs.values, 1.0, 2.0, 3.0]))
-    assert page.count("scree-next") >= 3
+def with_eigenvalues(result, values, next_value):
+    pairs = replace(result.eigenpairs, values=np.array(values), next_value=next_value)
+    return replace(result, core=replace(result.core, parts=(pairs, *result.core.parts[1:])))
+
+
+def test_the_scree_shows_the_eigenvalues_of_the_fit_and_their_gap(result, published):
+    page = read(with_eigenvalues(published, [1e-6, 2e-6], 8e-6), trust=result.trust)
+    assert "Eigenvalue 2, the last one used, is 2.0e-06 and the next 8.0e-06: 4.0 times as large." in page.text
+    assert "first coordinate" in page.text
+    circles = [attrs["class"] for tag, attrs in page.elements if tag == "circle"]
+    assert circles == ["scree-used", "scree-used", "scree-next"]
+    assert "used not used" in page.text
+    few = read(with_eigenvalues(published, [0.0, 0.0], 1e-9), trust=result.trust)
+    assert "Eigenvalue 2, the last one used, is zero to rounding, and the next 1.0e-09." in few.text
+    assert [tag for tag, _ in few.elements].count("circle") == 3
+    none_left = read(with_eigenvalues(published, [0.0, 0.0], np.nan), trust=result.trust)
+    assert "there is no gap to look at" in none_left.text
+    assert "circle" not in {tag for tag, _ in none_left.elements}
+
+
+def test_the_scree_of_a_chart_says_how_many_eigenvectors_it_is_made_of(result):
+    page = read(result)
+    charted, values = len(result.chart.B), result.eigenpairs.values
+    assert f"Eigenvalue 2 is {values[1]:.1e} and the next {values[2]:.1e}: " in page.text
+    assert f"The chart is made of the first {charted} eigenvectors" in page.text
+    assert "first 2 others" in page.text
+    labels = [attrs["aria-label"] for tag, attrs in page.elements if attrs.get("class") == "scree"]
+    assert labels == [f"Eigenvalues 1 to 10 on a logarithmic scale; a chart is made of the first {charted}."]
+
+
+def test_every_route_of_a_chart_has_its_words(result):
+    for route in ROUTES:
+        chart = replace(result.core.rescaled.charts[0], route=route)
+        core = replace(result.core, rescaled=replace(result.core.rescaled, charts=(chart,)))
+        assert f"Route {route}" in read(replace(result, core=core), trust=result.trust).text
+
+
+def test_a_report_solves_no_eigenproblem(published, monkeypatch):
+    monkeypatch.setattr("hne.core.eigen.solve.bottom_eigenpairs", None)
+    monkeypatch.setattr("hne.core.spectrum.bottom_eigenpairs", None)
+    read(published)
 
 
 def test_columns_are_numbers_or_categories_in_natural_order():
-    large = encoded("big", np.array([2**40, 2**40 + 1]))
+    large = encode_column("big", np.array([2**40, 2**40 + 1]))
     assert large.values.dtype == np.float64
-    assert encoded("tiny", np.array([1e-300, 1.0])).values.dtype == np.float64
-    assert encoded("small", np.array([1, 2])).values.dtype == np.float32
-    flags = encoded("flag", np.array([True, False, True]))
+    assert encode_column("tiny", np.array([1e-300, 1.0])).values.dtype == np.float64
+    assert encode_column("small", np.array([1, 2])).values.dtype == np.float32
+    flags = encode_column("flag", np.array([True, False, True]))
     assert (flags.categories, flags.values.tolist()) == (("False", "True"), [1, 0, 1])
-    many = encoded("many", np.array([str(i) for i in range(300)]))
+    many = encode_column("many", np.array([str(i) for i in range(300)]))
     assert many.values.dtype == np.uint16
-    missing = encoded("missing", np.array([np.nan, "", None, "x"], dtype=object))
+    missing = encode_column("missing", np.array([np.nan, "", None, "x"], dtype=object))
     assert missing.values.tolist() == [1, 1, 1, 0]
-    assert len(encoded("long", np.array(["x" * 10_000])).categories[0]) == 200
-    mixed = encoded("numbers", np.array([1, None, 2.5], dtype=object))
+    assert len(encode_column("long", np.array(["x" * 10_000])).categories[0]) == 200
+    mixed = encode_column("numbers", np.array([1, None, 2.5], dtype=object))
     np.testing.assert_array_equal(mixed.values, np.array([1, np.nan, 2.5], dtype=np.float32))
     pandas = pytest.importorskip("pandas")
-    assert encoded("pandas", pandas.array(["a", None], dtype="string").to_numpy()).values.tolist() == [0, 1]
+    assert encode_column("pandas", pandas.array(["a", None], dtype="string").to_numpy()).values.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "U", object])
 def test_dates_are_days_on_a_scale(kind):
-    column = encoded("day", np.array(["1970-01-11", "1969-12-31"], dtype=kind))
+    column = encode_column("day", np.array(["1970-01-11", "1969-12-31"], dtype=kind))
     assert (column.is_time, column.categories, column.values.tolist()) == (True, None, [10.0, -1.0])
 
 
 def test_what_only_looks_like_dates_stays_text():
-    assert encoded("d", np.array(["2024-02-30", "2024-01-01"])).categories == ("2024-01-01", "2024-02-30")
-    assert encoded("d", np.array(["2024-01-01T10:00+02:00"])).categories == ("2024-01-01T10:00+02:00",)
-    some = encoded("d", np.array(["1970-01-02", None, ""], dtype=object))
+    assert encode_column("d", np.array(["2024-02-30", "2024-01-01"])).categories == ("2024-01-01", "2024-02-30")
+    assert encode_column("d", np.array(["2024-01-01T10:00+02:00"])).categories == ("2024-01-01T10:00+02:00",)
+    some = encode_column("d", np.array(["1970-01-02", None, ""], dtype=object))
     np.testing.assert_array_equal(some.values, [1, np.nan, np.nan])
-    assert np.isnan(encoded("d", np.array(["NaT", "1970-01-02"], dtype="M8[s]")).values[0])
+    assert np.isnan(encode_column("d", np.array(["NaT", "1970-01-02"], dtype="M8[s]")).values[0])
 
 
 def test_a_class_keeps_its_place_when_rows_are_dropped():
     values = np.array(["2", "10", "1", "10", "10", "2"])
-    assert encoded("class", values).categories == encoded("class", values[:3]).categories == ("1", "2", "10")
+    for some in (values, values[:3]):
+        assert encode_column("class", some).categories == ("1", "2", "10")
     assert natural_order(["b", "B", "a1x", "a"]) == ["a", "a1x", "B", "b"]
     assert natural_order(["1" * 5000, "1" * 4999, "x"])[-1] == "x"
-    letters = encoded("letter", np.array(list("abcdefghijkl" + "lkcdefghij")))
+    letters = encode_column("letter", np.array(list("abcdefghijkl" + "lkcdefghij")))
     assert [letters.categories[code] for code in most_frequent(letters, 10)] == list("cdefghijkl")
 
 
@@ -478,60 +469,58 @@ def test_the_first_color_is_never_a_name_of_each_sample(result):
     assert first(names=names, many=many, number=number, few=few) == "number"
     assert first(names=names, empty=empty, many=many) == "many"
     assert first(names=names, constant=constant) == "reconstruction error"
-    assert color_rank(encoded("names", names[:40])) is None
+    assert color_rank(encode_column("names", names[:40])) is None
     fragment = notebook_html(result, Details(columns={"names": names, "few": few}))
     assert "colored by few" in fragment
 
 
+def top_of(result):
+    return read(result).text.split("In numbers")[1].split("How far it can")[0]
+
+
 def test_the_top_tells_trust_in_plain_words(result):
-    top = Reader(key_numbers(result, measures(result))).text
-    trust, _, kept = measures(result)[:3]
+    top, (trust, _, kept) = top_of(result), measures(result)[:3]
     beside = f"(chance gives 50%, PCA {trust.of_pca:.0%})"
-    assert f"{trust.value:.0%}" in top
-    assert f"of what is drawn close together, how much is close in the data {beside}" in top
+    assert f"of what is drawn close together, how much is close in the data {beside} {trust.value:.0%}" in top
     assert f"of a sample's nearest neighbors are nearest in the picture too (PCA {kept.of_pca:.0%})" in top
     assert "rebuil" not in top
 
 
 def test_the_top_of_what_cannot_be_measured_speaks_of_no_pca(cloud):
-    result = embed(cdist(cloud, cloud), metric="precomputed")
-    assert "PCA" not in Reader(key_numbers(result, measures(result))).text
+    assert "PCA" not in top_of(embed(cdist(cloud, cloud), metric="precomputed"))
 
 
 def test_whole_numbers_are_kept_to_the_last_digit_whatever_they_came_as():
     days = [20240101, 20240102, np.nan]
     for values in (np.array(days), np.array(days, dtype=object), np.array(days[:2])):
-        found = encoded("day", values).values
+        found = encode_column("day", values).values
         assert found.dtype == np.float64
         assert found[:2].tolist() == days[:2]
-    assert encoded("small", np.array([2.0**24, 0.5])).values.dtype == np.float32
+    assert encode_column("small", np.array([2.0**24, 0.5])).values.dtype == np.float32
 
 
-def test_what_does_not_fit_is_left_out_and_said(result, monkeypatch):
-    columns = {f"c{number}": np.arange(60.0) for number in range(120)}
-    points = page_columns(result, Details(columns=columns, color="c119"), np.arange(60))
-    names = [column.name for column in points.columns]
-    assert len(names) == 103
-    assert points.columns[points.color].name == "c119"
-    assert "20 of 120 columns" in points.left_out[0]
-    assert "Left out of this page 20 of 120 columns" in read(result, columns=columns).text
-    monkeypatch.setattr("hne.viz.report.page.MAX_LINKED", 50)
-    page = read(result)
+def test_what_does_not_fit_is_left_out_and_said(result):
+    values = {f"c{number}": np.arange(60.0) for number in range(120)}
+    columns, color, left_out = page_columns(result, Details(columns=values, color="c119"), np.arange(60))
+    assert len(columns) == 103
+    assert columns[color].name == "c119"
+    assert "20 of 120 columns" in left_out[0]
+    page = read(result, {"max_linked": 50}, columns=values)
+    assert "Left out of this page 20 of 120 columns" in page.text
     assert page.meta()["neighbors"] == 0
     assert "Links between neighbors" in page.text
 
 
-def test_more_points_than_fit_are_thinned_but_for_the_worst(result, monkeypatch):
-    monkeypatch.setattr("hne.viz.report.page.MAX_POINTS", 30)
-    page = read(result, ids=[f"s{i}" for i in range(60)])
+def test_more_points_than_fit_are_thinned_but_for_the_worst(result):
+    page = read(result, {"max_points": 30}, ids=[f"s{i}" for i in range(60)])
     rows = page.array("rows", "f8").astype(int) - 1
     assert len(rows) == page.meta()["n"] <= 30
     assert page.meta()["ids"] == [f"s{row}" for row in rows]
     worst = np.argsort(-result.reconstruction_errors)[:20]
-    points = [int(attrs["data-worst"]) for _, attrs in page.tags if "data-worst" in attrs]
+    points = [int(attrs["data-worst"]) for _, attrs in page.elements if "data-worst" in attrs]
     np.testing.assert_array_equal(rows[points], worst)
     assert "of 60 samples, drawn at random" in page.text
-    np.testing.assert_array_equal(thinned(5, 5, []), np.arange(5))
+    np.testing.assert_array_equal(draw_rows(5, 5), np.arange(5))
 
 
 def test_samples_are_numbered_as_in_the_file_after_rows_were_left_out(result):
@@ -545,10 +534,10 @@ def test_samples_are_numbered_as_in_the_file_after_rows_were_left_out(result):
 
 def test_warnings_are_in_the_words_of_whoever_made_the_page(in_pieces, unrolled):
     assert "See piece_labels_" in read(in_pieces).text
-    page = read(in_pieces, notices=["two pieces: pass --pieces join"], warnings=["A notice."])
+    page = read(in_pieces, embedding_warnings=["two pieces: pass --pieces join"], data_notes=["A notice."])
     assert "Two pieces: pass --pieces join A notice." in page.text
     assert "piece_labels_" not in page.text
-    assert "worth knowing" not in read(unrolled, notices=[]).text
+    assert "worth knowing" not in read(unrolled, embedding_warnings=[]).text
 
 
 def test_long_ids_and_many_coordinates_are_cut_and_said(result):
@@ -560,22 +549,22 @@ def test_long_ids_and_many_coordinates_are_cut_and_said(result):
 
 def test_gathered_columns_are_labels_then_features_then_a_note(result):
     X = np.arange(180.0).reshape(60, 3)
-    found = details_of(result, X=X, features=X, feature_names=["a", "b", "b"], labels={"a": ["u"] * 60}, ids=range(60))
+    found = gather_details(X=X, features=X, feature_names=["a", "b", "b"], labels={"a": ["u"] * 60}, ids=range(60))
     assert list(found.columns) == ["a", "a 2", "b", "b 2"]
     assert found.columns["b 2"].tolist() == X[:, 2].tolist()
-    assert (found.color, found.ids[3], found.X is X, len(found.scree) > 2) == (None, "3", True, True)
+    assert (found.color, found.ids[3], found.X is X) == (None, "3", True)
     wide = np.zeros((60, 100))
     wide[:, 98] = np.arange(60)
-    assert len(details_of(result, features=wide).columns) == 100
+    assert len(gather_details(features=wide).columns) == 100
     for features, why in ((np.hstack([wide, wide]), "a page has at most 100"), (csr_array(wide), "they are sparse")):
-        found = details_of(result, features=features, color="x99", left_out=["More."])
+        found = gather_details(features=features, color="x99", left_out=["More."])
         assert found.columns["x99"].tolist() == list(range(60))
         assert list(found.left_out) == ["More.", f"The {features.shape[1]} features as columns: {why}."]
-        assert f"features as columns: {why}." in Reader(report_page(result, found)).text
-    pixels = details_of(result, features=np.zeros((60, 16)), images=np.zeros((60, 4, 4)))
+        assert f"features as columns: {why}." in Page(report_page(result, found)).text
+    pixels = gather_details(features=np.zeros((60, 16)), images=np.zeros((60, 4, 4)))
     assert (list(pixels.columns), "pixels of the images" in pixels.left_out[0]) == ([], True)
     with pytest.raises(InputError, match=r"got 'age'. There are: 'x1', 'x2', 'x3'."):
-        details_of(result, features=X, color="age")
+        gather_details(features=X, color="age")
 
 
 def test_thumbnails_are_on_one_sheet():

@@ -16,7 +16,10 @@ from tests.helpers.judged import some_trust
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path"),
+]
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&\u2028\u202e${alert(1)}"
 
@@ -650,8 +653,8 @@ def test_hostile_data_is_only_ever_text(browser, folder):
     columns = {HOSTILE: labels, "__proto__": np.arange(80.0), "<b>": np.full(80, np.nan)}
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(rows)], id_name=HOSTILE, columns=columns, color=HOSTILE,
-        warnings=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1},
-        trust=some_trust(verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
+        data_notes=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1},
+        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
     )  # fmt: skip
     result = embed(np.random.default_rng(0).normal(size=(rows, 3)))
     write_report(folder / "hostile.html", result, details)

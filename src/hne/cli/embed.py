@@ -230,12 +230,11 @@ def _report(
     heard: list[str],
 ) -> None:
     """Write the report."""
-    from hne.viz.report import details_of, write_report
+    from hne.viz.report import gather_details, write_report
 
     table = ready.table
     is_here = not are_distances(options) and not is_read_by_workers(options)
-    details = details_of(
-        result,
+    details = gather_details(
         X=ready.X if is_here else None,
         features=table.X if is_here else None,
         feature_names=table.feature_names,
@@ -247,8 +246,8 @@ def _report(
         id_name=table.id_name,
         rows=table.rows,
         timings=seconds,
-        notices=heard,
-        warnings=table.notices,
+        embedding_warnings=heard,
+        data_notes=table.notices,
         source=table.source,
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),

@@ -142,7 +142,7 @@ def _report(path: Path, options: argparse.Namespace, ready: "Ready", found: "Tun
         color_name="" if color is None else color.name,
         source=table.source,
         command=command,
-        notices=table.notices,
+        data_notes=table.notices,
     )
 
 

@@ -66,12 +66,11 @@ class ReportedMixin:
         >>> "<title>A roll" in page.read_text(encoding="utf-8")
         True
         """
-        from hne.viz.report import details_of, write_report  # noqa: PLC0415, nobody who only fits needs them
+        from hne.viz.report import gather_details, write_report  # noqa: PLC0415, nobody who only fits needs them
 
         check_is_fitted(self)
         X = self._samples()
-        details = details_of(
-            self._fitted,
+        details = gather_details(
             X=X,
             features=X if columns is None else None,
             feature_names=getattr(self, "feature_names_in_", None),

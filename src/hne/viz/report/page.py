@@ -1,185 +1,322 @@
-"""Embedding, Details -> one HTML file that needs nothing else and asks nobody."""
+"""Embedding, Details -> one HTML file that needs nothing else and asks nobody; and a fragment of it for notebooks.
 
+Words and markup are in the folder `templates`, which escape all that they are handed.
+"""
+
+import base64
+import functools
+import hashlib
+import math
 import os
+import platform
 from collections.abc import Sequence
-from dataclasses import replace
-from html import escape
-from typing import Any
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from hne import __version__
 from hne._runtime.files import atomic_write, expanded
-from hne.core.records import Embedding, IndexArray
-from hne.core.trust.record import Assessment
-from hne.viz.report.columns import Points, page_columns, point_ids, row_numbers, thinned
-from hne.viz.report.details import Details, check_details, trust_shown
-from hne.viz.report.encoded import Column
-from hne.viz.report.facts import axes_of, counted, warnings_of, what_was_embedded, worst_rebuilt
-from hne.viz.report.measures import Measure, better_by_pca, measures
-from hne.viz.report.pack import array_block, bytes_block, json_block, script_hash, static_text
-from hne.viz.report.sections import (
-    chart_section,
-    graph_section,
-    key_numbers,
-    left_out_section,
-    making_section,
-    measures_section,
-    parameters_section,
-    scree_section,
-    section,
-    warnings_section,
+from hne._runtime.progress import duration
+from hne.core.defaults import suited
+from hne.core.notices import notices
+from hne.core.records import DEFAULTS, Embedding, IndexArray, NeighborGraph, Settings
+from hne.core.samples.kinds import Distances
+from hne.core.trust.record import Assessment, Finding
+from hne.viz.report.columns import (
+    Column,
+    draw_rows,
+    encode_column,
+    first_color,
+    page_columns,
+    row_numbers,
+    sample_ids,
+    shorten,
 )
-from hne.viz.report.thumbnails import Sheet, thumbnail_sheet
-from hne.viz.report.verdict import MAX_SHORTS, trust_measures, trust_section, verdict_block
+from hne.viz.report.details import Details, check_details
+from hne.viz.report.measures import better_by_pca, compared_neighbors, measures, written
+from hne.viz.report.pictures import FIRST_CATEGORY, Picture, Sheet, color_by, draw_dots, scree_of, thumbnail_sheet
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SCRIPTS = ("data", "colors", "raster", "view", "overlay", "pointer", "panels", "main", "start")
 # Nothing is loaded, sent or run but the one script whose hash is given: not even what an escape has missed.
 POLICY = (
-    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {script}; base-uri 'none'; "
+    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src '{script}'; base-uri 'none'; "
     "form-action 'none'"
 )
 MAX_POINTS, MAX_LINKED, MAX_LINKS = 1_000_000, 100_000, 4_000_000
-WORST = 20
+# Samples that are rebuilt worst, and short circuits, that a page lists and draws.
+WORST, MAX_SHORTS = 20, 60
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+MAX_VALUE = 80
+# Shares of samples that lie in tangent planes: on a surface, and near none.
+NEAR, FAR = 1.0, 0.0
+# Of a notebook's picture.
+SIDE, LEAST_SIDE, MARGIN, MOST_DOTS = 300, 100, 10, 2_000
 
 
 def write_report(path: str | os.PathLike[str], result: Embedding, details: Details | None = None) -> None:
     """Write the report of an embedding, `~` in its path being the home; the file is there whole or not at all."""
-    page = report_page(result, details)
+    write_page(path, report_page(result, details))
+
+
+def write_page(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page; what no encoding has, half a pair of surrogates, browsers show as a replacement."""
     with atomic_write(expanded(path)) as temporary:
-        # What no encoding has, half a pair of surrogates, becomes a reference, which browsers show as a replacement.
         temporary.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
 
 
-def report_page(result: Embedding, details: Details | None = None) -> str:
-    """The report as text; all that comes from the data is escaped."""
+def report_page(
+    result: Embedding,
+    details: Details | None = None,
+    *,
+    max_points: int = MAX_POINTS,
+    max_linked: int = MAX_LINKED,
+    max_shorts: int = MAX_SHORTS,
+) -> str:
+    """The report as text, with so many points, links of so many points and short circuits at most."""
     details = check_details(details or Details(), len(result.Y))
-    trust, worst = trust_shown(result, details), worst_rebuilt(result, WORST)
-    found = measures(result, details.X)
-    # Measured once, where it was not yet.
-    details = replace(details, trust=trust, warnings=[*details.warnings, *better_by_pca(found)])
-    shorts = _short_circuits(trust)
-    kept = np.union1d(worst, shorts).astype(np.intp).tolist()
-    points = page_columns(result, details, thinned(len(result.Y), MAX_POINTS, kept))
-    blocks, left_out = _blocks(result, details, points, shorts)
-    script = f'"use strict";\n(() => {{\n{static_text(*(f"{name}.js" for name in SCRIPTS))}\n}})();\n'
-    told = len(warnings_of(result, details))
-    alert = f'<p class="alert"><a href="#warnings">{counted(told, "thing")} worth knowing</a></p>' if told else ""
-    source = f'<p class="source"><bdi>{escape(details.source)}</bdi></p>' if details.source else ""
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY.format(script=script_hash(script))}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="hne {escape(__version__)}">
-<title>{escape(details.title)}</title>
-<link rel="icon" href="data:,">
-<style>{static_text("base.css", "report.css")}</style>
-</head>
-<body>
-<a class="skip unseen" href="#quality">Skip the picture</a>
-<header class="top"><div>
-<h1><bdi>{escape(details.title)}</bdi></h1>
-<p class="lead">{escape(what_was_embedded(result))}</p>
-{source}{alert}
-</div><button type="button" id="theme" hidden>Dark</button></header>
-<main>
-{verdict_block(trust)}
-<section id="picture" aria-labelledby="picture-title"><h2 class="unseen" id="picture-title">Picture of the samples</h2>
-<p class="unseen" id="picture-text">{escape(_picture_in_words(result))}</p>
-<noscript><p>The picture needs JavaScript, which is switched off; all numbers below are here without it.</p></noscript>
-{static_text("picture.html")}</section>
-<section class="wide" aria-labelledby="numbers-title"><h2 class="unseen" id="numbers-title">In numbers</h2>
-{key_numbers(result, found)}</section>
-{warnings_section(result, details)}
-{trust_section(trust, result, _pair_names(details, shorts))}
-{measures_section(_others(found, trust, result))}
-<div class="below">
-{_worst_section(result, details, points.rows, worst)}
-{chart_section(result)}{scree_section(result, details)}
-{graph_section(result)}{parameters_section(result)}{making_section(details)}
-{left_out_section(left_out)}</div>
-</main>
-<footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and
-sends nothing.</p></footer>
-{blocks}
-<script>{script}</script>
-</body>
-</html>
-"""
-
-
-def _picture_in_words(result: Embedding) -> str:
-    n, d = result.Y.shape
-    drawn = int(np.isfinite(result.Y).all(axis=1).sum())
-    missing = f" {n - drawn} samples have no place." if drawn < n else ""
-    axes = "one coordinate across, the row number up" if d == 1 else "the first coordinate across, the second up"
-    return (
-        f"A scatter plot of {counted(drawn, 'sample')} in {axes_of(result)}: {axes}.{missing} With the keys n and p "
-        "samples are read out from the center outward, Enter pins one; the search field after the picture finds "
-        "samples by name."
+    trust, worst = details.trust_in(result), _worst_rebuilt(result)
+    compared = measures(result, details.X)
+    shorts = trust.short_circuits[:max_shorts]
+    rows = draw_rows(len(result.Y), max_points, np.union1d(worst, shorts).astype(np.intp).tolist())
+    meta, blocks, left_out = _data_blocks(result, details, rows, max_linked)
+    meta["shorts"] = np.searchsorted(rows, shorts).tolist()
+    n_embedded = int(np.isfinite(result.Y).all(axis=1).sum())
+    errors = result.reconstruction_errors[worst].tolist()
+    return render_page(
+        "report.html",
+        SCRIPTS,
+        **_facts(result, details, trust),
+        source=details.source,
+        quality={one.name: one for one in compared},
+        warnings=[*_warnings(result, details, trust), *better_by_pca(compared)],
+        verdict_finding=_verdict_finding(trust),
+        chance=compared_neighbors(result, n_embedded) / (n_embedded - 1) if n_embedded > 1 else 0.0,
+        shorts=list(zip(*(_names(details, ends) for ends in shorts.T), strict=True)),
+        worst=list(zip(_names(details, worst), np.searchsorted(rows, worst).tolist(), errors, strict=True)),
+        scree=scree_of(result),
+        n_embedded=n_embedded,
+        versions=versions(),
+        left_out=left_out,
+        meta=meta,
+        blocks=blocks,
     )
 
 
-def _blocks(result: Embedding, details: Details, points: Points, shorts: IndexArray) -> tuple[str, list[str]]:
-    """Data of the picture as blocks, and what had to be left out."""
-    n, rows, left_out = len(points.rows), points.rows, list(points.left_out)
+def notebook_html(result: Embedding, details: Details | None = None) -> str:
+    """A picture of at most 2 000 points, what it is of, and what to know about it: no script, styles of its own."""
+    details = check_details(details or Details(), len(result.Y))
+    trust = details.trust_in(result)
+    embedded = np.flatnonzero(np.isfinite(result.Y).all(axis=1))
+    rows = embedded[draw_rows(len(embedded), MOST_DOTS)]
+    column = _color_column(details, rows)
+    return (
+        environment()
+        .get_template("notebook.html")
+        .render(
+            **_facts(result, details, trust),
+            warnings=_warnings(result, details, trust),
+            style=static_text("notebook.css"),
+            color_name="" if column is None else column.name,
+            n_drawn=len(rows),
+            picture=_notebook_picture(result, rows, column) if len(rows) else None,
+        )
+    )
+
+
+@functools.cache
+def environment() -> "Environment":
+    """The templates, loaded with Jinja when the first page is made."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("hne.viz.report")
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    # In ASCII, so that marks that turn the direction of text are escaped too; NaN is no JSON.
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    found.filters |= {
+        "counted": counted, "duration": duration, "percent": percent, "sentence": sentence, "shorten": shorten,
+        "spaced": spaced, "sqrt": math.sqrt, "written": written,
+    }  # fmt: skip
+    found.tests["finite"] = math.isfinite
+    found.globals["version"] = __version__
+    return found
+
+
+def render_page(template: str, scripts: Sequence[str], styles: Sequence[str] = (), **context: Any) -> str:
+    """The template with these scripts, as one, and styles beside those of every page."""
+    script = f'"use strict";\n(() => {{\n{static_text(*(f"{name}.js" for name in scripts))}\n}})();\n'
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    policy = POLICY.format(script=f"sha256-{digest}")
+    style = static_text("base.css", "report.css", *(f"{name}.css" for name in styles))
+    return environment().get_template(template).render(style=style, script=script, policy=policy, **context)
+
+
+def static_text(*names: str) -> str:
+    """Files of the folder `static`, one after the other."""
+    folder = files("hne.viz.report") / "static"
+    return "\n".join((folder / name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
+
+
+def counted(count: int, noun: str) -> str:
+    """The number with its noun.
+
+    >>> counted(1, "piece"), counted(200, "sample")
+    ('1 piece', '200 samples')
+    """
+    return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def spaced(count: int) -> str:
+    """The number with its thousands apart."""
+    return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """The share in percent."""
+    return f"{share:.{digits}%}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital and a full stop.
+
+    >>> sentence("a piece is small"), sentence("Try again?")
+    ('A piece is small.', 'Try again?')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _facts(result: Embedding, details: Details, trust: Assessment) -> dict[str, Any]:
+    """What the page and the notebook both tell."""
+    X, charts = result.core.X, result.core.rescaled.charts
+    return {
+        "result": result,
+        "details": details,
+        "title": details.title,
+        "trust": trust,
+        "n_features": None if isinstance(X, Distances) else X.shape[1],
+        "is_sparse": issparse(X),
+        "parameters": parameters(result.settings, result.distinct.n_places),
+        "is_in_parts": len(result.core.parts) > 1,
+        "is_one_matrix": result.eigenpairs is not None and result.core.rescaled.matrices[0] is not None,
+        "n_put_back": sum(chart.n_put_back for chart in charts if chart is not None),
+    }
+
+
+class Parameter(NamedTuple):
+    """A parameter of the embedding as it was set."""
+
+    name: str
+    value: str
+    is_default: bool
+
+
+def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
+    """All parameters, in their order, of an embedding of so many different samples."""
+    shown = []
+    for field in fields(settings):
+        name, value = field.name, getattr(settings, field.name)
+        if isinstance(value, NeighborGraph):
+            shown.append(Parameter(name, f"given: {value}", is_default=False))
+            continue
+        usual = (DEFAULTS.get(name, field.default),)
+        if name in DEFAULTS and usual == (None,):
+            # Left to the samples: all that it can be.
+            usual = tuple(getattr(suited(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
+        is_plain = isinstance(value, str | int | float | None)
+        text = repr(value) if is_plain else str(getattr(value, "__name__", repr(value)))
+        is_default = is_plain and any(type(value) is type(one) and value == one for one in usual)
+        shown.append(Parameter(name, shorten(" ".join(text.split()), MAX_VALUE), is_default))
+    return shown
+
+
+def versions() -> list[tuple[str, str]]:
+    """Names and versions of what an embedding depends on."""
+    known = [("hne", __version__)]
+    for name in LIBRARIES:
+        try:
+            known.append((name, version(name)))
+        except PackageNotFoundError:
+            known.append((name, "unknown"))
+    return [*known, ("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
+
+
+def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[str]:
+    """Warnings of the embedding, without what the verdict says at the top, and notes about the data."""
+    known = [message for _, message in notices(result)]
+    if details.embedding_warnings is not None:
+        known = list(details.embedding_warnings)
+    others = [message for message in known if trust.verdict not in message]
+    return [f"{message[:1].upper()}{message[1:]}" for message in others] + list(details.data_notes)
+
+
+def _verdict_finding(trust: Assessment) -> Finding | None:
+    """The finding that the verdict tells: the gravest, or why there is no verdict."""
+    if trust.level == "unknown":
+        return next((one for one in trust.findings if one.kind == "unknown"), None)
+    return next((one for one in trust.findings if one.level == trust.level != "good"), None)
+
+
+def _worst_rebuilt(result: Embedding) -> IndexArray:
+    """Rows of the embedded samples with the largest reconstruction errors, the largest first."""
+    errors = np.where(np.isfinite(result.Y).all(axis=1), result.reconstruction_errors, np.nan)
+    known = np.flatnonzero(np.isfinite(errors))
+    return known[np.argsort(-errors[known], kind="stable")[:WORST]]
+
+
+def _names(details: Details, rows: IndexArray) -> list[str]:
+    return sample_ids(details, rows) or [str(number) for number in row_numbers(details, rows)]
+
+
+def _data_blocks(
+    result: Embedding, details: Details, rows: IndexArray, max_linked: int
+) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Data of the picture: what its script is told, bytes in base64 by name, and what had to be left out."""
+    columns, color, left_out = page_columns(result, details, rows)
+    n, k = len(rows), result.graph.n_neighbors
     is_thinned = n < len(result.Y)
     if is_thinned:
         left_out.append(f"All but {n} of {len(result.Y)} samples, drawn at random; numbers are of all samples.")
-    blocks = [array_block(f"column-{number}", column.values) for number, column in enumerate(points.columns)]
-    k = result.graph.n_neighbors
-    has_links = n <= MAX_LINKED and n * k <= MAX_LINKS
+    blocks = {f"column-{number}": _base64(column.values) for number, column in enumerate(columns)}
+    has_links = n <= max_linked and n * k <= MAX_LINKS
     if has_links:
-        blocks.append(array_block("neighbors", result.graph.indices.astype(np.int32)))
+        blocks["neighbors"] = _base64(result.graph.indices.astype(np.int32))
     else:
         left_out.append(f"Links between neighbors: {counted(n * k, 'link')} would make the file too large.")
-    has_rows = is_thinned or details.rows is not None
-    if has_rows:
-        blocks.append(array_block("rows", row_numbers(details, rows).astype(np.float64)))
-    sheet = None
-    if details.images is not None:
-        sheet = thumbnail_sheet(details.images, rows)
-        if sheet is None:
-            left_out.append(f"Thumbnails: {counted(n, 'image')} do not fit one sheet in a size that can be seen.")
-        else:
-            blocks.append(bytes_block("sheet", sheet.content))
+    if is_thinned or details.rows is not None:
+        blocks["rows"] = _base64(row_numbers(details, rows).astype(np.float64))
+    sheet = None if details.images is None else thumbnail_sheet(details.images, rows)
+    if sheet is not None:
+        blocks["sheet"] = base64.b64encode(sheet.content).decode("ascii")
+    elif details.images is not None:
+        left_out.append(f"Thumbnails: {counted(n, 'image')} do not fit one sheet in a size that can be seen.")
     meta = {
         "n": n,
         "idName": details.id_name[:80],
-        "ids": point_ids(details, rows),
-        "columns": [_column_facts(number, column) for number, column in enumerate(points.columns)],
-        "color": -1 if points.color is None else points.color,
-        "rows": has_rows,
+        "ids": sample_ids(details, rows),
+        "columns": [_column_facts(number, column) for number, column in enumerate(columns)],
+        "color": -1 if color is None else color,
+        "rows": "rows" in blocks,
         "neighbors": k if has_links else 0,
         "sheet": _sheet_facts(sheet),
-        "shorts": np.searchsorted(rows, shorts).tolist(),
         "kind": result.kind,
         "cut": result.is_cut,
         "coordinates": result.settings.coordinates,
         "inLengths": result.settings.in_lengths,
     }
-    return "\n".join([json_block("meta", meta), *blocks]), left_out
+    return meta, blocks, left_out
 
 
-def _others(found: Sequence[Measure], trust: Assessment, result: Embedding) -> list[Measure]:
-    """The measures that the section of trust does not tell."""
-    told = {measure.name for measure in trust_measures(trust, result)}
-    return [measure for measure in found if measure.name not in told]
-
-
-def _short_circuits(trust: Assessment) -> IndexArray:
-    """Rows of the pairs that the page draws, (p, 2)."""
-    return trust.short_circuits[:MAX_SHORTS]
-
-
-def _pair_names(details: Details, pairs: IndexArray) -> list[tuple[str, str]]:
-    return list(zip(*(_names(details, rows) for rows in pairs.T), strict=True))
-
-
-def _names(details: Details, rows: IndexArray) -> list[str]:
-    return point_ids(details, rows) or [str(number) for number in row_numbers(details, rows)]
+def _base64(array: NDArray[Any]) -> str:
+    """The array's bytes, little-endian."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return base64.b64encode(little.tobytes()).decode("ascii")
 
 
 def _column_facts(number: int, column: Column) -> dict[str, Any]:
@@ -195,19 +332,21 @@ def _sheet_facts(sheet: Sheet | None) -> dict[str, str | int] | None:
     return {"kind": sheet.kind, "width": sheet.width, "height": sheet.height, "per_row": sheet.per_row}
 
 
-def _worst_section(result: Embedding, details: Details, rows: IndexArray, worst: IndexArray) -> str:
-    """Samples that the others rebuild worst, as buttons that lead to their points."""
-    if not len(worst):
-        return ""
-    items = []
-    for name, row, point in zip(_names(details, worst), worst, np.searchsorted(rows, worst), strict=True):
-        error = f"{result.reconstruction_errors[row]:.3g}"
-        items.append(
-            f'<li><button type="button" data-worst="{point}"><span class="data" dir="auto">{escape(name)}</span>'
-            f'<span class="count">{error}</span></button></li>'
-        )
-    body = (
-        "<p>What their neighbors' neighbors make of these samples is farthest from what they are: outliers, errors "
-        f'in the data, or places with too few samples.</p><ol class="worst">{"".join(items)}</ol>'
-    )
-    return section("worst", f"The {len(worst)} samples rebuilt worst", body)
+def _color_column(details: Details, rows: IndexArray) -> Column | None:
+    """The chosen column, or the one that tells samples apart best by color."""
+    names = details.columns if details.color is None else [details.color]
+    columns = [encode_column(name, np.asarray(details.columns[name])[rows]) for name in names]
+    known = [column for column in columns if column is not None]
+    if details.color is not None:
+        return known[0] if known else None
+    number = first_color(known)
+    return None if number is None else known[number]
+
+
+def _notebook_picture(result: Embedding, rows: IndexArray, column: Column | None) -> Picture:
+    Y = result.rescaled_Y[rows].astype(np.float64)
+    # A line is spread by the rows of its samples, as high as it is long.
+    up = rows / max(rows[-1], 1) * np.ptp(Y) if Y.shape[1] == 1 else Y[:, 1]
+    codes = np.full(len(rows), FIRST_CATEGORY) if column is None else color_by(column).codes
+    diameter = float(np.clip(7.5 - 1.6 * np.log10(len(rows)), 2.2, 6))
+    return draw_dots(np.column_stack([Y[:, 0], up]), codes, SIDE, (LEAST_SIDE, SIDE), MARGIN, diameter)

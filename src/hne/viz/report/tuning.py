@@ -1,35 +1,30 @@
 """Tuning -> one HTML file: the choice, the best embeddings side by side, and the scores of all settings."""
 
+import math
 import os
+from collections import Counter
 from collections.abc import Sequence
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hne import __version__
-from hne._runtime.files import atomic_write, expanded
-from hne._runtime.progress import duration
+from hne.core.records import VARIANTS, FloatArray, IndexArray
 from hne.exceptions import InputError
 from hne.tuning import Trial, Tuning
-from hne.viz.report.facts import counted, parameters, spaced, versions
-from hne.viz.report.pack import script_hash, static_text
-from hne.viz.report.page import POLICY
-from hne.viz.report.sections import section
-from hne.viz.report.tuning_pictures import pictures
-from hne.viz.report.tuning_scores import heat_maps, score_text, trials_table
+from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, STOPPED
+from hne.viz.report.columns import draw_rows, encode_column, shorten
+from hne.viz.report.page import parameters, render_page, versions, write_page
+from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
 
-MEANING = (
-    "The score is what an embedding loses of small neighborhoods: of the plane in which a sample and the ones nearest "
-    "to it lie, of who is near whom, and of lengths. 0 loses nothing, and lower is better. It needs no truth, so it "
-    "is no proof. Of embeddings whose truth was known, of data of few dimensions, 95 in 100 were right where the "
-    "score was below 0.02, 89 from there to 0.05, 79 to 0.075, 48 to 0.1, 11 to 0.15, and 3 above. Images score high "
-    "even where they are right."
-)
-AGREED = (
-    "Of the best settings, the one is chosen whose embedding the others agree with the most, even where its score "
-    "is clearly higher: compare the pictures below before you take it."
-)
+MOST_PICTURES, MOST_POINTS = 12, 2_000
+WIDTH, HEIGHT, MARGIN = 400, 300, 14
+# Steps of color from the best score to the worst, which are at least this factor apart.
+LEVELS, LEAST_SPAN = 9, 8.0
+# Smaller scores are told apart no more.
+SMALLEST = 1e-5
+MAX_NAME = 60
+# What a cell without a score shows.
+SIGNS = {STOPPED: "–", FAILED: "failed", NOT_REACHED: "·"}  # noqa: RUF001, a dash as wide as a digit
 
 
 def write_tuning_report(
@@ -41,7 +36,7 @@ def write_tuning_report(
     color_name: str = "",
     source: str = "",
     command: str = "",
-    notices: Sequence[str] = (),
+    data_notes: Sequence[str] = (),
 ) -> None:
     """Write a page about a search for settings, which is there whole or not at all.
 
@@ -59,7 +54,7 @@ def write_tuning_report(
         What it is called.
     source, command : str
         What was read, and the command that embeds it with the choice.
-    notices : sequence of str
+    data_notes : sequence of str
         What is worth knowing about the data.
 
     Examples
@@ -71,136 +66,142 @@ def write_tuning_report(
     >>> found = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
     >>> write_tuning_report(found, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
     """
-    page = tuning_page(tuning, title, _check_color(color, tuning), color_name, source, command, notices)
-    with atomic_write(expanded(path)) as temporary:
-        temporary.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
-
-
-def _check_color(color: Any, tuning: Tuning) -> Any:
-    """Values of the tuned samples."""
-    if color is None:
-        return None
-    values = np.asarray(color)
-    if values.shape != (tuning.n_samples,):
-        msg = f"color must have one value for each of {tuning.n_samples} samples, got {values.shape}. Pass as many."
+    if color is not None and np.shape(color) != (tuning.n_samples,):
+        msg = f"color must have one value for each of {tuning.n_samples} samples, got {np.shape(color)}. Pass as many."
         raise InputError(msg)
-    return values if tuning.rows is None else values[tuning.rows]
+    trials = _shown_trials(tuning)
+    places = align_embeddings([np.asarray(trial.Y, dtype=np.float64) for trial in trials])
+    rows = draw_rows(len(places[0]), MOST_POINTS)
+    coloring = _coloring(tuning, color, places[0])
+    codes = np.zeros(len(rows), dtype=np.intp) if coloring is None else coloring.codes[rows]
+    scores = [trial.score for trial in tuning.trials if trial.outcome == MEASURED]
+    low = max(min(scores), SMALLEST)
+    high = max(*scores, LEAST_SPAN * low)
+    code = ", ".join(f"{name}={value!r}" for name, value in tuning.parameters.items())
+    page = render_page(
+        "tuning.html",
+        ["tuning"],
+        ["tuning"],
+        tuning=tuning,
+        title=title,
+        source=source,
+        commands=[*([("In a shell", command)] if command else []), ("In Python", f"HNE({code})")],
+        data_notes=data_notes,
+        outcomes=Counter(trial.outcome for trial in tuning.trials),
+        shots=[(trial, _picture(Y[rows], codes)) for trial, Y in zip(trials, places, strict=True)],
+        n_drawn=len(rows),
+        coloring=coloring,
+        color_name=None if color is None else shorten(color_name, MAX_NAME) or "color",
+        ramp=range(RAMP),
+        levels=range(LEVELS),
+        low=score_text(low),
+        high=score_text(high),
+        n_neighbors=sorted({trial.n_neighbors for trial in tuning.trials}),
+        maps=_heat_maps(tuning, low, high),
+        ranking=[_ranked(trial) for trial in tuning.trials],
+        parameters=parameters(tuning.settings, tuning.n_samples),
+        versions=versions(),
+        score_text=score_text,
+    )
+    write_page(path, page)
 
 
-def tuning_page(
-    tuning: Tuning, title: str, color: Any, color_name: str, source: str, command: str, notices: Sequence[str]
-) -> str:
-    """The page as text; all that comes from the data is escaped."""
-    script = f'"use strict";\n(() => {{\n{static_text("tuning.js")}\n}})();\n'
-    read = f'<p class="source"><bdi>{escape(source)}</bdi></p>' if source else ""
-    told = "".join(f'<li class="data">{escape(text)}</li>' for text in notices)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY.format(script=script_hash(script))}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="hne {escape(__version__)}">
-<title>{escape(title)}</title>
-<link rel="icon" href="data:,">
-<style>{static_text("base.css", "report.css", "tuning.css")}</style>
-</head>
-<body>
-<header class="top"><div>
-<h1><bdi>{escape(title)}</bdi></h1>
-<p class="lead">{escape(_lead(tuning))}</p>
-{read}
-</div><button type="button" id="theme" hidden>Dark</button></header>
-<main>
-{_choice_section(tuning, command)}{section("best", "The best embeddings", pictures(tuning, color, color_name))}
-{section("scores", "Scores of all settings", heat_maps(tuning))}
-{section("warnings", "Worth knowing", f'<ul class="notices">{told}</ul>') if told else ""}
-{section("trials", "All that was tried", trials_table(tuning))}{section("making", "How it was made", _making(tuning))}
-</main>
-<footer><p>Made by hne {escape(__version__)}: Hierarchic Neighbors Embedding. This file works without a network and
-sends nothing.</p></footer>
-<script>{script}</script>
-</body>
-</html>
-"""
+def _shown_trials(tuning: Tuning) -> list[Trial]:
+    """The choice, the runner-up, and the next best as far as their coordinates are kept; by score after the choice."""
+    kept = [trial for trial in tuning.trials if trial.Y is not None and trial is not tuning.best]
+    others = sorted(kept, key=lambda trial: trial is not tuning.runner_up)[: MOST_PICTURES - 1]
+    return [tuning.best, *(trial for trial in kept if any(trial is one for one in others))]
 
 
-def _remarks(tuning: Tuning) -> str:
-    return _agreement(tuning) + _own_dimension(tuning)
+def align_embeddings(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
+    """The first one on its principal axes, the others turned to it; centered, no lengths changed."""
+    centered = [Y - Y.mean(axis=0) for Y in embeddings]
+    _, _, axes = np.linalg.svd(centered[0], full_matrices=False)
+    aligned = [centered[0] @ axes.T]
+    for Y in centered[1:]:
+        left, _, right = np.linalg.svd(Y.T @ aligned[0])
+        aligned.append(Y @ (left @ right))
+    return aligned
 
 
-def _own_dimension(tuning: Tuning) -> str:
-    """What the samples themselves say about the number of coordinates, where that is another."""
-    own, d = tuning.dimension, tuning.settings.n_components
-    if own is None or not own.is_agreed or own.dimension == d:
+def _coloring(tuning: Tuning, color: Any, Y: FloatArray) -> Coloring | None:
+    """By the first coordinate, or by values of the tuned samples; None for too many different texts."""
+    if color is None:
+        return Coloring(ramp_steps(Y[:, 0])[0])
+    values = np.asarray(color)
+    column = encode_column("color", values if tuning.rows is None else values[tuning.rows])
+    return None if column is None else color_by(column)
+
+
+def _picture(Y: FloatArray, codes: IndexArray) -> Picture:
+    if Y.shape[1] == 1:
+        # Spread over the height to be seen: multiples of the golden ratio fill an interval evenly, as many as they are.
+        Y = np.column_stack([Y, (np.arange(len(Y)) * 0.618034 % 1 - 0.5) * 0.3 * np.ptp(Y)])
+    return draw_dots(Y[:, :2], codes, WIDTH, (HEIGHT, HEIGHT), MARGIN, float(np.clip(130 / np.sqrt(len(Y)), 3, 9)))
+
+
+def score_text(score: float) -> str:
+    """A score with two digits; empty where there is none.
+
+    >>> score_text(0.00214), score_text(0.1), score_text(3e-9)
+    ('0.0021', '0.10', '3.0e-09')
+    """
+    if not math.isfinite(score):
         return ""
-    return (
-        f"<p>The samples themselves seem to have {counted(own.dimension, 'dimension')}, and the embeddings {d}: look "
-        f"at settings for {own.dimension} as well.</p>"
-    )
+    if 0 < score < SMALLEST:
+        return f"{score:.1e}"
+    return f"{score:.{max(2, 1 - math.floor(math.log10(score)))}f}" if score > 0 else "0"
 
 
-def _lead(tuning: Tuning) -> str:
-    best, d = tuning.best, tuning.settings.n_components
-    dimensions = "dimension" if d == 1 else "dimensions"
-    return (
-        f"{best.variant.upper()} with {counted(best.n_neighbors, 'neighbor')} and reg {best.reg:g} is chosen for "
-        f"{counted(tuning.n_samples, 'sample')} in {d} {dimensions}, of {counted(len(tuning.trials), 'setting')}."
-    )
+class Cell(NamedTuple):
+    """A setting on a heat map."""
+
+    kind: str  # of its color
+    text: str
+    about: str
+    role: str
 
 
-def _choice_section(tuning: Tuning, command: str) -> str:
-    """The choice with its command, its score and what that means."""
-    code = f"HNE({', '.join(f'{name}={value!r}' for name, value in tuning.parameters.items())})"
-    lines = [("In a shell", command)] if command else []
-    lines.append(("In Python", code))
-    commands = "".join(
-        f'<h3>{name}</h3><div class="command"><pre><code>{escape(text)}</code></pre>'
-        '<button type="button" class="copy" hidden>Copy</button></div>'
-        for name, text in lines
-    )
-    tiles = "".join(
-        f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in _key_numbers(tuning)
-    )
-    body = f'{commands}<dl class="tiles">{tiles}</dl><p class="meaning">{MEANING}</p>{_remarks(tuning)}'
-    return section("choice", "The choice", body)
+def _heat_maps(tuning: Tuning, low: float, high: float) -> list[tuple[str, list[tuple[float, list[Cell | None]]]]]:
+    """Of each variant the rows of a table: reg, and a cell for each k, None where that was not tried."""
+    ks = sorted({trial.n_neighbors for trial in tuning.trials})
+    regs = sorted({trial.reg for trial in tuning.trials}, reverse=True)
+    cells = {(one.variant, one.reg, one.n_neighbors): _cell(tuning, one, low, high) for one in tuning.trials}
+    tried = {trial.variant for trial in tuning.trials}
+    return [
+        (variant, [(reg, [cells.get((variant, reg, k)) for k in ks]) for reg in regs])
+        for variant in VARIANTS
+        if variant in tried
+    ]
 
 
-def _key_numbers(tuning: Tuning) -> list[tuple[str, str]]:
-    best, other = tuning.best, tuning.runner_up
-    tiles = [(score_text(best.score), f"score of the choice, {best.label}")]
-    if other is not None:
-        tiles.append((score_text(other.score), f"score of the runner-up, {other.label}"))
-    counts = {outcome: _count(tuning.trials, outcome) for outcome in OUTCOMES}
-    tiles.append((f"{counts['measured']} of {len(tuning.trials)}", "settings measured to the end"))
-    others = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES[1:])
-    tiles.append((str(len(tuning.trials) - counts["measured"]), f"settings not measured: {others}"))
-    return tiles
+def _cell(tuning: Tuning, trial: Trial, low: float, high: float) -> Cell:
+    role, bound = tuning.role(trial), score_text(trial.score)
+    about = f"{trial.label}: {trial.outcome}"
+    if trial.outcome == MEASURED:
+        kind, text, about = f"l{level(trial.score, low, high)}", bound, f"{about}, score {trial.score:.4g}"
+    else:
+        kind, text = "none", f">{bound}" if bound else SIGNS[trial.outcome]
+        about += f", {trial.reason}" if trial.reason else ""
+    return Cell(kind, text, f"{about} ({role})" if role else about, role)
 
 
-OUTCOMES = ("measured", "stopped early", "failed", "not reached")
+def level(score: float, low: float, high: float) -> int:
+    """The step of a score on a logarithmic scale, 0 the best.
+
+    >>> level(0.001, 0.001, 0.1), level(0.01, 0.001, 0.1), level(0.5, 0.001, 0.1)
+    (0, 4, 8)
+    """
+    share = math.log(max(score, low) / low) / math.log(high / low)
+    return min(LEVELS - 1, int(share * (LEVELS - 1) + 0.5))
 
 
-def _count(trials: Sequence[Trial], outcome: str) -> int:
-    return sum(trial.outcome == outcome for trial in trials)
-
-
-def _agreement(tuning: Tuning) -> str:
-    """Why the choice has not the lowest score, where it has not; and what was tuned on."""
-    lowest, told = tuning.trials[0], []
-    if lowest is not tuning.best:
-        told.append(f"{lowest.label} has a lower score, {score_text(lowest.score)}. {AGREED}")
-    if tuning.rows is not None:
-        told.append(
-            f"Settings were tried on {spaced(len(tuning.rows))} of {counted(tuning.n_samples, 'sample')}: a connected "
-            "patch, as dense as the whole."
-        )
-    return "".join(f"<p>{escape(text)}</p>" for text in told)
-
-
-def _making(tuning: Tuning) -> str:
-    """Time, parameters that are not the usual ones, versions."""
-    changed = [(one.name, one.value) for one in parameters(tuning.settings, tuning.n_samples) if not one.is_default]
-    facts = [("time", duration(tuning.seconds)), *changed, *versions()]
-    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f'<dl class="facts">{rows}</dl>'
+def _ranked(trial: Trial) -> list[str]:
+    """Cells of a trial in the table of all of them, after its setting."""
+    measure, score = trial.measure, f"{trial.score:.4f}" if math.isfinite(trial.score) else ""
+    parts = ["", "", ""]
+    if measure is not None:
+        parts = [f"{value:.4f}" for value in (measure.tangent_loss, measure.trustworthiness, measure.continuity)]
+    score = f"> {score}" if score and trial.outcome != MEASURED else score
+    outcome = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+    return [score, *parts, str(trial.n_pieces or ""), outcome, f"{trial.seconds:.2f}"]
