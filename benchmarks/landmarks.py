@@ -8,7 +8,7 @@ from scipy.linalg import subspace_angles
 
 from hne import embed
 from hne._runtime.progress import Stopwatch, listening
-from hne.core.landmarks import solve as _refinement
+from hne.core import landmarks as _landmarks
 from hne.core.records import Embedding
 from hne.datasets import make_swiss_roll
 from hne.exceptions import LandmarkWarning
@@ -75,7 +75,7 @@ def _accuracy() -> list[list[str]]:
     exact, took_exact = found()
     lines = []
     for m in LANDMARKS:
-        with patch.object(_refinement, "STEPS", 0):
+        with patch.object(_landmarks, "STEPS", 0):
             alone, _ = found(n_landmarks=m)
         refined, took = found(n_landmarks=m)
         moved = "-" if refined.eigenpairs is None else f"{refined.eigenpairs.certificate.last_move:.0e}"

@@ -11,17 +11,14 @@ from hypothesis import given
 from scipy.linalg import subspace_angles
 from scipy.sparse import eye_array
 
-from hne.core.eigen import certificate as _certificate
 from hne.core.eigen import costs as _costs
 from hne.core.eigen import direct as _direct
 from hne.core.eigen import factor as _factor
-from hne.core.eigen import factor as _pardiso
 from hne.core.eigen import iterative as _iterative
-from hne.core.eigen import iterative as _preconditioner
 from hne.core.eigen import solve as _solve
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.solve import bottom_eigenpairs
-from hne.core.eigen.subspace import fix_signs
+from hne.core.principal import fix_signs
 from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError
@@ -96,7 +93,7 @@ def test_the_iterative_solver_does_not_rest_for_a_chart_with_residuals_that_are_
     roll = make_swiss_roll(700, random_state=1)
     settings = Settings(coordinates="chart", variant="ihne", reg=1e-4, eigen_solver="iterative")
     pairs = bottom_eigenpairs(aligned(roll.X, 6, variant="ihne"), settings, 1, roll.X)
-    allowed = _certificate.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
+    allowed = _iterative.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
     assert pairs.residuals.max() < allowed
 
 
@@ -257,7 +254,7 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
     record = aligned(X, 8)
     if is_installed:
         pytest.importorskip("pyamg", reason="needs the extra 'fast'")
-        monkeypatch.setattr(_preconditioner, "MAX_COARSE", 100)
+        monkeypatch.setattr(_iterative, "MAX_COARSE", 100)
         monkeypatch.setattr(_costs, "MULTIGRID_MAX_ROW", 10_000)
     elif kind != "cloud":
         pytest.skip("the diagonal alone is for samples that fill many dimensions")
@@ -270,19 +267,18 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
     np.testing.assert_allclose(pairs.values, expected.values, rtol=1e-8, atol=1e-28)
 
 
-def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud, monkeypatch):
+def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud):
     record = aligned(cloud, 8, reg=1.0)
-    rough = _preconditioner.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 500)
-    monkeypatch.setattr(_iterative, "REDUCTION", 1e-10)
+    rough = _iterative.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 500)
     residuals = np.zeros((len(cloud), 2))
     residuals[0, 0], residuals[1, 0] = 1.0, -1.0
-    solved = _iterative.corrections(record, rough, residuals)
+    solved = _iterative.corrections(record, rough, residuals, 1e-10)
     np.testing.assert_allclose(record.apply(solved), residuals, atol=1e-9)
 
 
 def test_multigrid_without_samples_knows_the_constant_alone():
-    assert _preconditioner._near_null(None, 5).tolist() == [[1.0]] * 5
-    flat = _preconditioner._near_null(np.outer(np.arange(5.0), [3.0, 4.0]), 5)
+    assert _iterative.near_null(None, 5).tolist() == [[1.0]] * 5
+    flat = _iterative.near_null(np.outer(np.arange(5.0), [3.0, 4.0]), 5)
     assert flat.shape[1] <= 3
     np.testing.assert_allclose(np.abs(flat[:, 1]), np.sqrt([2.0, 0.5, 0.0, 0.5, 2.0]))
 
@@ -297,8 +293,8 @@ def test_the_certificate_is_measured_on_the_vectors(roll):
     assert proof.orthogonality < 1e-12
     assert proof.ritz_error < 1e-9
     tilted = pairs.vectors + 1e-3
-    assert _certificate.certificate(record, pairs.values, tilted, pairs.next_value).orthogonality > 1e-3
-    doubled = _certificate.certificate(record, 2 * pairs.values, pairs.vectors, pairs.next_value)
+    assert _solve.certificate(record, pairs.values, tilted, pairs.next_value).orthogonality > 1e-3
+    doubled = _solve.certificate(record, 2 * pairs.values, pairs.vectors, pairs.next_value)
     np.testing.assert_allclose(doubled.ritz_error, 0.5)
 
 
@@ -307,7 +303,7 @@ def test_skewed_vectors_are_no_eigenvectors(roll):
     pairs = bottom_eigenpairs(record, Settings())
     skewed = replace(pairs, certificate=replace(pairs.certificate, orthogonality=1e-3))
     with pytest.raises(EigenSolverError, match=r"orthonormal only to 1.0e-03\. Try another eigen_solver"):
-        _certificate.check_certificate(skewed, record, 1e-7)
+        _solve.check_certificate(skewed, record, 1e-7)
 
 
 def test_entries_of_g_are_counted_on_a_few_rows(roll):
@@ -320,11 +316,11 @@ def test_entries_of_g_are_counted_on_a_few_rows(roll):
 
 def test_pardiso_keeps_to_the_threads_it_is_given():
     pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    library = _pardiso._loaded_solver().libmkl
+    library = _factor._loaded_solver().libmkl
     before = library.MKL_Get_Max_Threads()
-    with _pardiso.mkl_threads(library, 1):
+    with _factor.mkl_threads(library, 1):
         assert library.MKL_Get_Max_Threads() == 1
-    with _pardiso.mkl_threads(library, None):
+    with _factor.mkl_threads(library, None):
         assert library.MKL_Get_Max_Threads() == before
     assert library.MKL_Get_Max_Threads() == before
 
@@ -333,7 +329,7 @@ def test_copies_of_samples_do_not_break_multigrid(monkeypatch):
     pytest.importorskip("pyamg", reason="needs the extra 'fast'")
     X = np.repeat(np.random.default_rng(0).random((700, 2)), 3, axis=0)
     record = aligned(X, 8)
-    precondition = _preconditioner.preconditioner(record, X, _solve.sizes_of(record, 2), 1)
+    precondition = _iterative.preconditioner(record, X, _solve.sizes_of(record, 2), 1)
     assert precondition.name == "multigrid"
     assert np.isfinite(precondition.apply(np.random.default_rng(1).normal(size=(2100, 2)))).all()
 
@@ -363,12 +359,12 @@ def test_a_singular_factor_of_superlu_gets_a_larger_shift(roll, monkeypatch):
 
 def test_a_fit_hands_its_number_of_threads_to_pardiso(roll, monkeypatch):
     pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    asked, limit = [], _pardiso.mkl_threads
+    asked, limit = [], _factor.mkl_threads
     monkeypatch.setattr(_costs, "PARDISO_MIN_ENTRIES", 1)
-    monkeypatch.setattr(_pardiso, "mkl_threads", lambda library, n: asked.append(n) or limit(library, n))
+    monkeypatch.setattr(_factor, "mkl_threads", lambda library, n: asked.append(n) or limit(library, n))
     bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"), 3)
     assert asked[0] == 3
-    assert set(asked[1:]) == {_pardiso.SOLVING_THREADS}
+    assert set(asked[1:]) == {_factor.SOLVING_THREADS}
 
 
 def test_two_factorizations_at_once_do_not_disturb_each_other(roll):

@@ -74,7 +74,7 @@ def test_what_the_forecast_lets_through_the_solvers_accept(monkeypatch, extras, 
     before_the_solver = expected.stages["eigenpairs"] - _costs.solver_bytes(sizes, expected.solver)
     left = free - (before_the_solver - _forecast.LIBRARIES)
     if expected.fits:
-        assert _costs.choose_solver(sizes, "auto", left).solvers[0] == expected.solver
+        assert _costs.choose_solver(sizes, "auto", left)[0][0] == expected.solver
     else:
         with pytest.raises(TooLargeError):
             _costs.choose_solver(sizes, "auto", _costs.MEMORY_SHARE * left - 0.1 * before_the_solver)

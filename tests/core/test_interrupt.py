@@ -14,10 +14,15 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array, triu
 
 from hne._runtime.progress import listening
-from hne.core.eigen import factor as _pardiso
-from hne.core.eigen import interrupt as _interrupt
-from hne.core.eigen.factor import NotPositiveDefiniteError, factorized
-from hne.core.eigen.interrupt import Watch, in_background, waited, watched_by_mkl
+from hne.core.eigen import factor as _factor
+from hne.core.eigen.factor import (
+    NotPositiveDefiniteError,
+    Watch,
+    await_factor,
+    factorized,
+    in_background,
+    watched_by_mkl,
+)
 from tests.runtime.test_progress import Notebook
 
 # Interrupts itself when the first step of a task is done, and tells which threads do not end.
@@ -105,19 +110,18 @@ def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
     future = in_background(call)
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        waited(future, watch)
+        await_factor(future, watch)
     assert ended.is_set()
 
 
 @pytest.mark.usefixtures("hears_interrupts")
-def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(monkeypatch, caplog):
-    monkeypatch.setattr(_interrupt, "GRACE", 0.05)
+def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(caplog):
     release, cleaned = threading.Event(), threading.Event()
     future = in_background(release.wait)
     future.add_done_callback(lambda _: cleaned.set())
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        waited(future, Watch())
+        await_factor(future, Watch(), grace=0.05)
     assert "its thread has to come to an end by itself" in caplog.text
     assert not cleaned.is_set()
     release.set()
@@ -126,12 +130,12 @@ def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(monkeypatch
 
 def test_errors_of_the_other_thread_arrive_here():
     with pytest.raises(ZeroDivisionError, match="division"):
-        waited(in_background(lambda: 1 / 0), Watch())
+        await_factor(in_background(lambda: 1 / 0), Watch())
 
 
 def test_a_long_factorization_counts_to_a_hundred_at_most(monkeypatch):
     pytest.importorskip("pypardiso", reason="PARDISO is an extra")
-    monkeypatch.setattr(_pardiso, "DISSECTED_MIN_ENTRIES", 1)
+    monkeypatch.setattr(_factor, "DISSECTED_MIN_ENTRIES", 1)
     notebook = Notebook()
     with listening(notebook), factorized(positive_definite(3_000), "pardiso") as solve:
         assert np.isfinite(solve(np.ones((3_000, 1)))).all()
@@ -143,13 +147,13 @@ def test_a_long_factorization_counts_to_a_hundred_at_most(monkeypatch):
 def test_pardiso_ends_when_its_watch_gives_up_and_goes_on_when_it_does_not(is_given_up):
     pypardiso = pytest.importorskip("pypardiso", reason="PARDISO is an extra")
     matrix = csr_matrix(positive_definite(3_000))
-    solver, watch = pypardiso.PyPardisoSolver(mtype=2), Watch(counts=True)
+    solver, watch = pypardiso.PyPardisoSolver(mtype=2), Watch(100)
     if is_given_up:
-        watch.give_up()
+        watch.state[0] = 1
     aborted = pytest.raises(pypardiso.pardiso_wrapper.PyPardisoError, match="error code")
     with watched_by_mkl(solver.libmkl, watch), aborted if is_given_up else nullcontext():
         solver.factorize(matrix)
-    assert is_given_up or watch.percent > 0
+    assert is_given_up or watch.state[1] > 0
     solver.free_memory(everything=True)
 
 
@@ -160,9 +164,9 @@ def test_the_hook_answers_pardiso_alone_and_is_gone_when_nobody_factors():
         assert ask(hook, b"Pardiso: factorization phase", 40) == 0
         with watched_by_mkl(library, second):
             assert library.hook == hook  # one at a time
-        first.give_up()
+        first.state[0] = 1
         assert [ask(hook, name, 7) for name in (b"DPOTRF", b"DGETRF", b"Pardiso", b"")] == [1, 0, 1, 0]
-    assert (first.percent, second.percent) == (7, 0)
+    assert (first.state[1], second.state[1]) == (7, 0)
     assert library.hook == library.none
     with watched_by_mkl(library, second):
         assert ask(library.hook, b"DPOTRF", 7) == 0

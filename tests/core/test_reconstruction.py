@@ -4,7 +4,7 @@ import numpy as np
 
 from hne.core import reconstruction as _reconstruction
 from hne.core.neighbors.graph import knn_graph
-from hne.core.reconstruction import rebuild, reconstruction_errors
+from hne.core.reconstruction import reconstruct, reconstruction_errors
 from hne.core.records import Settings
 from hne.core.weights.layers import layer_weights
 from tests.helpers import reference
@@ -16,7 +16,7 @@ def joint_weights(X):
 
 def test_samples_are_rebuilt_by_their_joint_weights(cloud):
     J = joint_weights(cloud)
-    np.testing.assert_allclose(rebuild(cloud, J), J.toarray() @ cloud, atol=1e-12)
+    np.testing.assert_allclose(reconstruct(cloud, J), J.toarray() @ cloud, atol=1e-12)
 
 
 def test_errors_are_lengths_not_squares(cloud, monkeypatch):

@@ -23,9 +23,9 @@ from hne.baselines.answers import check_common, check_places, warn_of_pieces
 from hne.baselines.locally_linear import lle_weights
 from hne.baselines.methods import RIVALS
 from hne.baselines.mixture import FittedMixture, Memberships, fit_mixture, memberships
-from hne.core.eigen.subspace import fix_signs
 from hne.core.parameters import check_integer, check_number
 from hne.core.pieces.split import connected_pieces
+from hne.core.principal import fix_signs
 from hne.core.records import FloatArray, Pieces, Settings, SparseMatrix
 from hne.core.samples.check import check_new_samples
 from hne.core.samples.scaling import check_within_reach

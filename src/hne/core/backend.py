@@ -4,7 +4,7 @@ Other benches (`hne.scale`) do the same steps with the same functions elsewhere,
 """
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.eigenpairs import Found, Parts, embedded_pieces, split_into_pieces, without_isolated
+from hne.core.eigenpairs import Found, PieceEmbeddings, embedded_pieces, split_into_pieces, without_isolated
 from hne.core.forecast import check_fits
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.reconstruction import reconstruction_errors
@@ -56,7 +56,9 @@ class Backend:
         """Both layers of weights."""
         return layer_weights(X, graph, settings, None, n_threads)
 
-    def parts(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+    def parts(
+        self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
+    ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
         return embedded_pieces(X, weights, pieces, settings, n_threads)
 

@@ -11,7 +11,7 @@ from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import has_room
 from hne.core.eigen.solve import bottom_eigenpairs
-from hne.core.landmarks.solve import landmark_eigenpairs
+from hne.core.landmarks import landmark_eigenpairs
 from hne.core.neighbors.graph import nearest_by
 from hne.core.neighbors.metric import is_squared
 from hne.core.pieces.arrange import arrange_pieces
@@ -36,17 +36,17 @@ logger = logging.getLogger("hne")
 
 
 @dataclass(frozen=True)
-class Parts:
+class PieceEmbeddings:
     """Coordinates of all samples, and the eigenpairs of each embedded piece, None for those too small."""
 
     Y: FloatArray
-    parts: tuple[EigenPairs | None, ...]
+    eigenpairs: tuple[EigenPairs | None, ...]
 
     def __str__(self) -> str:
-        solved = [pairs for pairs in self.parts if pairs is not None]
-        if len(self.parts) == 1 and solved:
+        solved = [pairs for pairs in self.eigenpairs if pairs is not None]
+        if len(self.eigenpairs) == 1 and solved:
             return str(solved[0])
-        return f"{len(solved)} pieces solved, {len(self.parts) - len(solved)} too small for it"
+        return f"{len(solved)} pieces solved, {len(self.eigenpairs) - len(solved)} too small for it"
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,19 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
     return with_links(graph, links, lengths)
 
 
-def embedded_pieces(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+def embedded_pieces(
+    X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
+) -> PieceEmbeddings:
     """Embed the pieces as the settings say."""
     if pieces.count == 1 or settings.pieces == "join":
         pairs = _eigenpairs(alignment(weights, settings.gamma), settings, settings.n_landmarks, X, n_threads)
-        return Parts(leading(pairs, settings.n_components), (pairs,))
+        return PieceEmbeddings(leading(pairs, settings.n_components), (pairs,))
     # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
     with limit_blas_threads(1):
         return _side_by_side(X, weights, pieces, settings, n_threads)
 
 
-def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> PieceEmbeddings:
     """Embed each piece on its own, or the largest alone, and lay them out."""
     order = np.argsort(pieces.labels, kind="stable")
     members = np.split(order, np.cumsum(pieces.sizes)[:-1])
@@ -126,7 +128,7 @@ def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settin
     Y = np.full((len(order), settings.n_components), np.nan)
     centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
     Y[np.concatenate(wanted)] = arrange_pieces(coordinates, centers)
-    return Parts(Y, tuple(parts))
+    return PieceEmbeddings(Y, tuple(parts))
 
 
 def leading(pairs: EigenPairs, count: int) -> FloatArray:

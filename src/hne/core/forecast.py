@@ -171,7 +171,7 @@ def _foreseen(
     stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
     held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
     try:
-        solver = choose_solver(sizes, solver, free - (held - present)).solvers[0]
+        solver = choose_solver(sizes, solver, free - (held - present))[0][0]
     except TooLargeError:
         considered = candidates(sizes) if solver == "auto" else (solver,)
         solver = min(considered, key=lambda one: solver_bytes(sizes, one))

@@ -98,7 +98,7 @@ def walk(
         walked = (X, graph, pieces, weights, parts, rescaled, circuits.pairs, settings, n_threads)
         judged = stage("trust", judgment, is_chosen, *walked)
         errors = units.restore_lengths(bench.errors(X, weights))
-    core = Core(X, graph, pieces, weights, parts.parts, parts.Y, errors, rescaled, circuits.pairs)
+    core = Core(X, graph, pieces, weights, parts.eigenpairs, parts.Y, errors, rescaled, circuits.pairs)
     result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.index))
     check_lengths(result)
     emit_warnings(result)

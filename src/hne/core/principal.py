@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hne.core.eigen.subspace import fix_signs
 from hne.core.records import FloatArray, IndexArray, Pieces, SparseMatrix
 from hne.core.samples.kinds import Distances, Samples
 
@@ -15,6 +14,16 @@ MAX_CENTERS = 1000
 # are wanted, and steps, as scikit-learn's randomized PCA does.
 MAX_COVARIANCE, OVERSAMPLED, POWERS = 200, 10, 7
 BLOCK_BYTES = 2**25
+# Entries this near to the largest are as large: of two pieces, both are as far from their mean.
+NEAR_TIE = 1e-6
+
+
+def fix_signs(vectors: FloatArray) -> FloatArray:
+    """Give each column the sign that makes its largest entry positive; near-ties go to the first of them."""
+    magnitude = np.abs(vectors)
+    leader = np.argmax(magnitude >= (1 - NEAR_TIE) * magnitude.max(axis=0), axis=0)
+    fixed: FloatArray = vectors * np.sign(vectors[leader, np.arange(vectors.shape[1])])
+    return fixed
 
 
 def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArray:
@@ -23,10 +32,8 @@ def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArra
         squares = X.at(rows[:, None], rows[None, :]) ** 2
         # A distance that nobody knows tells nothing: such samples are points.
         squares = np.zeros_like(squares) if np.isnan(squares).any() else squares
-        coordinates = _leading(_scaled(squares))
-    else:
-        coordinates = _leading(X[rows].toarray() if issparse(X) else X[rows])
-    return _fitted_to(coordinates, count)
+        return _leading(_scaled(squares), count)
+    return _leading(X[rows].toarray() if issparse(X) else X[rows], count)
 
 
 def leading_coordinates(X: FloatArray, count: int) -> FloatArray:
@@ -43,7 +50,7 @@ def leading_coordinates(X: FloatArray, count: int) -> FloatArray:
         axes = np.random.RandomState(0).standard_normal((n_features, count + OVERSAMPLED))
         for _ in range(POWERS):
             axes, _ = np.linalg.qr(centered.T @ (centered @ axes))
-    return _fitted_to(_leading(centered @ axes), count)
+    return _leading(centered @ axes, count)
 
 
 def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
@@ -56,17 +63,17 @@ def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
     share = csr_array((1.0 / pieces.sizes[pieces.labels], (pieces.labels, np.arange(n))), shape=(pieces.count, n))
     if isinstance(X, Distances):
         if X.is_complete and pieces.count <= MAX_CENTERS:
-            return _fitted_to(_scaled(_squares_between_means(X, share)), count)
+            return _with_width(_scaled(_squares_between_means(X, share)), count)
         _, first = np.unique(pieces.labels, return_index=True)
         away = X.at(first[:, None], first[None, :LANDMARKS])
-        return _fitted_to(_leading(np.zeros_like(away) if np.isnan(away).any() else away), count)
+        return _leading(np.zeros_like(away) if np.isnan(away).any() else away, count)
     means = share @ X
-    if not issparse(means):
-        return _fitted_to(_leading(means), count)
-    from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
+    if issparse(means):
+        from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
 
-    left, lengths, _ = randomized_svd(means, min(count + 1, *means.shape), random_state=0)
-    return _fitted_to(_leading(left * lengths), count)
+        left, lengths, _ = randomized_svd(means, min(count + 1, *means.shape), random_state=0)
+        means = left * lengths
+    return _leading(means, count)
 
 
 def _squares_between_means(X: Distances, share: SparseMatrix) -> FloatArray:
@@ -89,17 +96,16 @@ def _scaled(squares: FloatArray) -> FloatArray:
     return coordinates
 
 
-def _leading(points: FloatArray) -> FloatArray:
-    """All principal coordinates, at most one less than there are points: centered, orthogonal columns."""
+def _leading(points: FloatArray, count: int) -> FloatArray:
+    """The first principal coordinates, at most one less than there are points: centered, orthogonal columns."""
     centered = points - points.mean(axis=0)
     # Again, for points far from the origin: a rest of the mean would look like one dimension more.
     centered -= centered.mean(axis=0)
     left, lengths, _ = np.linalg.svd(centered, full_matrices=False)
-    coordinates: FloatArray = (left * lengths)[:, : len(points) - 1]
-    return coordinates
+    return _with_width((left * lengths)[:, : len(points) - 1], count)
 
 
-def _fitted_to(coordinates: FloatArray, count: int) -> FloatArray:
-    """As many columns as asked for, signs fixed by the entry that is farthest out."""
-    found = fix_signs(coordinates[:, :count]) if coordinates.size else coordinates[:, :count]
-    return np.hstack([found, np.zeros((len(found), count - found.shape[1]))])
+def _with_width(coordinates: FloatArray, count: int) -> FloatArray:
+    """The first `count` columns with fixed signs, zeros behind the last there are."""
+    leading = fix_signs(coordinates[:, :count]) if coordinates.size else coordinates[:, :count]
+    return np.hstack([leading, np.zeros((len(leading), count - leading.shape[1]))])

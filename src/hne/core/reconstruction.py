@@ -9,7 +9,7 @@ from hne.core.samples.kinds import Distances, Samples, gram_of_distances, row_le
 BLOCK_BYTES = 2**25
 
 
-def rebuild(X: FloatArray | SparseMatrix, J: SparseMatrix) -> FloatArray | SparseMatrix:
+def reconstruct(X: FloatArray | SparseMatrix, J: SparseMatrix) -> FloatArray | SparseMatrix:
     """Rebuild targets (t, D) from the samples X by weights J (t, n), whose rows sum to one."""
     if issparse(X):
         return J @ X

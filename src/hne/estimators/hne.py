@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._runtime.progress import Stopwatch, listening, show_progress, stage
 from hne._runtime.threads import thread_count
 from hne.core.chart.lengths import rescaled_coordinates
-from hne.core.eigenpairs import Parts
+from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import STAGES, walk
-from hne.core.reconstruction import rebuild
+from hne.core.reconstruction import reconstruct
 from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.check import check_new_samples, check_points
 from hne.core.samples.kinds import Distances, width
@@ -518,7 +518,7 @@ class HierarchicNeighborsEmbedding(
         check_is_fitted(self)
         self._check_has_coordinates("reconstruct")
         core, distinct = self._fitted.core, self._fitted.distinct
-        rebuilt = self._fitted.units.inverse_transform(rebuild(core.X, core.weights.J))
+        rebuilt = self._fitted.units.inverse_transform(reconstruct(core.X, core.weights.J))
         if isinstance(rebuilt, np.ndarray):
             rebuilt[np.diff(core.weights.J.indptr) == 0] = np.nan
         return rebuilt[distinct.inverse].astype(self.embedding_.dtype, copy=False)
@@ -534,7 +534,7 @@ class HierarchicNeighborsEmbedding(
         result = walk_from(archive, settings)
         if "rescaled.Y" not in archive.arrays:
             core, n_threads = result.core, thread_count(settings.n_jobs)
-            drawing = (core.X, core.graph, core.short_circuits, Parts(core.Y, core.parts), core.pieces)
+            drawing = (core.X, core.graph, core.short_circuits, PieceEmbeddings(core.Y, core.parts), core.pieces)
             rescaled = rescaled_coordinates(*drawing, NOT_KNOWN, settings, n_threads)
             result = replace(result, core=replace(core, rescaled=rescaled))
         self._set_fitted(result)

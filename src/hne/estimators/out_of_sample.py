@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.neighbors.graph import nearest_by
-from hne.core.reconstruction import rebuild
+from hne.core.reconstruction import reconstruct
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.weights.layers import target_weights
@@ -77,8 +77,8 @@ def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     if issparse(core.X):
         # Those samples alone, with weight one: rows of a sparse matrix are better made than assigned.
         only = csr_array((np.ones(len(rows)), (rows, same[rows])), shape=mixed.shape)
-        return rebuild(core.X, diags_array((same < 0).astype(float)) @ mixed + only)
-    lifted: Samples = rebuild(core.X, mixed)
+        return reconstruct(core.X, diags_array((same < 0).astype(float)) @ mixed + only)
+    lifted: Samples = reconstruct(core.X, mixed)
     lifted[rows] = core.X[same[rows]]
     return lifted
 

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from hne._runtime.memory import available_bytes, gigabytes
 from hne._runtime.threads import limit_blas_threads
-from hne.core.eigen.subspace import fix_signs
+from hne.core.principal import fix_signs
 from hne.core.records import Alignment, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.kinds import Samples
 from hne.core.samples.scaling import InputScaling
@@ -28,7 +28,7 @@ from hne.exceptions import InputError, TooLargeError
 CONSTRAINTS = ("uncorrelated", "orthonormal")
 
 EPS = float(np.finfo(np.float64).eps)
-# Roundings that a length |A y| gathers, in units of one rounding of the longest (as in `_eigen/_certificate`).
+# Roundings that a length |A y| gathers, in units of one rounding of the longest (as in `hne.core.eigen.solve`).
 ROUNDINGS_OF_LENGTH = 10
 # Components beyond 2**+-LARGEST_EXPONENT would lose digits, or be infinite.
 LARGEST_EXPONENT = 1000
@@ -141,7 +141,7 @@ def _best_map(alignment: Alignment, X: FloatArray, n_components: int, constraint
 
 
 def _is_told_apart(last: float, following: float, alignment: Alignment, longest: float) -> bool:
-    """Whether float64 shows that two values differ, by the yardstick of `_eigen/_certificate`.
+    """Whether float64 shows that two values differ, by the yardstick of `hne.core.eigen.solve`.
 
     Values are squares of lengths, and a length is right to a few roundings of what G may make of the longest y.
     """

@@ -27,7 +27,7 @@ from hne.core.backend import IN_MEMORY, Backend
 from hne.core.defaults import known_of, suited
 from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
-from hne.core.eigenpairs import Found, Parts, leading
+from hne.core.eigenpairs import Found, PieceEmbeddings, leading
 from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import canonicalize
 from hne.core.neighbors.metric import estimated_params
@@ -221,7 +221,9 @@ class CachedBackend(Backend):
         """How far off each sample is when it is rebuilt, in the units of the pipeline."""
         return super().errors(X, weights) if self._errors is None else np.array(self._errors)
 
-    def parts(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Parts:
+    def parts(
+        self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
+    ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
         place = self._stage("eigenpairs", settings)
         arrays = place.arrays()
@@ -234,7 +236,7 @@ class CachedBackend(Backend):
         elif has_result(folder) or is_worth_ranks(X.shape[0]):
             _, stored = self.write_problem(X.shape, settings, n_threads)
             pairs = solve_eigenproblem(stored, settings, folder, n_threads)
-            parts = Parts(leading(pairs, settings.n_components), (pairs,))
+            parts = PieceEmbeddings(leading(pairs, settings.n_components), (pairs,))
         else:
             # It has been told why another solver takes over, whose work is not kept as that of ranks.
             return super().parts(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)
@@ -346,9 +348,9 @@ def _is_for_ranks(settings: Settings, pieces: Pieces) -> bool:
     return settings.eigen_solver == "slepc" and (pieces.count == 1 or settings.pieces == "join")
 
 
-def _pack(parts: Parts) -> tuple[Arrays, list[dict[str, Any] | None]]:
+def _pack(parts: PieceEmbeddings) -> tuple[Arrays, list[dict[str, Any] | None]]:
     """Coordinates and eigenpairs as arrays, one piece behind the other, and the numbers of each."""
-    solved = [pairs for pairs in parts.parts if pairs is not None]
+    solved = [pairs for pairs in parts.eigenpairs if pairs is not None]
     numbers = [
         None
         if pairs is None
@@ -358,7 +360,7 @@ def _pack(parts: Parts) -> tuple[Arrays, list[dict[str, Any] | None]]:
             "solver": pairs.solver,
             "certificate": {name: value for name, value in asdict(pairs.certificate).items() if name != "residuals"},
         }
-        for pairs in parts.parts
+        for pairs in parts.eigenpairs
     ]
     arrays = {
         name: np.concatenate([np.empty(0), *(getattr(pairs, name).ravel() for pairs in solved)])
@@ -367,7 +369,7 @@ def _pack(parts: Parts) -> tuple[Arrays, list[dict[str, Any] | None]]:
     return {"Y": parts.Y, **arrays}, numbers
 
 
-def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> Parts:
+def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> PieceEmbeddings:
     """What `_pack` took apart, in memory."""
     values, residuals, vectors = (np.array(arrays[name]) for name in ("values", "residuals", "vectors"))
     parts: list[EigenPairs | None] = []
@@ -380,7 +382,7 @@ def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> Parts:
         own = vectors[: rows * count].reshape(rows, count)
         parts.append(EigenPairs(values[:count], own, each["next_value"], each["solver"], certificate))
         values, residuals, vectors = values[count:], residuals[count:], vectors[rows * count :]
-    return Parts(np.array(arrays["Y"]), tuple(parts))
+    return PieceEmbeddings(np.array(arrays["Y"]), tuple(parts))
 
 
 def _graph_of(place: Stage) -> NeighborGraph:

@@ -24,8 +24,7 @@ from hne.core.records import EigenPairs, FloatArray, IndexArray, Settings, Spars
 from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import check_matrix
 from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
-from hne.core.weights.layers import inner_matrix
-from hne.core.weights.rows import row_weights
+from hne.core.weights.layers import inner_matrix, row_weights
 from hne.exceptions import InputError
 
 MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]

@@ -162,7 +162,7 @@ def _tried(problem: Problem, settings: Settings, found: Found, cut: IndexArray, 
         with mute_progress():
             parts = embedded_pieces(problem.X, weights, pieces, settings, 1)
             Y = parts.Y
-            if settings.coordinates == "chart" or np.isnan(Y).any() or len(parts.parts) > 1:
+            if settings.coordinates == "chart" or np.isnan(Y).any() or len(parts.eigenpairs) > 1:
                 drawing = (problem.X, found.graph, cut, parts, pieces, problem.flat_share)
                 Y = rescaled_coordinates(*drawing, settings, 1).Y
     except HNEError as error:

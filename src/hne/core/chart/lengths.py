@@ -6,7 +6,7 @@ import numpy as np
 
 from hne._runtime.threads import limit_blas_threads
 from hne.core.chart.chart import Piece, chart_of
-from hne.core.eigenpairs import Parts, leading
+from hne.core.eigenpairs import PieceEmbeddings, leading
 from hne.core.pieces.arrange import arrange_at_scale
 from hne.core.principal import piece_centers, principal_coordinates
 from hne.core.records import Chart, EigenPairs, FloatArray, IndexArray, NeighborGraph, Pieces, Rescaled, Settings
@@ -26,7 +26,7 @@ def rescaled_coordinates(
     X: Samples,
     graph: NeighborGraph,
     cut: IndexArray,
-    parts: Parts,
+    parts: PieceEmbeddings,
     pieces: Pieces,
     flat_share: float,
     settings: Settings,
@@ -38,15 +38,17 @@ def rescaled_coordinates(
     each other is a layout. `cut` are the edges that the graph has lost.
     """
     with limit_blas_threads(1):
-        if len(parts.parts) == 1 and not np.isnan(parts.Y).any():
-            drawn = _of_piece(X, graph, cut, np.arange(len(parts.Y)), parts.parts[0], flat_share, settings, n_threads)
+        if len(parts.eigenpairs) == 1 and not np.isnan(parts.Y).any():
+            drawn = _of_piece(
+                X, graph, cut, np.arange(len(parts.Y)), parts.eigenpairs[0], flat_share, settings, n_threads
+            )
             Y, A, chart, is_refused = drawn
             return Rescaled(Y, (A,), (chart,), is_refused)
         order = np.argsort(pieces.labels, kind="stable")
-        members = np.split(order, np.cumsum(pieces.sizes)[:-1])[: len(parts.parts)]
+        members = np.split(order, np.cumsum(pieces.sizes)[:-1])[: len(parts.eigenpairs)]
         found = [
             _of_piece(X, graph, cut, rows, pairs, flat_share, settings, n_threads)
-            for rows, pairs in zip(members, parts.parts, strict=True)
+            for rows, pairs in zip(members, parts.eigenpairs, strict=True)
         ]
         Y = np.full_like(parts.Y, np.nan)
         centers = piece_centers(X, pieces, settings.n_components)[: len(members)]

@@ -32,7 +32,7 @@ SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE, LANDMARKS: 2}
 BASIS_BLOCKS = {"direct": 12, "iterative": 10, LANDMARKS: 3}
 
 # Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
-# dimensions that the diagonal does (see `_eigen/_preconditioner`).
+# dimensions that the diagonal does (see `hne.core.eigen.iterative`).
 MULTIGRID_MAX_ROW = 650
 # Entries a row of G, and operations of a factorization, from which the iterative solver with the diagonal is the
 # faster one (measured: 10-D Gaussians, n = 5 000, 1 250 entries and 2e10 operations, 6 s against 8; n = 20 000, 1 900
@@ -93,23 +93,10 @@ class Sizes:
     @property
     def on_landmarks(self) -> "Sizes":
         """Those of the problem on landmarks, which fill as many dimensions as the samples."""
-        m, row = self.n_landmarks or 0, LANDMARK_ROWS * self.landmarks_a_sample
-        row_entries = float(min(m, row))
-        return replace(
-            self,
-            n_samples=m,
-            joint_row=row_entries * self.joint_row / self.row_entries,
-            row_entries=row_entries,
-            n_landmarks=None,
-        )
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Solvers to try, the best first, and why."""
-
-    solvers: tuple[str, ...]
-    reason: str
+        m = self.n_landmarks or 0
+        row = float(min(m, LANDMARK_ROWS * self.landmarks_a_sample))
+        joint_row = row * self.joint_row / self.row_entries
+        return replace(self, n_samples=m, joint_row=joint_row, row_entries=row, n_landmarks=None)
 
 
 def dissection(sizes: Sizes) -> tuple[float, float]:
@@ -128,26 +115,25 @@ def dissection(sizes: Sizes) -> tuple[float, float]:
 def precondition_kind(sizes: Sizes) -> str:
     """What preconditions the iterative solver: "multigrid" or "diagonal"."""
     is_short = sizes.row_entries <= MULTIGRID_MAX_ROW
-    fits = sizes.n_samples * sizes.row_entries <= INT32_MAX  # pyamg counts no further
-    return "multigrid" if is_short and fits and find_spec("pyamg") is not None else "diagonal"
+    is_countable = sizes.n_samples * sizes.row_entries <= INT32_MAX  # pyamg counts no further
+    return "multigrid" if is_short and is_countable and find_spec("pyamg") is not None else "diagonal"
+
+
+def backend_for(triangle_entries: float) -> str:
+    """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
+    is_worth_it = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
+    return "pardiso" if is_worth_it and find_spec("pypardiso") is not None else "superlu"
 
 
 def candidates(sizes: Sizes) -> tuple[str, ...]:
     """Solvers that "auto" considers for a sparse matrix, the fastest first."""
     if sizes.n_landmarks is not None:
         return (LANDMARKS,)
-    _, operations = dissection(sizes)
-    if sizes.row_entries > ITERATIVE_MIN_ROW and operations > ITERATIVE_MIN_OPERATIONS:
+    if sizes.row_entries > ITERATIVE_MIN_ROW and dissection(sizes)[1] > ITERATIVE_MIN_OPERATIONS:
         return ("iterative", "direct")
     # With short rows, the diagonal alone never gets there.
     is_hopeless = sizes.row_entries <= MULTIGRID_MAX_ROW and precondition_kind(sizes) == "diagonal"
     return ("direct",) if is_hopeless else ("direct", "iterative")
-
-
-def backend_for(triangle_entries: float) -> str:
-    """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
-    fits = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
-    return "pardiso" if fits and find_spec("pypardiso") is not None else "superlu"
 
 
 def solver_bytes(sizes: Sizes, solver: str) -> float:
@@ -165,7 +151,7 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
         return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        # Short rows that are too many for pyamg are counted as well: more samples never need less.
+        # Short rows that are too many for pyamg are track as well: more samples never need less.
         is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
         return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
     return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)
@@ -192,65 +178,51 @@ def solver_seconds(sizes: Sizes, solver: str) -> float:
     return ENTRY_SECONDS * entries + OPERATION_SECONDS * operations
 
 
-def choose_solver(sizes: Sizes, asked: str, available: float) -> Choice:
-    """Solvers to try in turn; "auto" goes by predicted fill, operations and free memory.
-
-    Raises TooLargeError where none of them fits.
-    """
-    if asked != "auto":
-        _check_room(sizes, asked)
-        _check_memory(sizes, (asked,), available)
-        return Choice((asked,), "asked for")
-    n = sizes.n_samples
-    if sizes.n_landmarks is not None:
-        _check_memory(sizes, (LANDMARKS,), available)
-        return Choice((LANDMARKS,), f"n_landmarks = {sizes.n_landmarks}")
-    if n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
-        _check_memory(sizes, ("dense",), available)
-        return Choice(("dense",), f"n = {n}")
-    order = candidates(sizes)
-    _check_memory(sizes, order, available)
-    fitting = tuple(solver for solver in order if fits(sizes, solver, available))
-    if n <= DENSE_RESCUE_SAMPLES and fits(sizes, "dense", available):
-        fitting = (fitting[0], "dense")
-    entries, operations = dissection(sizes)
-    needed = ", ".join(f"{solver} {gigabytes(solver_bytes(sizes, solver))}" for solver in order)
-    reason = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted; needed: {needed}"
-    return Choice(fitting, f"{reason}; free: {gigabytes(available)}")
-
-
-def fits(sizes: Sizes, solver: str, available: float) -> bool:
-    """Whether the solver's memory is free, with a reserve."""
-    return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
-
-
 def has_room(n_samples: int, count: int, solver: str) -> bool:
     """Whether a block of the solver fits beside the constant vector."""
     return solver == "dense" or count + SPARE_VECTORS[solver] < n_samples - 1
 
 
-def _check_room(sizes: Sizes, solver: str) -> None:
-    if not has_room(sizes.n_samples, sizes.count, solver):
-        msg = (
-            f"eigen_solver='{solver}' needs n_components < n_samples - {SPARE_VECTORS[solver] + 1}, "
-            f"got n_components={sizes.count} and n_samples={sizes.n_samples}. Use eigen_solver='dense'."
+def choose_solver(sizes: Sizes, solver: str, available: float) -> tuple[tuple[str, ...], str]:
+    """Solvers to try in turn, and why these; "auto" goes by predicted fill, operations and free memory.
+
+    Raises TooLargeError where none of them fits.
+    """
+    n, order, reason, is_rescued = sizes.n_samples, (solver,), "asked for", False
+    if solver != "auto":
+        if not has_room(n, sizes.count, solver):
+            msg = (
+                f"eigen_solver='{solver}' needs n_components < n_samples - {SPARE_VECTORS[solver] + 1}, "
+                f"got n_components={sizes.count} and n_samples={n}. Use eigen_solver='dense'."
+            )
+            raise InputError(msg)
+    elif sizes.n_landmarks is not None:
+        order, reason = (LANDMARKS,), f"n_landmarks = {sizes.n_landmarks}"
+    elif n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
+        order, reason = ("dense",), f"n = {n}"
+    else:
+        order, is_rescued = candidates(sizes), n <= DENSE_RESCUE_SAMPLES
+        entries, operations = dissection(sizes)
+        needed = ", ".join(f"{each} {gigabytes(solver_bytes(sizes, each))}" for each in order)
+        reason = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted; needed: {needed}"
+        reason = f"{reason}; free: {gigabytes(available)}"
+    fitting = tuple(each for each in order if fits(sizes, each, available))
+    if not fitting:
+        ways = {LANDMARKS: f"n_landmarks={sizes.n_landmarks}"}
+        needed = " or ".join(
+            f"{gigabytes(solver_bytes(sizes, each))} with {ways.get(each, f'eigen_solver={each!r}')}" for each in order
         )
-        raise InputError(msg)
+        msg = (
+            f"the eigenproblem of {n} samples, {sizes.row_entries:.0f} entries a row, needs about {needed}, "
+            f"got {gigabytes(available)} of free memory. {remedies(sizes, order)}"
+        )
+        raise TooLargeError(msg)
+    return ((fitting[0], "dense") if is_rescued and fits(sizes, "dense", available) else fitting), reason
 
 
-def _check_memory(sizes: Sizes, solvers: tuple[str, ...], available: float) -> None:
-    if any(fits(sizes, solver, available) for solver in solvers):
-        return
-    words = " or ".join(f"{gigabytes(solver_bytes(sizes, solver))} {_asked_by(sizes, solver)}" for solver in solvers)
-    msg = (
-        f"the eigenproblem of {sizes.n_samples} samples, {sizes.row_entries:.0f} entries a row, needs about {words}, "
-        f"got {gigabytes(available)} of free memory. {remedies(sizes, solvers)}"
-    )
-    raise TooLargeError(msg)
-
-
-def _asked_by(sizes: Sizes, solver: str) -> str:
-    return f"with n_landmarks={sizes.n_landmarks}" if solver == LANDMARKS else f"with eigen_solver='{solver}'"
+def fits(sizes: Sizes, solver: str, available: float) -> bool:
+    """Whether the solver's memory is free, with a reserve."""
+    return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
 
 
 def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:

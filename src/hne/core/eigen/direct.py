@@ -23,7 +23,7 @@ from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.eigen.factor import NotPositiveDefiniteError, factorized
-from hne.core.eigen.subspace import RitzSpace, centered, sine_between
+from hne.core.eigen.iterative import RitzSpace, centered, sine_between
 from hne.core.records import Alignment, FloatArray, IndexArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
@@ -50,10 +50,19 @@ def direct_eigenvectors(
     order, local = in_local_order(alignment)
     start = random_generator(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
     with shift_inverted(upper_triangle(local, n_threads), n_threads) as solve:
-        found = block_krylov(solve, local, count, tol, start)
-    basis = np.empty_like(found)
-    basis[order] = found
+        vectors = block_krylov(solve, local, count, tol, start)
+    basis = np.empty_like(vectors)
+    basis[order] = vectors
     return basis
+
+
+def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
+    """An order of the samples in which neighbors are near each other, and the alignment of the samples in it."""
+    order = reverse_cuthill_mckee(alignment.A)
+    A, B = (matrix[order][:, order].tocsr() for matrix in (alignment.A, alignment.B))
+    A.sort_indices()
+    B.sort_indices()
+    return order, Alignment(A, B, alignment.gamma)
 
 
 @contextmanager
@@ -83,18 +92,22 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
     """Ritz vectors, ascending, in the Krylov space of the solver, until the first `count` span a resting plane."""
     n, width = block.shape
     space, plane, before = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0)), 1.0
+    digits = np.finfo(float).eps * alignment.diagonal().max()
     for step in track("block solves", range(MAX_BLOCKS)):
-        size = space.dimension
-        space.add(solve(centered(block)))
-        block = space.newest(size)
+        block = space.add(solve(centered(block)))
         values, ritz = space.ritz(width)
         moved = sine_between(plane, ritz[:, :count])
         logger.debug("block %d: the plane moved by %.1e", step + 1, moved)
-        # Below rounding, eigenvalues may look equal that are not: a plane gets its time to come to rest.
-        free = step >= BLOCKS_BEFORE_RESTART and _free_to_turn(alignment, ritz, values, count)
-        shaking = before <= SHAKING and moved >= before and _below_rounding(alignment, values, count)
+        gap = values[count] - values[count - 1] if len(values) > count else np.inf
+        # Eigenvalues that are equal to all digits, both found: no plane will come to rest. Below rounding, eigenvalues
+        # may look equal that are not: a plane gets its time.
+        is_free = step >= BLOCKS_BEFORE_RESTART and gap <= digits
+        if is_free:
+            residuals = alignment.apply(ritz[:, : count + 1]) - ritz[:, : count + 1] * values[: count + 1]
+            is_free = bool((np.linalg.norm(residuals, axis=0) <= ROUNDING * digits).all())
+        is_shaking = before <= SHAKING and moved >= before and gap <= SHAKEN * digits
         # All that is orthogonal to the constant vector has n - 1 dimensions.
-        if moved <= tol or space.dimension == n - 1 or free or shaking:
+        if moved <= tol or space.dimension == n - 1 or is_free or is_shaking:
             logger.info("eigenpairs: %d solves with blocks of %d, the last moved by %.1e", step + 1, width, moved)
             return ritz
         plane, before = ritz[:, :count], moved
@@ -103,31 +116,3 @@ def block_krylov(solve: Solve, alignment: Alignment, count: int, tol: float, blo
             block = ritz
     msg = f"the plane still moves by {moved:.1e} rad after {MAX_BLOCKS} block solves, tol={tol:g}"
     raise RuntimeError(msg)
-
-
-def _below_rounding(alignment: Alignment, values: FloatArray, count: int) -> bool:
-    """Whether the eigenvalues that the plane is to be told apart from are lost in the rounding of G."""
-    digits = np.finfo(float).eps * alignment.diagonal().max()
-    return len(values) > count and bool(values[count] - values[count - 1] <= SHAKEN * digits)
-
-
-def _free_to_turn(alignment: Alignment, ritz: FloatArray, values: FloatArray, count: int) -> bool:
-    """Whether eigenvalue `count` equals the next to all digits, both found: then no plane will come to rest."""
-    digits = np.finfo(float).eps * alignment.diagonal().max()
-    if len(values) <= count or values[count] - values[count - 1] > digits:
-        return False
-    found = ritz[:, : count + 1]
-    residuals = np.linalg.norm(alignment.apply(found) - found * values[: count + 1], axis=0)
-    return bool((residuals <= ROUNDING * digits).all())
-
-
-def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
-    """An order of the samples in which neighbors are near each other, and the alignment of the samples in it."""
-    order = reverse_cuthill_mckee(alignment.A)
-    return order, Alignment(_reordered(alignment.A, order), _reordered(alignment.B, order), alignment.gamma)
-
-
-def _reordered(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
-    taken = matrix[order][:, order].tocsr()
-    taken.sort_indices()
-    return taken

@@ -3,27 +3,56 @@
 Two backends. MKL's PARDISO, multithreaded, where pypardiso is installed (the extra `fast`, x86 only); SciPy's SuperLU
 everywhere else, and for small matrices, which it factors before PARDISO has looked at them. SuperLU in the order of
 METIS (pymetis) gained nothing: 6.6 s to order and 13.8 s to factor a roll of 100 000 samples, 16.5 s in its own order.
+
+Python hears of Ctrl-C when C returns, which a factorization does after minutes. So C runs in a thread of its own, while
+this one waits and hears the interrupt at once. MKL then asks, many times a second, whether to go on (except while it
+orders the matrix, before the first question); SuperLU never asks, and its thread works to its end with nobody waiting.
 """
 
 import ctypes
 import logging
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, triu
 from scipy.sparse.linalg import splu
 
+from hne._runtime.progress import step
 from hne.core.eigen.costs import backend_for
-from hne.core.eigen.interrupt import Watch, in_background, waited, watched_by_mkl
 from hne.core.records import FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
+
+Result = TypeVar("Result")
+
+# Seconds between two looks at the other thread, and those it gets to end after an interrupt.
+PAUSE, GRACE = 0.1, 2.0
+# PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
+# take the values given here (1); order by minimum degree, or by METIS' nested dissection on all threads (2). Of a roll
+# of 20 000 samples the first takes half the time for equal fill, from 200 000 on the second. The two-level
+# factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
+POSITIVE_DEFINITE = 2
+# Sums of the factorization are split as for so many threads, however many there are (34, "conditional numerical
+# reproducibility"): the same bits for 1, 2, 3, 4 and 8. The bits depend on this number, the time hardly does. MKL's
+# manual says that METIS on all threads prevents it; in MKL 2026 its order is that of METIS on one thread, bits agree.
+SPLIT = 16
+MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0, 34: SPLIT}, {1: 1, 2: 3, 34: SPLIT}
+# Right-hand sides are dealt out to threads, and one of four columns comes out with other bits than one of two. Reading
+# the factor takes the time, and a single thread for all columns reads it once.
+SOLVING_THREADS = 1
+DISSECTED_MIN_ENTRIES = 3_000_000  # a second or two of factorization
+FACTOR, SOLVE = 12, 33  # its phases
+PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
+
+
+class NotPositiveDefiniteError(RuntimeError):
+    """The factorization met a pivot that is not positive."""
 
 
 @contextmanager
@@ -35,7 +64,7 @@ def factorized(upper: SparseMatrix, backend: str | None = None, n_threads: int |
     """
     backend = backend or backend_for(upper.nnz)
     logger.info("factorization: %s, n = %d, %d entries a row", backend, upper.shape[0], 2 * upper.nnz // upper.shape[0])
-    with _superlu(upper) if backend == "superlu" else pardiso(upper, n_threads) as solve:
+    with _superlu(upper) if backend == "superlu" else _pardiso(upper, n_threads) as solve:
         del upper
         yield solve
 
@@ -64,43 +93,61 @@ def _superlu(upper: SparseMatrix) -> Iterator[Solve]:
         is_given_back.wait()
         factors.clear()
 
-    def solve(block: FloatArray) -> FloatArray:
-        solution: FloatArray = factors[0].solve(block)
-        return solution
-
     in_background(factor)
     try:
         try:
-            waited(is_factored, Watch())
+            await_factor(is_factored, Watch())
         except RuntimeError as error:
             # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
             msg = f"SuperLU: {error}"
             raise NotPositiveDefiniteError(msg) from error
-        yield solve
+        # Not the method itself, which would hold the factor wherever it goes.
+        yield lambda block: factors[0].solve(block)  # noqa: PLW0108
     finally:
         is_given_back.set()
 
 
-# PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
-# take the values given here (1); order by minimum degree, or by METIS' nested dissection on all threads (2). Of a roll
-# of 20 000 samples the first takes half the time for equal fill, from 200 000 on the second. The two-level
-# factorization (24) is 10 % faster, but keeps silent about pivots that are not positive.
-POSITIVE_DEFINITE = 2
-# Sums of the factorization are split as for so many threads, however many there are (34, "conditional numerical
-# reproducibility"): the same bits for 1, 2, 3, 4 and 8. The bits depend on this number, the time hardly does. MKL's
-# manual says that METIS on all threads prevents it; in MKL 2026 its order is that of METIS on one thread, bits agree.
-SPLIT = 16
-MINIMUM_DEGREE, NESTED_DISSECTION = {1: 1, 2: 0, 34: SPLIT}, {1: 1, 2: 3, 34: SPLIT}
-# Right-hand sides are dealt out to threads, and one of four columns comes out with other bits than one of two. Reading
-# the factor takes the time, and a single thread for all columns reads it once.
-SOLVING_THREADS = 1
-DISSECTED_MIN_ENTRIES = 3_000_000  # a second or two of factorization
-FACTOR, SOLVE = 12, 33  # its phases
-PIVOT_ERROR = -4  # what it returns for a zero or negative pivot
+@contextmanager
+def _pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
+    """Factor, and lend the solver for a while."""
+    from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415, an extra
 
+    n, is_long = upper.shape[0], upper.nnz >= DISSECTED_MIN_ENTRIES
+    matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
+    # A solver with a handle and parameters of its own, on the library that has been loaded.
+    solver = copy(_loaded_solver())
+    solver.pt, solver.iparm = np.zeros_like(solver.pt), np.zeros_like(solver.iparm)
+    for number, value in (NESTED_DISSECTION if is_long else MINIMUM_DEGREE).items():
+        solver.set_iparm(number, value)
+    watch = Watch(100 if is_long else None)
 
-class NotPositiveDefiniteError(RuntimeError):
-    """The factorization met a pivot that is not positive."""
+    # pypardiso's own `factorize` and `solve` keep a copy of the matrix and compare the two at every solve.
+    def factorize() -> None:
+        solver.set_phase(FACTOR)
+        hook = watched_by_mkl(solver.libmkl, watch) if is_long else nullcontext()
+        with hook, mkl_threads(solver.libmkl, n_threads):
+            solver._call_pardiso(matrix, np.zeros((n, 1)))  # noqa: SLF001, F821 (deleted below, later)
+
+    def solve(block: FloatArray) -> FloatArray:
+        solver.set_phase(SOLVE)
+        with mkl_threads(solver.libmkl, SOLVING_THREADS):
+            solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
+        return solution
+
+    factoring = in_background(factorize)
+    try:
+        await_factor(factoring, watch)
+        # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
+        empty = csr_matrix((n, n))
+        del upper, matrix
+        yield solve
+    except PyPardisoError as error:
+        msg = f"PARDISO: {error}"
+        failure = NotPositiveDefiniteError if error.value == PIVOT_ERROR else RuntimeError
+        raise failure(msg) from error
+    finally:
+        # Its memory is not Python's: nobody else gives it back. After an interrupt, the thread does so when it ends.
+        factoring.add_done_callback(lambda _: solver.free_memory(everything=True))
 
 
 @cache
@@ -109,15 +156,6 @@ def _loaded_solver() -> Any:
     from pypardiso import PyPardisoSolver  # noqa: PLC0415, an extra
 
     return PyPardisoSolver(mtype=POSITIVE_DEFINITE)
-
-
-def _new_solver(parameters: dict[int, int]) -> Any:
-    """A solver of its own handle and parameters, on the library that has been found."""
-    solver = copy(_loaded_solver())
-    solver.pt, solver.iparm = np.zeros_like(solver.pt), np.zeros_like(solver.iparm)
-    for number, value in parameters.items():
-        solver.set_iparm(number, value)
-    return solver
 
 
 @contextmanager
@@ -135,42 +173,68 @@ def mkl_threads(library: Any, n_threads: int | None) -> Iterator[None]:
         change(before)
 
 
-@contextmanager
-def pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
-    """Factor, and lend the solver for a while."""
-    from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415, an extra
+class Watch:
+    """What the thread that waits and the thread that factors know of each other."""
 
-    n = upper.shape[0]
-    matrix = csr_matrix((upper.data, upper.indices, upper.indptr), shape=(n, n))
-    solver = _new_solver(MINIMUM_DEGREE if upper.nnz < DISSECTED_MIN_ENTRIES else NESTED_DISSECTION)
+    def __init__(self, total: int | None = None) -> None:
+        self.total = total  # 100 where the other thread will tell a percentage
+        self.state = np.zeros(2, dtype=np.int32)  # whether to give up, percent done
 
-    is_long = upper.nnz >= DISSECTED_MIN_ENTRIES
-    watch = Watch(counts=is_long)
 
-    # pypardiso's own `factorize` and `solve` keep a copy of the matrix and compare the two at every solve.
-    def factorize() -> None:
-        solver.set_phase(FACTOR)
-        hook = watched_by_mkl(solver.libmkl, watch) if is_long else nullcontext()
-        with hook, mkl_threads(solver.libmkl, n_threads):
-            solver._call_pardiso(matrix, np.zeros((n, 1)))  # noqa: SLF001, F821 (deleted below, later)
+def in_background(function: Callable[[], Result]) -> "Future[Result]":
+    """Result to come of a function that begins now in a thread of its own.
 
-    def solve(block: FloatArray) -> FloatArray:
-        solver.set_phase(SOLVE)
-        with mkl_threads(solver.libmkl, SOLVING_THREADS):
-            solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
-        return solution
+    The interpreter waits for it at its exit: C that calls back into a Python which is no more would crash.
+    """
+    future: Future[Result] = Future()
 
-    factoring = in_background(factorize)
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001, whatever it is, the one who waits gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="hne factorization").start()
+    return future
+
+
+def await_factor(future: "Future[Result]", watch: Watch, grace: float = GRACE) -> Result:
+    """Result of a factorization in the background, track while it runs, given up on an interrupt."""
+    step("factorization", 0, watch.total)
     try:
-        waited(factoring, watch)
-        # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
-        empty = csr_matrix((n, n))
-        del upper, matrix
-        yield solve
-    except PyPardisoError as error:
-        msg = f"PARDISO: {error}"
-        failure = NotPositiveDefiniteError if error.value == PIVOT_ERROR else RuntimeError
-        raise failure(msg) from error
+        while not wait([future], timeout=PAUSE).done:
+            if watch.state[1]:
+                step("factorization", int(watch.state[1]), watch.total)
+    except BaseException:
+        watch.state[0] = 1
+        if not wait([future], timeout=grace).done:
+            logger.warning("factorization: interrupted, but its thread has to come to an end by itself")
+        raise
+    return future.result()
+
+
+_HOOK_IN_USE = threading.Lock()
+
+
+@contextmanager
+def watched_by_mkl(library: Any, watch: Watch) -> Iterator[None]:
+    """Let the watch see what MKL's factorization has done, and end it. The hook is one for the process.
+
+    A second factorization at the same time is not watched; it ends with the first one if that is interrupted.
+    """
+    change = getattr(library, "mkl_set_progress", None)
+    if change is None or not _HOOK_IN_USE.acquire(blocking=False):
+        yield
+        return
+    # numba, which is loaded by now for matrices that are worth watching.
+    from hne.core.eigen.mkl_hook import STATE, answer  # noqa: PLC0415
+
+    change.restype, change.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    STATE[:], watch.state = watch.state, STATE
+    before = change(answer.address)
+    try:
+        yield
     finally:
-        # Its memory is not Python's: nobody else gives it back. After an interrupt, the thread does so when it ends.
-        factoring.add_done_callback(lambda _: solver.free_memory(everything=True))
+        change(before)
+        watch.state = STATE.copy()
+        _HOOK_IN_USE.release()

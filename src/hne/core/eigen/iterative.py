@@ -2,17 +2,18 @@
 
 G is never applied but through A and B. Each step adds to the basis what a few conjugate gradient steps make of the
 residuals, and takes the best eigenpairs in it (Rayleigh-Ritz on |A y| and |B y|); the basis starts over from its best
-part when it has grown. Only the preconditioner of the conjugate gradients depends on the kind of data, see
-`_preconditioner`: a multigrid cycle where samples lie on something of few dimensions (eigenvalues 1e-10 of the scale of
-G and less), the diagonal where they do not.
+part when it has grown. Only the preconditioner of the conjugate gradients depends on the kind of data: a multigrid
+cycle where samples lie on something of few dimensions (eigenvalues 1e-10 of the scale of G and less), the diagonal
+where they do not.
 
 Measured and put aside: LOBPCG with the diagonal (10-D Gaussians, n = 5 000: nowhere near after 300 iterations), ARPACK
 on the operator (4 000 products, none converged), Chebyshev polynomials in place of conjugate gradients (as good, but
 with bounds to guess), a Galerkin problem on landmarks as start or coarse level (1 000 times too stiff on a Swiss roll,
-no faster on Gaussians; `_landmarks` has one that is smoother, for what is too large for this).
+no faster on Gaussians; `hne.core.landmarks` has one that is smoother, for what is too large for this).
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +23,25 @@ from scipy.sparse.linalg import splu
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import upper_triangle
-from hne.core.eigen.certificate import allowed_residual
 from hne.core.eigen.costs import BASIS_BLOCKS, MULTIGRID_MAX_ROW, SPARE_VECTORS, Sizes, precondition_kind
-from hne.core.eigen.subspace import RitzSpace, centered, chebyshev, inverted, sine_between
 from hne.core.records import Alignment, FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
+MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 4
+# A plane at rest must also have residuals this small relative to its gap: slow progress looks like rest.
+LARGEST_ANGLE = 1e-3
+# Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
+REDUCTION = 0.1
+# Where a chart is made of many vectors, the last of which are some of many: how far their span may still move, with
+# residuals of no more than this share of what their certificate allows.
+CHART_MOVED, CHART_RESIDUAL = 0.01, 0.5
+# Largest residual relative to the scale of G. Solvers leave 1e-16 to 1e-14 of it; at 1e-11 a mixture with the wrong
+# eigenvectors shows up to some 10 000 samples of a surface, beyond which they differ by less.
+LARGEST_RESIDUAL = 1e-11
+# The other source of residuals, a plane that is off by tol: how many times tol * next eigenvalue to forgive, because it
+# leans to later eigenvectors as well (Gaussians in 10 and 20 dimensions, n = 2 500, leave half of one).
+LEANING = 100
 # Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
 NEAR_NULL_COORDINATES = 3
 # Couplings below this share of the diagonals do not aggregate. No limit, or twice this one, takes more steps on a roll.
@@ -40,6 +53,8 @@ MAX_COARSE = 500
 # Chebyshev steps of the smoother before and after the coarse level, for the upper part of the spectrum.
 SMOOTHING_STEPS, SMOOTHED_RATIO = 3, 20.0
 SHIFT = 1e-14  # of the scale of G: the constant vector needs a pivot
+# Power steps to the largest eigenvalue, and a reserve for what they miss.
+POWER_STEPS, RESERVE = 15, 1.15
 
 
 @dataclass(frozen=True)
@@ -49,80 +64,6 @@ class Precondition:
     name: str  # "multigrid" or "diagonal"
     apply: Solve
     max_steps: int
-
-
-def preconditioner(alignment: Alignment, samples: FloatArray | None, sizes: Sizes, n_threads: int) -> Precondition:
-    """Choose the kind by the entries a row of G, and build it."""
-    if precondition_kind(sizes) == "multigrid":
-        return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
-    if sizes.row_entries <= MULTIGRID_MAX_ROW:
-        logger.warning("eigenpairs: without multigrid (the extra 'fast') the iterative solver may not get there")
-    inverse = inverted(alignment.diagonal())
-    return Precondition("diagonal", lambda residual: inverse * residual, max_steps=60)
-
-
-def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
-    from pyamg import smoothed_aggregation_solver  # noqa: PLC0415, an extra
-
-    upper = upper_triangle(alignment, n_threads)
-    scale = float(upper.diagonal().max())
-    G = upper + triu(upper, k=1).T + SHIFT * scale * eye_array(alignment.n_samples)
-    G = csr_matrix(G)
-    # pyamg takes no other indices.
-    G.indices, G.indptr = G.indices.astype(np.int32, copy=False), G.indptr.astype(np.int32, copy=False)
-    hierarchy = smoothed_aggregation_solver(
-        G,
-        B=_near_null(samples, alignment.n_samples),
-        strength=("symmetric", {"theta": STRENGTH}),
-        smooth=("energy", {"krylov": "cg", "maxiter": 4, "degree": 2}),
-        presmoother=None,
-        postsmoother=None,
-        max_coarse=MAX_COARSE,
-    )
-    sizes = [level.A.shape[0] for level in hierarchy.levels]
-    logger.info("multigrid: levels of %s samples", ", ".join(map(str, sizes)))
-    bottom = hierarchy.levels[-1].A.tocsc()
-    pivot = SHIFT * bottom.diagonal().max()
-    solve: Solve = splu((bottom + pivot * eye_array(sizes[-1])).tocsc()).solve
-    for level in reversed(hierarchy.levels[:-1]):
-        solve = _cycle(level.A.tocsr(), level.P.tocsr(), level.R.tocsr(), solve)
-    return solve
-
-
-def _near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
-    """The constant and the samples' leading coordinates, each of about unit size."""
-    constant = np.ones((n_samples, 1))
-    if samples is None:
-        return constant
-    count = min(NEAR_NULL_COORDINATES, *samples.shape)
-    from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
-
-    axes, lengths, _ = randomized_svd(centered(samples), count, random_state=0)
-    # Flat samples have fewer coordinates than features.
-    leading = axes[:, lengths > FLAT * lengths[0]]
-    return np.hstack([constant, leading * np.sqrt(n_samples)])
-
-
-def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coarse: Solve) -> Solve:
-    """One V-cycle: smooth, correct on the coarse level, smooth."""
-    smooth = chebyshev(lambda block: G @ block, G.diagonal(), SMOOTHING_STEPS, SMOOTHED_RATIO)
-
-    def solve(residual: FloatArray) -> FloatArray:
-        solution = smooth(np.zeros_like(residual), residual)
-        solution = solution + prolong @ coarse(restrict @ (residual - G @ solution))
-        return smooth(solution, residual)
-
-    return solve
-
-
-MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 4
-# A plane at rest must also have residuals this small relative to its gap: slow progress looks like rest.
-LARGEST_ANGLE = 1e-3
-# Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
-REDUCTION = 0.1
-# Where a chart is made of many vectors, the last of which are some of many: how far their span may still move, with
-# residuals of no more than this share of what their certificate allows.
-CHART_MOVED, CHART_RESIDUAL = 0.01, 0.5
 
 
 def iterative_eigenvectors(
@@ -148,13 +89,13 @@ def iterative_eigenvectors(
         values, best = space.ritz(width)
         residuals = alignment.apply(best) - best * values[:width]
         moved = sine_between(plane, best[:, :count])
-        lengths = np.linalg.norm(residuals[:, :count], axis=0)
-        angle = float(lengths.max() / max(values[count] - values[count - 1], digits))
+        longest = np.linalg.norm(residuals[:, :count], axis=0).max()
+        angle = float(longest / max(values[count] - values[count - 1], digits))
         logger.debug("step %d: the plane moved by %.1e, residuals %.1e of the gap", step, moved, angle)
         at_rest = moved <= tol and angle <= LARGEST_ANGLE
         if is_for_chart and moved <= CHART_MOVED:
-            at_rest |= bool(lengths.max() <= CHART_RESIDUAL * allowed_residual(scale, float(values[count]), tol))
-        if at_rest or lengths.max() <= digits or space.dimension == n - 1:
+            at_rest |= bool(longest <= CHART_RESIDUAL * allowed_residual(scale, float(values[count]), tol))
+        if at_rest or longest <= digits or space.dimension == n - 1:
             logger.info("eigenpairs: %d steps with blocks of %d, %s", step, width, precondition.name)
             return best
         plane = best[:, :count]
@@ -168,11 +109,19 @@ def iterative_eigenvectors(
     raise RuntimeError(msg)
 
 
-def corrections(alignment: Alignment, precondition: Precondition, residuals: FloatArray) -> FloatArray:
+def allowed_residual(scale: float, next_value: float, tol: float) -> float:
+    """The largest residual that rounding, and a plane that is off by `tol`, explain."""
+    # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.
+    return LARGEST_RESIDUAL * scale + LEANING * tol * next_value
+
+
+def corrections(
+    alignment: Alignment, precondition: Precondition, residuals: FloatArray, reduction: float = REDUCTION
+) -> FloatArray:
     """Solve G z = r roughly for each column by preconditioned conjugate gradients, orthogonal to the constant."""
     remaining = centered(residuals)
     solution, direction = np.zeros_like(remaining), np.zeros_like(remaining)
-    enough = REDUCTION * np.linalg.norm(remaining, axis=0)
+    enough = reduction * np.linalg.norm(remaining, axis=0)
     previous = np.ones(remaining.shape[1])
     for _ in range(precondition.max_steps):
         if (np.linalg.norm(remaining, axis=0) <= enough).all():
@@ -188,3 +137,180 @@ def corrections(alignment: Alignment, precondition: Precondition, residuals: Flo
         remaining -= length * image
         previous = np.where(agreement > 0, agreement, 1.0)
     return solution
+
+
+def preconditioner(alignment: Alignment, samples: FloatArray | None, sizes: Sizes, n_threads: int) -> Precondition:
+    """Choose the kind by the entries a row of G, and build it."""
+    if precondition_kind(sizes) == "multigrid":
+        return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
+    if sizes.row_entries <= MULTIGRID_MAX_ROW:
+        logger.warning("eigenpairs: without multigrid (the extra 'fast') the iterative solver may not get there")
+    inverse = _inverted(alignment.diagonal())
+    return Precondition("diagonal", lambda residual: inverse * residual, max_steps=60)
+
+
+def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
+    from pyamg import smoothed_aggregation_solver  # noqa: PLC0415, an extra
+
+    upper = upper_triangle(alignment, n_threads)
+    scale = float(upper.diagonal().max())
+    G = csr_matrix(upper + triu(upper, k=1).T + SHIFT * scale * eye_array(alignment.n_samples))
+    # pyamg takes no other indices.
+    G.indices, G.indptr = G.indices.astype(np.int32, copy=False), G.indptr.astype(np.int32, copy=False)
+    hierarchy = smoothed_aggregation_solver(
+        G,
+        B=near_null(samples, alignment.n_samples),
+        strength=("symmetric", {"theta": STRENGTH}),
+        smooth=("energy", {"krylov": "cg", "maxiter": 4, "degree": 2}),
+        presmoother=None,
+        postsmoother=None,
+        max_coarse=MAX_COARSE,
+    )
+    sizes = [level.A.shape[0] for level in hierarchy.levels]
+    logger.info("multigrid: levels of %s samples", ", ".join(map(str, sizes)))
+    bottom = hierarchy.levels[-1].A.tocsc()
+    pivot = SHIFT * bottom.diagonal().max()
+    solve: Solve = splu((bottom + pivot * eye_array(sizes[-1])).tocsc()).solve
+    for level in reversed(hierarchy.levels[:-1]):
+        solve = _cycle(level.A.tocsr(), level.P.tocsr(), level.R.tocsr(), solve)
+    return solve
+
+
+def near_null(samples: FloatArray | None, n_samples: int) -> FloatArray:
+    """The constant and the samples' leading coordinates, each of about unit size."""
+    constant = np.ones((n_samples, 1))
+    if samples is None:
+        return constant
+    from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415, a second to load
+
+    count = min(NEAR_NULL_COORDINATES, *samples.shape)
+    axes, lengths, _ = randomized_svd(centered(samples), count, random_state=0)
+    # Flat samples have fewer coordinates than features.
+    leading = axes[:, lengths > FLAT * lengths[0]]
+    return np.hstack([constant, leading * np.sqrt(n_samples)])
+
+
+def _cycle(G: SparseMatrix, prolong: SparseMatrix, restrict: SparseMatrix, coarse: Solve) -> Solve:
+    """One V-cycle: smooth, correct on the coarse level, smooth."""
+    smooth = chebyshev(lambda block: G @ block, G.diagonal(), SMOOTHING_STEPS, SMOOTHED_RATIO)
+
+    def solve(residual: FloatArray) -> FloatArray:
+        solution = smooth(np.zeros_like(residual), residual)
+        solution = solution + prolong @ coarse(restrict @ (residual - G @ solution))
+        return smooth(solution, residual)
+
+    return solve
+
+
+def chebyshev(
+    apply: Solve, diagonal: FloatArray, steps: int, ratio: float
+) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Damp the part of the spectrum of the matrix, scaled by its diagonal, from the largest eigenvalue to 1 / ratio.
+
+    The result takes a first solution, which it may change, and a right side; it gives a better one.
+    """
+    inverse = _inverted(diagonal)
+    scaling = np.sqrt(inverse)
+    vector = np.random.default_rng(0).standard_normal((len(scaling), 1))
+    for _ in range(POWER_STEPS):
+        vector = scaling * apply(scaling * (vector / np.linalg.norm(vector)))
+    highest = RESERVE * float(np.linalg.norm(vector))
+    lowest = highest / ratio
+    middle, half = (highest + lowest) / 2, (highest - lowest) / 2
+
+    def smooth(solution: FloatArray, right_side: FloatArray) -> FloatArray:
+        residual = right_side - apply(solution)
+        direction = inverse * residual / middle
+        solution += direction
+        rate = half / middle
+        for _ in range(steps - 1):
+            residual -= apply(direction)
+            next_rate = 1.0 / (2 * middle / half - rate)
+            direction *= next_rate * rate
+            direction += (2 * next_rate / half) * (inverse * residual)
+            solution += direction
+            rate = next_rate
+        return solution
+
+    return smooth
+
+
+def _inverted(diagonal: FloatArray) -> FloatArray:
+    """One over each entry, as a column; zero where there is nothing to divide by, as on levels made from copies."""
+    inverse: FloatArray = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    return inverse[:, None]
+
+
+class RitzSpace:
+    """Orthonormal basis without the constant, and the best eigenpairs of G in its span.
+
+    The images of the basis under [sqrt(gamma) A; B] are kept as Q R and added to, so that a step costs what its block
+    costs: singular values of the small R are the lengths whose squares are the Ritz values.
+    """
+
+    def __init__(self, alignment: Alignment, capacity: int) -> None:
+        self._alignment = alignment
+        n = alignment.n_samples
+        # By columns: blocks are added at the end, and products take the first ones. Memory is taken as it is filled.
+        self._vectors = np.empty((n, capacity), order="F")
+        self._images = np.empty((2 * n, capacity), order="F")
+        self._triangle = np.empty((0, 0))
+
+    @property
+    def dimension(self) -> int:
+        """Number of vectors in the basis."""
+        return len(self._triangle)
+
+    def add(self, block: FloatArray) -> FloatArray:
+        """Add what the block has that the basis has not, as far as there is room beside the constant; return that."""
+        size = self.dimension
+        basis, images = self._vectors[:, :size], self._images[:, :size]
+        # Orthonormal, orthogonal to the basis and to the constant vector; twice is enough.
+        for _ in range(2):
+            block = centered(block)
+            block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
+        block = block[:, : len(basis) - 1 - size]
+        end = size + block.shape[1]
+        added = self._vectors[:, size:end]
+        added[:] = block
+        del block
+        # In place, because images are the largest of all arrays.
+        image = self._alignment.stacked(added)
+        coupling = images.T @ image
+        image -= images @ coupling
+        again = images.T @ image
+        image -= images @ again
+        self._images[:, size:end], corner = np.linalg.qr(image)
+        self._triangle = np.block([[self._triangle, coupling + again], [np.zeros((end - size, size)), corner]])
+        return added
+
+    def ritz(self, width: int) -> tuple[FloatArray, FloatArray]:
+        """Ritz values, ascending, and the vectors of the first `width`."""
+        values, coefficients = self._ascending()
+        return values, self._vectors[:, : self.dimension] @ coefficients[:, :width]
+
+    def keep(self, count: int) -> None:
+        """Start over from the best `count` vectors."""
+        size = self.dimension
+        best = self._ascending()[1][:, : min(count, size)]
+        rotation, triangle = np.linalg.qr(self._triangle @ best)
+        self._vectors[:, : best.shape[1]] = self._vectors[:, :size] @ best
+        self._images[:, : best.shape[1]] = self._images[:, :size] @ rotation
+        self._triangle = triangle
+
+    def _ascending(self) -> tuple[FloatArray, FloatArray]:
+        _, lengths, rotation = np.linalg.svd(self._triangle)
+        return lengths[::-1] ** 2, rotation[::-1].T
+
+
+def centered(block: FloatArray) -> FloatArray:
+    """Take the constant vector out of each column."""
+    without: FloatArray = block - block.mean(axis=0)
+    return without
+
+
+def sine_between(plane: FloatArray, other: FloatArray) -> float:
+    """Sine of the largest angle between two planes given by orthonormal columns; 1 where one is missing."""
+    if plane.shape != other.shape:
+        return 1.0
+    return float(np.linalg.norm(plane - other @ (other.T @ plane), ord=2))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hne.core.eigen.subspace import fix_signs
+from hne.core.principal import fix_signs
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.exceptions import InputError
 

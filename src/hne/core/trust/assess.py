@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.eigenpairs import Parts
+from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.records import Embedding, IndexArray, NeighborGraph, Pieces, Rescaled, Settings, Weights
 from hne.core.samples.kinds import Samples
 from hne.core.trust.measures import measures
@@ -18,7 +18,7 @@ def trust_of(
     graph: NeighborGraph,
     pieces: Pieces,
     weights: Weights,
-    parts: Parts,
+    parts: PieceEmbeddings,
     rescaled: Rescaled,
     circuits: IndexArray,
     settings: Settings,
@@ -69,7 +69,7 @@ def judgment(is_chosen: bool, *walked: Any) -> Judgment:
 def trust_in(result: Embedding) -> Assessment:
     """How far a finished embedding can be believed, with pairs of samples."""
     core, settings = result.core, result.settings
-    parts = Parts(core.Y, core.parts)
+    parts = PieceEmbeddings(core.Y, core.parts)
     n_threads = thread_count(settings.n_jobs)
     walked = (core.X, core.graph, core.pieces, core.weights, parts, core.rescaled, core.short_circuits)
     found = trust_of(*walked, settings, n_threads)

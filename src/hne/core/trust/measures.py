@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from hne._runtime.progress import mute_progress
-from hne.core.eigenpairs import Parts, leading
+from hne.core.eigenpairs import PieceEmbeddings, leading
 from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import (
@@ -92,7 +92,7 @@ def measures(
     graph: NeighborGraph,
     pieces: Pieces,
     weights: Weights,
-    parts: Parts,
+    parts: PieceEmbeddings,
     rescaled: Rescaled,
     circuits: IndexArray,
     settings: Settings,
@@ -102,7 +102,7 @@ def measures(
     is_whole = pieces.count == 1 or settings.pieces == "join"
     rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
     own = X if is_whole else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
-    pairs = parts.parts[0]
+    pairs = parts.eigenpairs[0]
     dimension, shape = None, None
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
     chart = rescaled.charts[0] if rescaled.charts else None

@@ -1,1 +1,0 @@
-"""Alignment, X -> EigenPairs on landmarks: close to the bottom eigenpairs of G where nothing can factor it."""
