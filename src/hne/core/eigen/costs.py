@@ -188,7 +188,8 @@ def choose_solver(sizes: Sizes, solver: str, available: float) -> tuple[tuple[st
 
     Raises TooLargeError where none of them fits.
     """
-    n, order, reason, is_rescued = sizes.n_samples, (solver,), "asked for", False
+    order: tuple[str, ...] = (solver,)
+    n, reason, is_rescued = sizes.n_samples, "asked for", False
     if solver != "auto":
         if not has_room(n, sizes.count, solver):
             msg = (
