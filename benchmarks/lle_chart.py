@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from hne.core.chart.lengths import rescaled_coordinates
-from hne.core.defaults import suited
 from hne.core.eigenpairs import embedded_pieces, split_into_pieces
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.parameters import check_parameters
@@ -12,6 +11,7 @@ from hne.core.samples.check import check_samples
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import layer_weights
+from hne.settings import suited
 
 
 def lle_chart(X: FloatArray) -> FloatArray:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from hne.core.backend import IN_MEMORY, Backend
 from hne.core.parameters import check_settings
+from hne.core.pipeline import Backend
 from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from tables import table
@@ -115,9 +115,9 @@ def _watched(processes: list[int]) -> Iterator[dict[int, int]]:
 
 
 def _on_threads(X: Any, settings: Settings) -> dict[str, Any]:
-    _timed(X[:20_000].copy(), settings, IN_MEMORY)
+    _timed(X[:20_000].copy(), settings, Backend())
     with _watched([os.getpid()]) as peaks:
-        row = _timed(X, settings, IN_MEMORY)
+        row = _timed(X, settings, Backend())
     return {**row, "client": peaks[os.getpid()], "workers": [], "share": 0}
 
 

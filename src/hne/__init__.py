@@ -14,15 +14,15 @@ logging.getLogger("hne").addHandler(logging.NullHandler())
 if TYPE_CHECKING:
     from hne.core.forecast import forecast
     from hne.core.pipeline import embed
-    from hne.core.records import PUBLISHED
     from hne.estimators.hne import HNE, HierarchicNeighborsEmbedding
     from hne.estimators.linear import LinearHNE
+    from hne.settings import PUBLISHED
 
 _HOMES = {
     "HNE": "hne.estimators.hne",
     "HierarchicNeighborsEmbedding": "hne.estimators.hne",
     "LinearHNE": "hne.estimators.linear",
-    "PUBLISHED": "hne.core.records",
+    "PUBLISHED": "hne.settings",
     "embed": "hne.core.pipeline",
     "forecast": "hne.core.forecast",
 }
@@ -30,12 +30,17 @@ _HOMES = {
 __all__ = ["HNE", "PUBLISHED", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]
 
 
+_SUBMODULES = ("baselines", "datasets", "exceptions", "metrics", "scale", "settings", "tuning", "viz")
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"hne.{name}")
     msg = f"module 'hne' has no attribute {name!r}"
     raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_SUBMODULES})

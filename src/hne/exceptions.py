@@ -13,7 +13,7 @@
     └── MissingExtraError   (ImportError)    an optional dependency is not installed
     HNEWarning              (UserWarning)
     ├── CloseEigenvaluesWarning              float64 cannot tell the wanted eigenvectors from the next
-    ├── DisconnectedGraphWarning             a rival or a measure needs one neighbor graph, and it falls apart
+    ├── DisconnectedGraphWarning             a baseline or a measure needs one neighbor graph, and it falls apart
     ├── FallbackWarning                      what was asked for is not there, and something else has done it
     ├── LandmarkWarning                      an embedding on landmarks still moved when its refinement ended
     ├── NeighborRecallWarning                approximate search missed many neighbors
@@ -52,11 +52,47 @@ __all__ = [
 ]
 
 
-class HNEError(Exception):
-    """Base of every error of this package."""
+# Characters of a quoted value and of a whole message: a line and a half, and what fits on a screen.
+MOST_QUOTED, MOST_SAID = 120, 1500
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message, MOST_SAID))
+
+class HNEError(Exception):
+    """Base of every error of this package.
+
+    What an error is about can be read off its fields, None where it is not about one parameter.
+
+    Parameters
+    ----------
+    message : str
+        The whole sentence; made of the fields where there is none.
+    parameter : str or None
+        The parameter that is refused, by its name in Python.
+    rule : str or None
+        What it must be.
+    value : object
+        What it was.
+    remedy : str or None
+        What to do about it.
+
+    Examples
+    --------
+    >>> from hne.exceptions import InputError
+    >>> error = InputError(parameter="reg", rule="must be positive", value=-1, remedy="Try reg=1e-4")
+    >>> str(error), error.parameter
+    ('reg must be positive, got -1. Try reg=1e-4.', 'reg')
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        parameter: str | None = None,
+        rule: str | None = None,
+        value: object = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.parameter, self.rule, self.value, self.remedy = parameter, rule, value, remedy
+        super().__init__(shortened(message or f"{parameter} {rule}, got {quoted(value)}. {remedy}.", MOST_SAID))
 
 
 class InputTypeError(HNEError, TypeError):
@@ -108,7 +144,7 @@ class CloseEigenvaluesWarning(HNEWarning):
 
 
 class DisconnectedGraphWarning(HNEWarning):
-    """The neighbor graph has several pieces, and what a rival gives or a measure tells is about each of them alone."""
+    """The neighbor graph has several pieces, and what a baseline or a measure says is about each of them alone."""
 
 
 class FallbackWarning(HNEWarning):
@@ -131,14 +167,10 @@ class UntrustworthyWarning(HNEWarning):
     """The embedding has collapsed, repeats a coordinate or is far from its end: see `trust_`."""
 
 
-# Characters of a quoted value and of a whole message: a line and a half, and what fits on a screen.
-MOST_QUOTED, MOST_SAID = 120, 1500
-
-
 def refuse(parameter: str, rule: str, got: str, remedy: str, error: type[HNEError] = InputError) -> NoReturn:
     """Raise the error that a parameter does not keep a rule; `got` says what it is in words."""
     msg = f"{parameter} {rule}, got {got}. {remedy}."
-    raise error(msg)
+    raise error(msg, parameter=parameter, rule=rule, value=got, remedy=remedy)
 
 
 def quoted(value: Any) -> str:

@@ -18,7 +18,6 @@ from hne.cli import arguments as _arguments
 from hne.cli import scale as _scale
 from hne.cli.talk import PARAMETERS, plain, with_cli_names
 from hne.core import parameters as _parameters
-from hne.core import records as _types
 from hne.datasets import make_swiss_roll
 from hne.io.preparation import SCALINGS
 from hne.io.prepared import MISSING
@@ -63,13 +62,6 @@ def test_every_parameter_of_the_estimator_is_an_option_with_its_default(points):
 
 
 def test_choices_are_those_of_the_library():
-    assert _arguments.VARIANTS[0] == "bhne"
-    assert sorted(_arguments.VARIANTS) == sorted(_types.VARIANTS)
-    assert sorted(_arguments.EIGEN_SOLVERS) == sorted(_types.EIGEN_SOLVERS)
-    assert sorted(_arguments.PIECES) == sorted(_types.PIECE_POLICIES)
-    assert _arguments.NEIGHBORS == _types.NEIGHBOR_SEARCHES
-    assert _arguments.SHORT_CIRCUITS == _types.SHORT_CIRCUITS
-    assert _arguments.COORDINATES == _types.COORDINATES
     assert _arguments.SCALINGS == SCALINGS
     assert _arguments.MISSING == MISSING
     assert _scale.WORKERS_READ == READ_BY_WORKERS

@@ -12,8 +12,6 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import kneighbors_graph
 
 from hne import HNE, PUBLISHED, embed
-from hne.core.pipeline import walk
-from hne.core.records import Settings
 from hne.core.tangent.frames import frames_of
 from hne.core.trust.measures import collapsed_share, filled_share, repeated_share
 from hne.core.trust.record import LEVELS
@@ -318,7 +316,7 @@ def test_what_cannot_be_measured_is_left_out_and_loses_no_embedding(monkeypatch)
 
     for name in ("yardstick", "dimension_of"):
         monkeypatch.setattr(f"hne.core.trust.measures.{name}", fails)
-    result = walk(ROLL, Settings())
+    result = embed(ROLL, **PUBLISHED)
     assert result.trust.level == "unknown"
     assert result.trust.score is None
     assert np.isfinite(result.Y).all()

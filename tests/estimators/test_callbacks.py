@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hne import HNE
-from hne.core.pipeline import STAGES
+from hne.settings import STAGES
 
 
 class Witness:
@@ -71,7 +71,7 @@ def test_callbacks_change_no_bit_and_leave_nothing_on_the_model(roll, witness):
 
 
 def test_callbacks_are_torn_down_when_a_fit_fails(cloud, witness, monkeypatch):
-    monkeypatch.setattr("hne.core.backend.layer_weights", lambda *_: 1 / 0)
+    monkeypatch.setattr("hne.core.pipeline.layer_weights", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         HNE().set_callbacks(witness).fit(cloud)
     assert witness.calls[-1] == "teardown"

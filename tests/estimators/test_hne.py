@@ -18,10 +18,11 @@ from threadpoolctl import threadpool_info
 
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, embed
 from hne.core.neighbors import graph as _start
-from hne.core.records import BETWEEN, DEFAULTS, Settings
+from hne.core.records import BETWEEN
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, NeighborRecallWarning
 from hne.metrics import affine_errors, procrustes_error
+from hne.settings import DEFAULTS, Settings
 from tests.conftest import advised
 
 VARIANTS = ("ihne", "rhne", "bhne")

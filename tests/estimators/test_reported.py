@@ -12,9 +12,9 @@ from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 
 from hne import HNE
-from hne.core.pipeline import STAGES
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
+from hne.settings import STAGES
 from hne.viz.report import notebook_html
 
 

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from hne import HNE, PUBLISHED, embed
 from hne._runtime import progress as _progress
-from hne._runtime.progress import Lines, listening, stage, step, track
-from hne.core.pipeline import STAGES
+from hne._runtime.progress import Lines, listening, run_stage, step, track
 from hne.exceptions import InputError, InputTypeError
+from hne.settings import STAGES
 from hne.viz.plots.sources import edges
 
 
@@ -134,9 +134,9 @@ def test_fits_at_the_same_time_do_not_hear_each_other(cloud, roll):
 
 def test_a_stage_is_logged_whoever_listens(caplog):
     with caplog.at_level(logging.INFO, logger="hne"):
-        assert stage("counting", sorted, [2, 1]) == [1, 2]
-        stage("filling", np.zeros, (3, 2))
-        stage("emptying", csr_array, (4, 2))
+        assert run_stage("counting", sorted, [2, 1]) == [1, 2]
+        run_stage("filling", np.zeros, (3, 2))
+        run_stage("emptying", csr_array, (4, 2))
     told = (r"counting: 0\.\d{3} s, \[1, 2\]", "filling: .* s, 3 samples", "emptying: .* s, 4 samples")
     for line, pattern in zip(caplog.messages, told, strict=True):
         assert re.fullmatch(pattern, line)
@@ -214,7 +214,7 @@ def test_a_fit_that_fails_leaves_no_counter_on_the_terminal(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(_progress.sys, "stderr", terminal)
     crowd = np.random.default_rng(0).normal(size=(30, 3))
-    monkeypatch.setattr("hne.core.backend.layer_weights", lambda *_: 1 / 0)
+    monkeypatch.setattr("hne.core.pipeline.layer_weights", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         embed(crowd, verbose=1)
     assert terminal.screen()[-1] == ""

@@ -73,24 +73,41 @@ def show_progress(verbose: int) -> Iterator[None]:
         lines.close()
 
 
-def stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
-    """Record that the function makes of its arguments, told about as a stage, and logged."""
+@contextmanager
+def stage(name: str) -> Iterator[Callable[[Record], Record]]:
+    """Tell of a stage, and log it: what it makes is passed through the function that this yields.
+
+    >>> with stage("counting") as done:
+    ...     numbers = done([1, 2])
+    """
     listeners = _LISTENERS.get()
     for listener in listeners:
         listener.begin(name)
     start = time.perf_counter()
     remarks: list[str] = []
+    records: list[Any] = [None]
+
+    def done(record: Record) -> Record:
+        records[0] = record
+        return record
+
     with bound(_REMARKS, remarks):
-        record = function(*arguments)
+        yield done
     seconds = time.perf_counter() - start
     # Records say what they are; of an array, the number of rows tells more.
+    record = records[0]
     shape = getattr(record, "shape", None)
     described = "done" if record is None else str(record) if shape is None else f"{shape[0]} samples"
     result = ", ".join([described, *remarks])
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:
         listener.end(name, result, seconds)
-    return record
+
+
+def run_stage(name: str, function: Callable[..., Record], *arguments: Any) -> Record:
+    """What the function makes of its arguments, as a stage."""
+    with stage(name) as done:
+        return done(function(*arguments))
 
 
 def remark(text: str) -> None:

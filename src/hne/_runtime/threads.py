@@ -24,12 +24,15 @@ _WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when n
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Number of threads that `n_jobs` stands for, as scikit-learn understands it."""
+    """Number of threads that `n_jobs` stands for; None for all cores, or the several of joblib's context."""
     if n_jobs == 1:
         return 1
     # What joblib.effective_n_jobs does, for threads: it asks for processes, and warns in those that may have no own.
-    backend, default = get_active_backend(prefer="threads")
-    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+    backend, in_context = get_active_backend(prefer="threads")
+    if n_jobs is None:
+        # joblib says 1 outside of any context, and within one that says 1.
+        n_jobs = -1 if in_context in {None, 1} else in_context
+    return int(backend.effective_n_jobs(n_jobs))
 
 
 def raise_if_cancelled() -> None:

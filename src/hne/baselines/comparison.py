@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hne._runtime.progress import advised, stage
+from hne._runtime.progress import advised, run_stage
 from hne._runtime.random import random_generator
 from hne.baselines import METHODS, RIVALS, baseline_embedding
 from hne.core.parameters import check_settings
-from hne.core.pipeline import embed, walk
+from hne.core.pipeline import embed
 from hne.core.records import PUBLISHED, VARIANTS, FloatArray, Settings
 from hne.core.samples.check import check_samples
 from hne.core.samples.tables import check_matrix
@@ -145,7 +145,7 @@ def comparison(
     chosen = installed_methods() if methods is None else _check_methods(methods)
     left_out = {method for method in chosen if methods is None and len(samples) > SLOW_ABOVE.get(method, inf)}
     return tuple(
-        stage(label_of(method), _compared, method, samples, settings, named, method not in left_out)
+        run_stage(label_of(method), _compared, method, samples, settings, named, method not in left_out)
         for method in chosen
     )
 
@@ -215,7 +215,7 @@ def _coordinates(
     told |= named if has_defaults else {"n_neighbors": settings.n_neighbors, "reg": settings.reg}
     with advised(hear):
         if method in VARIANTS:
-            return walk(X, replace(settings, variant=method)).Y
+            return embed(X, **{**vars(settings), "variant": method}).Y
         return embed(X, **told).Y if method == DEFAULT_HNE else baseline_embedding(method, X, **told)
 
 

@@ -3,21 +3,13 @@
 import argparse
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hne._runtime.files import expanded
 from hne.exceptions import InputError, quoted
+from hne.settings import AUTO, DEFAULTS, SEARCHED, VARIANTS, known_settings
 
-# Choices of the estimator's parameters, written out because the modules that own them load NumPy; a test compares.
-VARIANTS = ("bhne", "ihne", "rhne")
-NEIGHBORS = ("auto", "exact", "approximate")
-SHORT_CIRCUITS = ("cut", "keep")
-PIECES = ("separate", "join", "largest", "raise")
-COORDINATES = ("chart", "rescaled", "eigenvectors")
-EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
-AUTO = "auto"
 SCALINGS = ("none", "standard", "robust")
 MISSING = ("refuse", "drop", "impute")
 
@@ -188,18 +180,9 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         help="choose what is best of -k, --variant and --reg, but for those given: see hne tune",
     )
     whole.add_argument("--published", action="store_true", help="all as in the published method, but for what is given")
-    add_one = partial(method.add_argument, action=Given)
-    add_one(
-        "-k",
-        "--n-neighbors",
-        type=whole_or_auto,
-        metavar="K",
-        help="neighbors of a sample, or auto [12 near a surface, 8 of many samples, 5 elsewhere]",
-    )
-    _add_dimension(method)
-    add_one("--variant", choices=(*VARIANTS, AUTO), default="ihne", help="how the outer layer is weighed [ihne]")
-    add_one("--reg", type=number_or_auto, help="ridge of the small problems, or auto [what suits K and the samples]")
-    _add_fixed(method)
+    for name, known in known_settings().items():
+        if known.help:
+            _add_setting(method, name)
     parser.set_defaults(given=frozenset())
 
 
@@ -227,58 +210,38 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         help="ridge of the small problems [1e-3,1e-4]",
     )
     method = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
-    _add_dimension(method)
-    _add_fixed(method)
+    for name, known in known_settings().items():
+        if known.help and name not in SEARCHED:
+            _add_setting(method, name)
 
 
-def _add_dimension(method: Any) -> None:
-    method.add_argument(
-        "-d", "--n-components", type=whole_or_auto, default=2, metavar="D", help="coordinates to find, or auto [2]"
-    )
+def _add_setting(group: Any, name: str) -> None:
+    """Add a parameter of the estimator as an option, by what is known of it."""
+    known, default = known_settings()[name], DEFAULTS[name]
+    flags = [f"--{name.replace('_', '-')}", *known.flags]
+    facts: dict[str, Any] = {"default": default, "help": known.help}
+    if isinstance(default, bool):
+        facts["action"] = argparse.BooleanOptionalAction
+    else:
+        facts |= {"action": Given, "metavar": known.metavar}
+        if known.choices:
+            facts["choices"] = (*known.choices, *([AUTO] if known.may_be_auto else []))
+        elif name in READ_BY:
+            facts["type"] = READ_BY[name]
+        elif isinstance(known.low, int):
+            facts["type"] = whole_or_auto if known.may_be_auto else int
+        else:
+            facts["type"] = number_or_auto if known.may_be_auto else float
+    group.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), **facts)
 
 
-def _add_fixed(method: Any) -> None:
-    """Add what nobody searches for."""
-    method.add_argument("--outer-reg", type=float, metavar="REG", help="ridge of the outer ones [that of --reg]")
-    method.add_argument("--gamma", type=float, default=1.0, help="weight of the inner layer [1]")
-    method.add_argument("--n-rounds", type=int, default=1, metavar="N", help="rounds of bhne after its first [1]")
-    method.add_argument(
-        "--include-self",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="samples stay in their own outer layer, as in the paper [yes]",
-    )
-    method.add_argument(
-        "--metric", default="euclidean", help="of the neighbor search; precomputed: INPUT holds distances [euclidean]"
-    )
-    method.add_argument("--metric-params", type=json_object, metavar="JSON", help="further arguments of the metric")
-    method.add_argument("--neighbors", choices=NEIGHBORS, default="auto", help="how they are searched [auto]")
-    method.add_argument(
-        "--short-circuits",
-        action=Given,
-        choices=SHORT_CIRCUITS,
-        default="cut",
-        help="edges across a gap to another sheet; keep, as published [cut]",
-    )
-    method.add_argument("--pieces", choices=PIECES, default="separate", help="a graph that falls apart [separate]")
-    method.add_argument(
-        "--coordinates",
-        action=Given,
-        choices=COORDINATES,
-        default="chart",
-        help="in lengths of INPUT, as a chart or by one matrix, or eigenvectors as published [chart]",
-    )
-    method.add_argument("--eigen-solver", choices=EIGEN_SOLVERS, default="auto", help="[auto]")
-    method.add_argument(
-        "--n-landmarks",
-        "--landmarks",
-        type=int,
-        metavar="M",
-        help="embed millions by so many evenly spread samples, then refine [none: all are solved for]",
-    )
-    method.add_argument("--tol", type=float, default=1e-7, help="angle at which an iteration stops [1e-7]")
-    method.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
-    method.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")
+# Parameters that no rule of numbers tells how to read.
+READ_BY: dict[str, Callable[[str], Any]] = {
+    "metric": str,
+    "metric_params": json_object,
+    "n_jobs": int,
+    "random_state": int,
+}
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:

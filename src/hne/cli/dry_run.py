@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne._runtime.progress import one_line
-from hne.cli.arguments import AUTO
 from hne.cli.inputs import are_distances, choices_of, parameters_of, source_of, title_of
 from hne.cli.talk import print_json
 from hne.cli.tune import SEARCHED
 from hne.exceptions import InputError
+from hne.settings import AUTO
 
 if TYPE_CHECKING:
     from hne.core.forecast import Forecast
@@ -57,11 +57,12 @@ def _suited(options: argparse.Namespace, X: Any, n_samples: int) -> tuple[dict[s
     That is not known of samples that were not read, and of a dimension that is to be found out first.
     """
     from hne._runtime.threads import thread_count
-    from hne.core.defaults import known_of, suited
     from hne.core.neighbors.graph import canonicalize
     from hne.core.parameters import check_parameters
+    from hne.core.pipeline import known_distances
     from hne.core.samples.check import check_samples
     from hne.core.tangent.frames import flat_share
+    from hne.settings import suited
 
     parameters = parameters_of(options)
     wished, automatic, unset = check_parameters(parameters)
@@ -69,7 +70,7 @@ def _suited(options: argparse.Namespace, X: Any, n_samples: int) -> tuple[dict[s
         _, _, places, wished = canonicalize(check_samples(X, wished), wished)
         by = (wished.metric, wished.metric_params, thread_count(wished.n_jobs))
         share = flat_share(places, wished.n_components, *by)
-        settings = suited(wished, unset, share, places.shape[0], known_of(places))
+        settings = suited(wished, unset, share, places.shape[0], known_distances(places))
         # The ridge goes with the neighbors.
         known = unset - {"reg"} if "n_neighbors" in automatic else unset
         parameters |= {name: getattr(settings, name) for name in known}

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hne._runtime.progress import duration, one_line, show_progress, stage
+from hne._runtime.progress import duration, one_line, run_stage, show_progress
 from hne.cli.arguments import add_talk, at_least, output_path
 from hne.cli.talk import print_json
 from hne.exceptions import InputError
@@ -86,7 +86,7 @@ def _solved(folder: Path, launch: "Launch", options: argparse.Namespace) -> dict
 
     ranks = options.ranks or rank_count(launch, thread_count(-1))
     with show_progress(0 if options.quiet else options.verbose):
-        facts = stage("eigenpairs", solve_folder, folder, ranks, launch).facts
+        facts = run_stage("eigenpairs", solve_folder, folder, ranks, launch).facts
     wanted = {name: facts.get(name) for name in TOLD}
     return wanted | {name: facts[name][: facts["count"]] for name in ("eigenvalues", "residuals")}
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne import __version__
-from hne.cli.arguments import AUTO, add_force, add_input, add_method, add_preparation, add_talk, output_path
+from hne.cli.arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
 from hne.cli.inputs import are_distances, color_of, images_of, parameters_of, read_input, say_notices, title_of
 from hne.cli.outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
 from hne.cli.scale import add_scale, check_scale, executor_of, is_read_by_workers, say_exported, unread
 from hne.cli.talk import command_context, print_json, say, with_cli_names
 from hne.cli.tune import SEARCHED, chosen_facts, sentences
+from hne.settings import AUTO
 
 if TYPE_CHECKING:
     from hne.core.records import Embedding
@@ -125,30 +126,23 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
 def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"] | None:
     """The samples, what was chosen for them, and their embedding; None where MPI is to go on elsewhere.
 
-    By the walk, because the estimator's scikit-learn takes a second to load.
+    By the pipeline, because the estimator's scikit-learn takes a second to load.
     """
-    from hne.core.parameters import check_parameters
-    from hne.core.pipeline import walk
-    from hne.core.samples.tables import output_kind
-    from hne.scale.backends import export_problem, open_backend
-    from hne.tuning.auto import settled
+    from hne.core.pipeline import compute_embedding
 
     ready = _ready(options)
-    wished, automatic, unset = check_parameters(parameters_of(options))
     executor = executor_of(options)
-    with (
-        nullcontext() if executor is None else closing(executor),
-        open_backend(ready.X, wished, automatic, executor, options.checkpoint) as (samples, bench),
-    ):
-        found = settled(samples, wished, automatic, unset)
-        for sentence in [] if found.tuning is None else sentences(found.tuning):
-            say(sentence, options)
+    with nullcontext() if executor is None else closing(executor):
+        run = (ready.X, parameters_of(options), executor, options.checkpoint)
         if options.until_eigenproblem:
-            say_exported(*export_problem(samples, found.settings, unset, bench), options)
+            from hne.scale.backends import export_problem
+
+            say_exported(*export_problem(*run), options)
             return None
-        kind, chosen = output_kind(ready.X), found.is_chosen
-        result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
-    return ready, found.tuning, result
+        result = compute_embedding(*run)
+    for sentence in [] if result.tuning is None else sentences(result.tuning):
+        say(sentence, options)
+    return ready, result.tuning, result
 
 
 def _ready(options: argparse.Namespace) -> "Ready":
@@ -173,20 +167,20 @@ def _write(
     heard: list[str],
 ) -> None:
     """Write every output, each whole or not at all."""
-    from hne._runtime.progress import stage
+    from hne._runtime.progress import run_stage
     from hne.io.record import Coordinates
     from hne.io.write import write_coordinates
 
     if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        stage(
+        run_stage(
             "writing", write_coordinates, outputs.get("--output"), Coordinates.of(_with_pieces(ready, result), result.Y)
         )
     if "--save" in outputs:
-        stage("saving", _save, outputs["--save"], ready, result)
+        run_stage("saving", _save, outputs["--save"], ready, result)
     if "--plot" in outputs:
-        stage("drawing", _draw, outputs["--plot"], options, ready, result)
+        run_stage("drawing", _draw, outputs["--plot"], options, ready, result)
     if "--report" in outputs:
-        stage("report", _report, outputs["--report"], options, ready, result, seconds, heard)
+        run_stage("report", _report, outputs["--report"], options, ready, result, seconds, heard)
 
 
 def _with_pieces(ready: "Ready", result: "Embedding") -> "Table":

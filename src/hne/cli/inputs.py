@@ -42,10 +42,10 @@ def source_of(options: argparse.Namespace) -> Any:
 
 def read_input(options: argparse.Namespace, choices: "ReadOptions | None" = None) -> "Table":
     """The table of the input, read as a stage."""
-    from hne._runtime.progress import stage
+    from hne._runtime.progress import run_stage
     from hne.io.read import read_table
 
-    return stage("reading", read_table, source_of(options), choices or choices_of(options))
+    return run_stage("reading", read_table, source_of(options), choices or choices_of(options))
 
 
 def say_notices(notices: tuple[str, ...], options: argparse.Namespace) -> None:

@@ -13,29 +13,10 @@ from typing import Any
 from hne._runtime.files import keep_existing_files
 from hne._runtime.progress import Stopwatch, advised, listening, one_line, show_progress
 from hne.exceptions import MOST_SAID, shortened
+from hne.settings import known_settings
 
 # Parameters of the estimator by the names that messages of the library use.
-PARAMETERS = (
-    "n_neighbors",
-    "n_components",
-    "variant",
-    "reg",
-    "outer_reg",
-    "gamma",
-    "n_rounds",
-    "include_self",
-    "metric",
-    "metric_params",
-    "neighbors",
-    "short_circuits",
-    "pieces",
-    "coordinates",
-    "eigen_solver",
-    "n_landmarks",
-    "tol",
-    "n_jobs",
-    "random_state",
-)
+PARAMETERS = tuple(name for name, known in known_settings().items() if known.help)
 # Those, and arguments of other functions that are options too.
 _OPTIONS = (*PARAMETERS, "budget", "checkpoint")
 _WITH_VALUE = re.compile(rf"\b({'|'.join(_OPTIONS)})='?([\w.+-]*\w)'?")

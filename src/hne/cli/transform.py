@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
-    from hne._runtime.progress import stage
+    from hne._runtime.progress import run_stage
     from hne.io.prepared import treated
     from hne.io.record import Coordinates
     from hne.io.write import check_output_ending, write_coordinates
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
-            stage("writing", write_coordinates, output, Coordinates.of(ready.table, Y))
+            run_stage("writing", write_coordinates, output, Coordinates.of(ready.table, Y))
     for path in outputs.values():
         say(f"wrote {path}", options)
     if options.json:

@@ -120,12 +120,12 @@ def _write(
     options: argparse.Namespace, outputs: dict[str, Path], ready: "Ready", found: "Tuning", command: str
 ) -> None:
     """Write every output, each whole or not at all."""
-    from hne._runtime.progress import stage
+    from hne._runtime.progress import run_stage
 
     if "--output" in outputs:
-        stage("writing", _write_table, outputs["--output"], found)
+        run_stage("writing", _write_table, outputs["--output"], found)
     if "--report" in outputs:
-        stage("report", _report, outputs["--report"], options, ready, found, command)
+        run_stage("report", _report, outputs["--report"], options, ready, found, command)
 
 
 def _report(path: Path, options: argparse.Namespace, ready: "Ready", found: "Tuning", command: str) -> None:

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array, eye_array
 from scipy.spatial import cKDTree
 
 from hne._runtime.memory import available_bytes, gigabytes
-from hne.core.defaults import neighbors_near_surface
 from hne.core.eigen.costs import (
     CSR,
     MEMORY_SHARE,
@@ -21,8 +20,9 @@ from hne.core.eigen.costs import (
     solver_seconds,
 )
 from hne.core.parameters import check_choice, check_integer
-from hne.core.records import COORDINATES, EIGEN_SOLVERS, Settings
+from hne.core.records import Settings
 from hne.exceptions import InputError, TooLargeError
+from hne.settings import COORDINATES, EIGEN_SOLVERS, neighbors_near_surface
 
 # What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
 # them: with these, what the model counts is 0.69 to 0.93 times the measured peak of seven problems

@@ -1,85 +1,44 @@
-"""Parameters -> Settings: every check of a parameter, and every message about one."""
+"""Parameters -> Settings: every check of a parameter by what `hne.settings` knows of it."""
 
 import math
 import numbers
-from dataclasses import fields
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from hne._runtime.random import random_generator
-from hne.core.records import (
-    COORDINATES,
-    DEFAULTS,
-    EIGEN_SOLVERS,
-    NEIGHBOR_SEARCHES,
-    PIECE_POLICIES,
-    PRECOMPUTED,
-    SHORT_CIRCUITS,
-    VARIANTS,
-    NeighborGraph,
-    Settings,
-)
+from hne.core.records import NeighborGraph
 from hne.core.samples.check import check_graph
 from hne.exceptions import InputError, InputTypeError, MissingExtraError, quoted
-
-# Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
-# beyond the second, nothing but the ridge is left.
-SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-12, 1e12
-# Each round costs as much as the first; whoever asks for more than this waits for something else.
-MOST_ROUNDS = 1000
-# Planes in float64 do not come to rest below this.
-SMALLEST_TOL = 1e-12
-# Parameters that may be "auto", and what stands for them until they are chosen: what fits the fewest samples.
-AUTO = "auto"
-STAND_INS: dict[str, Any] = {"n_neighbors": 4, "n_components": 1, "variant": "bhne", "reg": 1e-4}
-# Parameters that may be None, left to what the samples are near to, and what stands for them until that is known.
-UNSET: dict[str, Any] = {"n_neighbors": 1, "reg": 1e-4}
+from hne.settings import AUTO, DEFAULTS, PLACES, PRECOMPUTED, Setting, Settings, known_settings
 
 
-def check_settings(parameters: dict[str, Any]) -> Settings:
-    """Return the parameters as checked Settings."""
-    known = [field.name for field in fields(Settings)]
+def check_settings(parameters: Mapping[str, Any]) -> Settings:
+    """Return the parameters as checked Settings; what is not among them is as in the published method."""
+    known = [name for name in known_settings() if name not in PLACES]
     for name in parameters:
         if name not in known:
             msg = f"{name} is not a parameter of embed(). Parameters are: {', '.join(known)}."
-            raise InputTypeError(msg)
+            raise InputTypeError(msg, parameter=name)
+    # The number of landmarks speaks of other parameters: it is told first.
     given = Settings(**parameters)
     _check_landmarks(given)
-    return Settings(
-        n_neighbors=check_integer("n_neighbors", given.n_neighbors, 1, "Try n_neighbors=6"),
-        n_components=check_integer("n_components", given.n_components, 1, "Try n_components=2"),
-        variant=check_choice("variant", given.variant, VARIANTS),
-        reg=check_positive("reg", given.reg, "Try reg=1e-4"),
-        outer_reg=None
-        if given.outer_reg is None
-        else check_positive("outer_reg", given.outer_reg, "Try outer_reg=1e-4"),
-        gamma=check_positive("gamma", given.gamma, "The paper uses gamma=1.0"),
-        n_rounds=_check_rounds(given.n_rounds),
-        include_self=_check_flag("include_self", given.include_self, "The paper uses True"),
-        metric=_check_metric(given.metric),
-        metric_params=_check_metric_params(given.metric_params),
-        neighbors=_check_neighbors(given.neighbors),
-        short_circuits=check_choice("short_circuits", given.short_circuits, SHORT_CIRCUITS),
-        pieces=check_choice("pieces", given.pieces, PIECE_POLICIES),
-        coordinates=check_choice("coordinates", given.coordinates, COORDINATES),
-        eigen_solver=check_choice("eigen_solver", given.eigen_solver, EIGEN_SOLVERS),
-        n_landmarks=given.n_landmarks and int(given.n_landmarks),
-        tol=_check_tol(given.tol),
-        n_jobs=check_n_jobs(given.n_jobs),
-        random_state=_check_random_state(given.random_state),
-        verbose=_check_verbose(given.verbose),
-    )
+    return Settings(**{name: _check_value(name, getattr(given, name), known_settings()[name]) for name in known})
 
 
-def check_parameters(parameters: dict[str, Any]) -> tuple[Settings, frozenset[str], frozenset[str]]:
+def check_parameters(parameters: Mapping[str, Any]) -> tuple[Settings, frozenset[str], frozenset[str]]:
     """Return parameters, or defaults, as checked Settings, which are "auto", and which None: they have stand-ins."""
-    wished = {**DEFAULTS, **parameters}
-    automatic = frozenset(name for name in STAND_INS if is_auto(wished.get(name)))
-    unset = frozenset(name for name in UNSET if wished[name] is None)
-    stand_ins = {name: STAND_INS[name] for name in automatic} | {name: UNSET[name] for name in unset}
-    return check_settings(wished | stand_ins), automatic, unset
+    wanted = {name: value for name, value in {**DEFAULTS, **parameters}.items() if name not in PLACES}
+    left_open = {name: one for name, one in known_settings().items() if one.stand_in is not None}
+    auto = frozenset(name for name in left_open if is_auto(wanted[name]))
+    unset = frozenset(name for name, one in left_open.items() if one.may_be_none and wanted[name] is None)
+    # What is chosen among settings fits the fewest samples with few neighbors; what suits them, with one.
+    stand_ins = {name: left_open[name].stand_in for name in auto} | {
+        name: 1 if name == "n_neighbors" else left_open[name].stand_in for name in unset
+    }
+    return check_settings(wanted | stand_ins), auto, unset
 
 
 def is_auto(value: object) -> bool:
@@ -87,30 +46,46 @@ def is_auto(value: object) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def check_integer(name: str, value: object, smallest: int | None, remedy: str) -> int:
-    """Return the value if it is a whole number of at least `smallest` (None allows any)."""
+def _check_value(name: str, value: Any, known: Setting) -> Any:
+    if value is None and known.may_be_none:
+        return None
+    if name in SPECIAL:
+        return SPECIAL[name](value)
+    if known.choices:
+        return check_choice(name, value, known.choices, may_be_auto=known.may_be_auto)
+    if isinstance(DEFAULTS[name], bool):
+        return _check_flag(name, value, known.remedy)
+    if isinstance(known.low, int):
+        return check_integer(name, value, known.low, known.remedy, known.high)
+    return check_positive(name, value, known.remedy)
+
+
+def _or_auto(name: str) -> str:
+    known = known_settings().get(name)
+    return " or 'auto'" if known is not None and known.may_be_auto else ""
+
+
+def _of_type(value: object) -> str:
+    return f"got {quoted(value)} of type {type(value).__name__}"
+
+
+def check_integer(name: str, value: object, smallest: int | None, remedy: str, largest: float | None = None) -> int:
+    """Return the value if it is a whole number within these limits (None allows any)."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be an integer, got {quoted(value)} of type {type(value).__name__}. {remedy}."
-        raise InputTypeError(msg)
+        msg = f"{name} must be an integer{_or_auto(name)}, {_of_type(value)}. {remedy}."
+        raise InputTypeError(msg, parameter=name, rule="must be an integer", value=value, remedy=remedy)
     if smallest is not None and value < smallest:
-        msg = f"{name} must be at least {smallest}, got {value}. {remedy}."
-        raise InputError(msg)
+        raise InputError(parameter=name, rule=f"must be at least {smallest}", value=value, remedy=remedy)
+    if largest is not None and int(value) > largest:
+        raise InputError(parameter=name, rule=f"must be at most {largest}", value=value, remedy=remedy)
     return int(value)
-
-
-def _check_rounds(value: object) -> int:
-    n_rounds = check_integer("n_rounds", value, 0, "The paper uses n_rounds=1")
-    if n_rounds > MOST_ROUNDS:
-        msg = f"n_rounds must be at most {MOST_ROUNDS}, got {quoted(n_rounds)}. The paper uses n_rounds=1."
-        raise InputError(msg)
-    return n_rounds
 
 
 def check_number(name: str, value: object) -> float:
     """Return the value as a float if it is a real number that float64 can hold."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be a number, got {quoted(value)} of type {type(value).__name__}. Pass a float."
-        raise InputTypeError(msg)
+        msg = f"{name} must be a number{_or_auto(name)}, {_of_type(value)}. Pass a float."
+        raise InputTypeError(msg, parameter=name, rule="must be a number", value=value, remedy="Pass a float")
     try:
         return float(value)
     except OverflowError:
@@ -118,92 +93,86 @@ def check_number(name: str, value: object) -> float:
 
 
 def check_positive(name: str, value: object, remedy: str) -> float:
-    """Return the value if it is a number between the smallest and the largest that make sense as a weight."""
-    number = check_number(name, value)
-    if not (SMALLEST_WEIGHT <= number <= LARGEST_WEIGHT):
-        msg = f"{name} must be between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {quoted(number)}. {remedy}."
-        raise InputError(msg)
+    """Return the value if it is a number within the limits of a weight."""
+    number, known = check_number(name, value), known_settings().get(name, known_settings()["reg"])
+    low, high = known.low or 0.0, known.high or math.inf
+    if not (low <= number <= high):
+        raise InputError(parameter=name, rule=f"must be between {low:g} and {high:g}", value=number, remedy=remedy)
     return number
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """Return the value if it is one of the choices."""
+def check_choice(name: str, value: object, choices: tuple[str, ...], *, may_be_auto: bool = False) -> str:
+    """Return the value if it is one of the choices; `may_be_auto` names "auto" among them where it is refused."""
     if not isinstance(value, str) or value not in choices:
-        words = ", ".join(repr(choice) for choice in choices)
-        msg = f"{name} must be one of {words}, got {quoted(value)}. Choose one of them, in lower case."
+        words = ", ".join(repr(choice) for choice in (*choices, *([AUTO] if may_be_auto else [])))
         error = InputError if isinstance(value, str) else InputTypeError
-        raise error(msg)
+        remedy = "Choose one of them, in lower case"
+        raise error(parameter=name, rule=f"must be one of {words}", value=value, remedy=remedy)
     return value
 
 
 def _check_flag(name: str, value: object, remedy: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False, got {quoted(value)}. {remedy}."
-        raise InputTypeError(msg)
+        raise InputTypeError(parameter=name, rule="must be True or False", value=value, remedy=remedy)
     return bool(value)
 
 
 def _check_metric(value: Any) -> Any:
-    if callable(value):
+    if callable(value) or (isinstance(value, str) and value in {"euclidean", PRECOMPUTED}):
         return value
     if not isinstance(value, str):
-        msg = f"metric must be a name or a function of two samples, got {quoted(value)}. Try metric='euclidean'."
-        raise InputTypeError(msg)
-    if value in {"euclidean", PRECOMPUTED}:
-        return value
+        rule, remedy = "must be a name or a function of two samples", "Try metric='euclidean'"
+        raise InputTypeError(parameter="metric", rule=rule, value=value, remedy=remedy)
     # scikit-learn takes a second to load, and most embeddings need none of it.
     from sklearn.neighbors import VALID_METRICS  # noqa: PLC0415
 
     # NaN is refused, so that what skips it has nothing to do.
     known = sorted({*VALID_METRICS["brute"], PRECOMPUTED} - {"nan_euclidean"})
     if value not in known:
-        words = f"one of {', '.join(known)} or a function of two samples"
-        msg = f"metric must be {words}, got {quoted(value)}. Choose one of them."
-        raise InputError(msg)
+        rule = f"must be one of {', '.join(known)} or a function of two samples"
+        raise InputError(parameter="metric", rule=rule, value=value, remedy="Choose one of them")
     return value
 
 
-def _check_metric_params(value: object) -> dict[str, Any] | None:
-    if value is not None and not isinstance(value, dict):
-        remedy = "Try metric_params={'p': 3} for metric='minkowski'."
-        msg = f"metric_params must be a dict or None, got {quoted(value)}. {remedy}"
-        raise InputTypeError(msg)
+def _check_metric_params(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        remedy = "Try metric_params={'p': 3} for metric='minkowski'"
+        raise InputTypeError(parameter="metric_params", rule="must be a dict or None", value=value, remedy=remedy)
     return value
 
 
 def _check_neighbors(value: object) -> str | NeighborGraph:
     if not isinstance(value, str) and value is not None:
         return check_graph(value)
-    choice = check_choice("neighbors", value, NEIGHBOR_SEARCHES)
+    choice = check_choice("neighbors", value, known_settings()["neighbors"].choices)
     if choice == "approximate" and find_spec("faiss") is None:
         msg = "neighbors='approximate' needs faiss, got none installed. Run: pip install faiss-cpu."
-        raise MissingExtraError(msg)
+        raise MissingExtraError(msg, parameter="neighbors", value=value)
     return choice
 
 
 def _check_landmarks(given: Settings) -> None:
     if given.n_landmarks is None:
         return
-    m = check_integer("n_landmarks", given.n_landmarks, 1, "Try a hundredth of the samples, or leave n_landmarks out")
+    known = known_settings()["n_landmarks"]
+    m = check_integer("n_landmarks", given.n_landmarks, 1, known.remedy)
     if given.eigen_solver != AUTO:
-        msg = (
-            f"n_landmarks takes the place of an eigensolver, got n_landmarks={m} and "
-            f"eigen_solver={quoted(given.eigen_solver)}. Leave one of them out."
-        )
-        raise InputError(msg)
-    if given.metric == PRECOMPUTED:
-        msg = (
-            f"n_landmarks needs samples with coordinates, got n_landmarks={m} and metric='{PRECOMPUTED}'. "
-            "Leave n_landmarks out."
-        )
-        raise InputError(msg)
+        rule = "takes the place of an eigensolver"
+        got, remedy = f"eigen_solver={quoted(given.eigen_solver)}", "Leave one of them out"
+    elif given.metric == PRECOMPUTED:
+        rule = "needs samples with coordinates"
+        got, remedy = f"metric='{PRECOMPUTED}'", "Leave n_landmarks out"
+    else:
+        return
+    msg = f"n_landmarks {rule}, got n_landmarks={m} and {got}. {remedy}."
+    raise InputError(msg, parameter="n_landmarks", rule=rule, value=m, remedy=remedy)
 
 
 def _check_tol(value: object) -> float:
-    tol = check_number("tol", value)
-    if not (SMALLEST_TOL <= tol < 1):
-        msg = f"tol must be at least {SMALLEST_TOL:g} and below 1, got {quoted(tol)}. Try tol=1e-7."
-        raise InputError(msg)
+    tol, known = check_number("tol", value), known_settings()["tol"]
+    if not (known.low or 0) <= tol < (known.high or 1):
+        rule = f"must be at least {known.low:g} and below {known.high:g}"
+        raise InputError(parameter="tol", rule=rule, value=tol, remedy=known.remedy)
     return tol
 
 
@@ -211,10 +180,11 @@ def check_n_jobs(value: object) -> int | None:
     """Return the value if it is a number of threads as scikit-learn understands it."""
     if value is None:
         return None
-    n_jobs = check_integer("n_jobs", value, None, "Try n_jobs=-1")
+    remedy = known_settings()["n_jobs"].remedy
+    n_jobs = check_integer("n_jobs", value, None, remedy)
     if n_jobs == 0:
-        msg = "n_jobs must be positive, or negative to count from all cores, got 0. Try n_jobs=-1."
-        raise InputError(msg)
+        rule = "must be positive, or negative to count from all cores"
+        raise InputError(parameter="n_jobs", rule=rule, value=n_jobs, remedy=remedy)
     return n_jobs
 
 
@@ -222,11 +192,24 @@ def _check_random_state(value: Any) -> Any:
     try:
         random_generator(value)
     except ValueError as error:
-        msg = f"random_state must be an integer, None or a RandomState, got {quoted(value)}. Try random_state=0."
-        raise InputError(msg) from error
+        rule, remedy = "must be an integer, None or a RandomState", "Try random_state=0"
+        raise InputError(parameter="random_state", rule=rule, value=value, remedy=remedy) from error
     return value
 
 
 def _check_verbose(value: object) -> int:
     # scikit-learn's estimators take True for 1 and False for 0.
-    return check_integer("verbose", int(value) if isinstance(value, bool | np.bool_) else value, 0, "Try verbose=1")
+    whole = int(value) if isinstance(value, bool | np.bool_) else value
+    return check_integer("verbose", whole, 0, known_settings()["verbose"].remedy)
+
+
+# Parameters whose rule is no range and no list of choices.
+SPECIAL: dict[str, Callable[[Any], Any]] = {
+    "metric": _check_metric,
+    "metric_params": _check_metric_params,
+    "neighbors": _check_neighbors,
+    "tol": _check_tol,
+    "n_jobs": check_n_jobs,
+    "random_state": _check_random_state,
+    "verbose": _check_verbose,
+}

@@ -1,30 +1,46 @@
-"""embed(): the walk from X to Y, one arrow a line."""
+"""X, parameters -> Embedding: the one way, stage by stage, whichever door it came through."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from hne._runtime.progress import show_progress, stage
-from hne._runtime.threads import limit_blas_threads
-from hne.core.backend import IN_MEMORY, Backend
+from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.chart.lengths import rescaled_coordinates
-from hne.core.defaults import known_of, suited
+from hne.core.eigenpairs import Found, PieceEmbeddings, embedded_pieces, split_into_pieces, without_isolated
+from hne.core.forecast import check_fits
+from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.notices import check_connected, check_lengths, emit_warnings
-from hne.core.parameters import check_parameters
-from hne.core.records import Core, Embedding, Settings
-from hne.core.samples.kinds import Samples
+from hne.core.parameters import check_parameters, is_auto
+from hne.core.reconstruction import reconstruction_errors
+from hne.core.records import (
+    Core,
+    Embedding,
+    FloatArray,
+    NeighborGraph,
+    Pieces,
+    ShortCircuits,
+    UniqueSamples,
+    Weights,
+)
+from hne.core.samples.check import check_samples
+from hne.core.samples.kinds import Distances, Samples, width
+from hne.core.samples.scaling import InputScaling
 from hne.core.samples.tables import output_kind
+from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
 from hne.core.trust.assess import judgment
-from hne.scale.backends import open_backend
-from hne.tuning.auto import settled
+from hne.core.weights.layers import layer_weights
+from hne.settings import DEFAULTS, SEARCHED, STAGES, Settings, suited
 
-STAGES = ("neighbors", "short circuits", "pieces", "weights", "eigenpairs", "chart", "trust")
-NAN = float("nan")
+# Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
+FORECAST_MIN_SAMPLES = 50_000
+NOT_MEASURED = float("nan")
 
 
 def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **parameters: Any) -> Embedding:
@@ -37,7 +53,7 @@ def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **param
         also a Dask array or data frame, an array of Zarr, or the path of a .zarr, .parquet or .npy file, which
         workers read and nobody gathers.
     executor : DaskExecutor, default=None
-        Who runs the blocks of the walk; None is this process, or for Dask's collections the client that is there.
+        Who runs the blocks of each stage; None is this process, or for Dask's collections the client that is there.
     checkpoint : path, default=None
         Folder in which every finished block and stage is kept: the same call goes on from there.
     **parameters
@@ -47,7 +63,7 @@ def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **param
     -------
     Embedding
         Frozen record: `Y`, the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors` it came from,
-        and `trust`, how far it can be believed.
+        `trust`, how far it can be believed, and `tuning`, what settings were chosen by.
 
     Examples
     --------
@@ -58,48 +74,127 @@ def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **param
     >>> result.Y.shape, result.graph.distances[0]
     ((20, 1), array([ 5., 10.]))
     """
-    wished, automatic, unset = check_parameters(parameters)
-    with open_backend(X, wished, automatic, executor, checkpoint) as (samples, bench):
-        found = settled(samples, wished, automatic, unset)
-        return walk(samples, found.settings, output_kind(X), is_chosen=found.is_chosen, unset=unset, bench=bench)
+    return compute_embedding(X, parameters, executor, checkpoint)
 
 
-def walk(
-    X: Samples,
-    settings: Settings,
-    dtype: Any = np.float64,
-    *,
-    is_chosen: bool = False,
-    unset: Collection[str] = (),
-    bench: Backend = IN_MEMORY,
-) -> Embedding:
-    """Go from checked samples to their embedding; copies of a sample count once.
+def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = None, checkpoint: Any = None) -> Embedding:
+    """The way from X to its embedding; copies of a sample count once."""
+    settings, auto, unset = check_parameters(parameters)
+    with _open_backend(X, settings, auto, executor, checkpoint) as (given, backend):
+        tuning = None
+        if auto:
+            from hne.tuning.auto import resolve_auto  # noqa: PLC0415, loaded only when asked for
 
-    `is_chosen`: the settings were; `unset` of them are left to what the samples are near to.
-    """
-    n_threads = bench.n_threads(settings)
-    with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        distinct, units, X, settings = bench.canonicalize(X, settings)
-        flatness = NAN
-        if unset or settings.coordinates == "chart":
-            flatness = flat_share(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
-        settings = suited(settings, unset, flatness, X.shape[0], known_of(X))
-        bench.check_fits(X, settings)
-        graph = stage("neighbors", bench.graph, X, settings, distinct, n_threads)
-        circuits = stage("short circuits", bench.short_circuits, X, graph, settings)
-        found = stage("pieces", bench.pieces, X, circuits.graph, settings, n_threads)
-        pieces, graph = found.pieces, found.graph
-        check_connected(pieces, distinct, settings)
-        weights = stage("weights", bench.weights, X, graph, settings, n_threads)
-        parts = stage("eigenpairs", bench.parts, X, weights, pieces, settings, n_threads)
-        cut = circuits.pairs if circuits.is_cut else circuits.pairs[:0]
-        drawing = (X, graph, cut, parts, pieces, flatness, settings, n_threads)
-        rescaled = stage("chart", rescaled_coordinates, *drawing)
-        walked = (X, graph, pieces, weights, parts, rescaled, circuits.pairs, settings, n_threads)
-        judged = stage("trust", judgment, is_chosen, *walked)
-        errors = units.restore_lengths(bench.errors(X, weights))
-    core = Core(X, graph, pieces, weights, parts.eigenpairs, parts.Y, errors, rescaled, circuits.pairs)
-    result = Embedding(settings, distinct, units, core, dtype, judged.trust.of_samples(distinct.index))
+            settings, tuning = resolve_auto(given, settings, auto, unset)
+        n_threads = thread_count(settings.n_jobs)
+        with limit_blas_threads(n_threads), show_progress(settings.verbose):
+            unique, scaling, samples, settings = backend.canonicalize(given, settings)
+            flatness = NOT_MEASURED
+            if unset or settings.coordinates == "chart":
+                flatness = flat_share(
+                    samples, settings.n_components, settings.metric, settings.metric_params, n_threads
+                )
+            settings = suited(settings, unset, flatness, samples.shape[0], known_distances(samples))
+            backend.check_fits(samples, settings)
+            with stage("neighbors") as done:
+                graph = done(backend.graph(samples, settings, unique, n_threads))
+            with stage("short circuits") as done:
+                circuits = done(backend.short_circuits(samples, graph, settings))
+            with stage("pieces") as done:
+                found = done(backend.pieces(samples, circuits.graph, settings, n_threads))
+            graph, pieces = found.graph, found.pieces
+            check_connected(pieces, unique, settings)
+            with stage("weights") as done:
+                weights = done(backend.weights(samples, graph, settings, n_threads))
+            with stage("eigenpairs") as done:
+                solved = done(backend.parts(samples, weights, pieces, settings, n_threads))
+            with stage("chart") as done:
+                made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
+                rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads))
+            errors = scaling.restore_lengths(backend.errors(samples, weights))
+            core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)
+            trust = None
+            if settings.assess:
+                with stage("trust") as done:
+                    walked = (samples, graph, pieces, weights, solved, rescaled, circuits.pairs, settings, n_threads)
+                    trust = done(judgment(auto >= {*SEARCHED}, *walked)).trust.of_samples(unique.index)
+    result = Embedding(settings, unique, scaling, core, output_kind(X), trust, tuning)
     check_lengths(result)
     emit_warnings(result)
     return result
+
+
+def n_stages(parameters: Mapping[str, Any]) -> int:
+    """Stages that a fit in this process tells of: "auto" adds a search for the dimension, and one for the rest."""
+    auto = frozenset(name for name, value in parameters.items() if is_auto(value))
+    is_assessed = parameters.get("assess", DEFAULTS["assess"])
+    return len(STAGES) - (not is_assessed) + ("n_components" in auto) + bool(auto & {*SEARCHED})
+
+
+def known_distances(X: Samples) -> int | None:
+    """Distances that are known of a sample of a graph; None where all are."""
+    return X.n_known if isinstance(X, Distances) and X.n_known < X.shape[1] - 1 else None
+
+
+@contextmanager
+def _open_backend(
+    X: Any, settings: Settings, auto: frozenset[str], executor: Any, checkpoint: Any
+) -> Iterator[tuple[Samples, Backend]]:
+    """Checked samples and the backend that works on them: this process, unless something else is asked for."""
+    if executor is None and checkpoint is None and not is_elsewhere(X):
+        yield check_samples(X, settings), Backend()
+        return
+    from hne.scale.backends import open_backend  # noqa: PLC0415, loaded only when asked for
+
+    with open_backend(X, settings, auto, executor, checkpoint) as opened:
+        yield opened
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether X is a collection of Dask, samples that workers read, or the path of a file."""
+    home = type(X).__module__
+    return home.partition(".")[0] in {"dask", "dask_expr"} or home == "hne.scale.sources" or isinstance(X, str | Path)
+
+
+class Backend:
+    """The steps of the pipeline, in the memory and with the threads of this process; no state between them.
+
+    Others (`hne.scale`) take the same steps with the same functions elsewhere, and keep their results on disk.
+    """
+
+    def canonicalize(self, X: Samples, settings: Settings) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
+        """Which samples are distinct, those in a scale that float64 bears, and settings with what they tell."""
+        return canonicalize(X, settings)
+
+    def check_fits(self, X: Samples, settings: Settings) -> None:
+        """Refuse what will not fit into memory."""
+        if X.shape[0] >= FORECAST_MIN_SAMPLES:
+            check_fits(X.shape[0], width(X), settings)
+
+    def graph(self, X: Samples, settings: Settings, unique: UniqueSamples, n_threads: int) -> NeighborGraph:
+        """The neighbors of each distinct sample."""
+        return neighbor_graph(X, settings, unique, n_threads)
+
+    def short_circuits(self, X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
+        """The short circuits of the graph, and the graph without them where the settings say so."""
+        # Far edges of isolated samples first: beside these, what ties the isolated to each other seems not to matter.
+        return cut_short_circuits(X, without_isolated(graph, settings), settings)
+
+    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+        """The pieces of the graph, and the graph with which the stages after it go on."""
+        return split_into_pieces(X, graph, settings, n_threads)
+
+    def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
+        """Both layers of weights."""
+        return layer_weights(X, graph, settings, None, n_threads)
+
+    def parts(
+        self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
+    ) -> PieceEmbeddings:
+        """The embedding, piece by piece."""
+        return embedded_pieces(X, weights, pieces, settings, n_threads)
+
+    def errors(self, X: Samples, weights: Weights) -> FloatArray:
+        """How far off each sample is when it is rebuilt, in the scale of X."""
+        with limit_blas_threads(1):
+            return reconstruction_errors(X, weights.J)

@@ -7,16 +7,20 @@
 Records hold arrays and sparse matrices; nobody changes them after they are made.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import nan
-from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from hne.settings import PRECOMPUTED as PRECOMPUTED
+from hne.settings import PUBLISHED as PUBLISHED
+from hne.settings import VARIANTS as VARIANTS
+from hne.settings import Settings as Settings
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
@@ -42,25 +46,13 @@ class PicklesFields:
         return {field.name: getattr(self, field.name) for field in fields(record)}
 
 
-VARIANTS = ("ihne", "rhne", "bhne")
-EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 # What `eigen_solver_` says where `n_landmarks` was given.
 LANDMARKS = "landmarks"
-NEIGHBOR_SEARCHES = ("auto", "exact", "approximate")
-SHORT_CIRCUITS = ("cut", "keep")
-PIECE_POLICIES = ("separate", "join", "largest", "raise")
-COORDINATES = ("chart", "rescaled", "eigenvectors")
 # How a chart was found: near lengths kept and unfolded; or lengths of ways along the graph, of straight lines, or of
 # what is between; or the first eigenvectors, rescaled.
 UNFOLDED, ALONG_GRAPH, STRAIGHT = "unfolded", "along the graph", "straight lines"
 BETWEEN, FIRST_EIGENVECTORS = "between graph and straight lines", "first eigenvectors"
 ROUTES = (UNFOLDED, ALONG_GRAPH, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
-# Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
-# as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
-CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
-MANY_SAMPLES, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
-CHART_TOL = 1e-4
-PRECOMPUTED = "precomputed"
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
 DIRECTIONAL = ("cosine", "correlation")
@@ -69,67 +61,6 @@ DIRECTIONAL = ("cosine", "correlation")
 def is_euclidean(metric: Any, params: Any) -> bool:
     """Whether the order of neighbors under the metric is that of Euclidean distances, of samples or of directions."""
     return (metric in DIRECTIONAL or metric in EUCLIDEAN) and not params
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The parameters of one embedding, checked; `HierarchicNeighborsEmbedding` explains each.
-
-    What is not said here is as in the published method.
-    """
-
-    n_neighbors: int = 6
-    n_components: int = 2
-    variant: str = "bhne"
-    reg: float = 1e-4
-    outer_reg: float | None = None
-    gamma: float = 1.0
-    n_rounds: int = 1
-    include_self: bool = True
-    metric: Any = "euclidean"
-    metric_params: Any = None
-    neighbors: Any = "auto"
-    short_circuits: str = "keep"
-    pieces: str = "separate"
-    coordinates: str = "eigenvectors"
-    eigen_solver: str = "auto"
-    n_landmarks: int | None = None
-    tol: float = 1e-7
-    n_jobs: int | None = -1
-    random_state: Any = 0
-    verbose: int = 0
-
-    @property
-    def effective_outer_reg(self) -> float:
-        """`outer_reg`, or `reg` where none is given."""
-        return self.reg if self.outer_reg is None else self.outer_reg
-
-    @property
-    def effective_tol(self) -> float:
-        """`tol`, or what is enough for a chart, in which the last eigenvectors are some of many."""
-        return max(self.tol, CHART_TOL) if self.coordinates == "chart" else self.tol
-
-    @property
-    def in_lengths(self) -> bool:
-        """Whether the coordinates that are handed out have the lengths of X."""
-        return self.coordinates != "eigenvectors"
-
-    def n_eigenvectors(self, n_samples: int) -> int:
-        """Eigenvectors that coordinates of so many samples are made of: d, or more for a chart."""
-        if self.coordinates != "chart":
-            return self.n_components
-        most = CHART_EIGENVECTORS if n_samples <= MANY_SAMPLES else CHART_EIGENVECTORS_OF_MANY
-        return max(self.n_components, min(most, n_samples // SAMPLES_AN_EIGENVECTOR))
-
-
-# What `HNE()` and `embed()` take where nothing else is said; all else is as in Settings. None: left to the samples.
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"n_neighbors": None, "variant": "ihne", "reg": None, "short_circuits": "cut", "coordinates": "chart"}
-)
-# The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
-PUBLISHED: Mapping[str, Any] = MappingProxyType(
-    {"n_neighbors": 6, "variant": "bhne", "reg": 1e-4, "short_circuits": "keep", "coordinates": "eigenvectors"}
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,6 +115,11 @@ class ShortCircuits:
     n_edges: int  # that there were
     is_cut: bool  # whether the graph is without them
     is_searched: bool = True  # False for more edges than anybody looks at
+
+    @property
+    def cut_pairs(self) -> IndexArray:
+        """The pairs whose edge the graph has lost."""
+        return self.pairs if self.is_cut else self.pairs[:0]
 
     def __str__(self) -> str:
         if not self.is_searched:
@@ -448,7 +384,8 @@ class Embedding(PicklesFields):
     units: Any
     core: Core
     dtype: Any  # of the coordinates that are handed out; all is computed in float64
-    trust: Any = None  # Trust: how far it can be believed; None where that has not been measured, as in a loaded model
+    trust: Any = None  # Assessment; None where that has not been measured, as in a loaded model
+    tuning: Any = None  # what settings were chosen by; None where nothing was, as in a loaded model
 
     @cached_property
     def Y(self) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from textwrap import indent
 from typing import Any, Self
 
 import numpy as np
@@ -10,13 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hne._runtime.progress import Stopwatch, listening, show_progress, stage
+from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
 from hne._runtime.threads import thread_count
 from hne.core.chart.lengths import rescaled_coordinates
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
-from hne.core.pipeline import STAGES, walk
+from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
 from hne.core.reconstruction import reconstruct
 from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.check import check_new_samples, check_points
@@ -33,20 +34,22 @@ from hne.estimators.model_file.values import Arrays
 from hne.estimators.out_of_sample import lift, place
 from hne.estimators.reported import ReportedMixin
 from hne.exceptions import InputError
-from hne.scale.backends import open_backend
-from hne.scale.sources import LazySamples, is_collection, transform_lazily, without_rows
-from hne.tuning.auto import n_stages, settled
+from hne.settings import PLACES, Parameters, parameters_section
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
-# Parameters that say where a fit is computed and kept, not what it is.
-PLACES = ("executor", "checkpoint")
 # How near samples are to a surface, where nobody has looked: only charts ask for it.
 NOT_KNOWN = float("nan")
 
 
 class HierarchicNeighborsEmbedding(
-    SavedMixin, ReportedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    SavedMixin,
+    ReportedMixin,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    Parameters,
 ):
     """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
 
@@ -56,102 +59,7 @@ class HierarchicNeighborsEmbedding(
     are cut first, and the coordinates are a chart, in the lengths of the samples. `HNE(**hne.PUBLISHED)` is the method
     as it was published.
 
-    Parameters
-    ----------
-    n_neighbors : int, "auto" or None, default=None
-        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach across
-        folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much of small
-        neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than 5 000
-        samples; elsewhere, as for tables and images, 5; of a graph that is given as `neighbors`, all. `n_neighbors_`
-        says which. "auto", here or in `variant` and `reg`: whatever of the three is "auto" is chosen by fitting many
-        settings and scoring them without knowing the truth, see :func:`hne.tuning.tune`.
-    n_components : int or "auto", default=2
-        d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
-        :func:`hne.metrics.intrinsic_dimension`.
-    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
-        How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
-        (affine invariance first; the fastest, and the nearest to the truth in a chart). "rhne": all of them at once
-        (reconstruction first). "bhne": in turn, each rebuilding what the others leave (balanced; the published
-        default).
-    reg : float, "auto" or None, default=None
-        Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
-        lines, up to an eigenvector that is a parabola of another; too small chases noise, and does less harm. None
-        takes 1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere; `reg_` says which.
-    outer_reg : float or None, default=None
-        Ridge of the outer problems; None takes `reg`.
-    gamma : float, default=1.0
-        Weight of the inner layer in the objective. Between 0.5 and 10 it hardly matters.
-    n_rounds : int, default=1
-        Rounds of "bhne" after its first; other variants do not use it. 0 is worse, more than 1 costs time
-        and changes little.
-    include_self : bool, default=True
-        Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
-        whose reconstruction errors are small in part because of it.
-    metric : str or callable, default="euclidean"
-        The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
-        are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
-        them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
-        (some 40 times `n_neighbors`) to know the distances among neighbors' neighbors.
-    metric_params : dict or None, default=None
-        Further arguments of the metric, such as p of "minkowski".
-    neighbors : str, sparse matrix or pair of arrays, default="auto"
-        How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
-        of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
-        given the nearest so many. Samples that only far links tie to others are cut off, in a given graph too, by its
-        own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
-        "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
-        one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
-        samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
-        Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
-    short_circuits : {"cut", "keep"}, default="cut"
-        What becomes of edges of the neighbor graph that lead across a gap to another sheet: those that leave the
-        tangent planes at both of their ends, and around which it is a long way along others. "cut": they are cut before
-        weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
-        of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
-        against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
-    pieces : {"separate", "join", "largest", "raise"}, default="separate"
-        What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
-        embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
-        `n_components` + 2 samples, by their principal components. "join" adds the shortest links between pieces.
-        "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
-    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
-        What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
-        map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
-        ways along the graph, or between those and straight lines, whichever keeps more neighbors, and a few steps from
-        there, in the size of the samples (`chart_`). "rescaled": the first `n_components` eigenvectors in the lengths
-        of X, by one matrix for the whole. "eigenvectors", as published: columns of unit length, whatever the shape.
-    eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
-        "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
-        samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
-        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
-        samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
-        that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
-        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.
-    n_landmarks : int or None, default=None
-        For more samples than any solver takes, millions: the embedding is found on so many of them, evenly spread,
-        between which the others are rebuilt from their nearest landmarks, and then refined on all samples by a few
-        steps. It needs `eigen_solver="auto"` and a dense X. What comes out is near the eigenvectors and not equal to
-        them, the nearer the more landmarks: take a hundredth of the samples or more, as many as a solver would take
-        as samples. Landmarks farther apart than the folds of the data are too few. See `eigen_certificate_`: an
-        embedding that still moved when refinement ended raises a `LandmarkWarning`. None: all samples are solved for.
-    tol : float, default=1e-7
-        Angle in radians by which the embedding plane may still move when an iteration stops.
-    n_jobs : int or None, default=-1
-        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise. The result is the same
-        to the bit for any number of them, on one machine with one version of its libraries.
-    random_state : int, RandomState or None, default=0
-        Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
-        of approximate neighbors. A fixed default makes every run give the same bits.
-    verbose : int, default=0
-        What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
-        and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
-    executor : DaskExecutor or None, default=None
-        Who runs the blocks of a fit: threads of this process, or the workers of a Dask cluster (`hne.scale`,
-        docs/scale.md). None is this process; for a Dask array, the cluster of the client that is there. Neighbors and
-        weights are the same to the bit, approximate search apart.
-    checkpoint : path or None, default=None
-        Folder in which each finished stage and block is kept. The same fit, killed at any moment and called again, goes
-        on from there and ends with the same bits; a fit with another `reg` finds the neighbors.
+    {parameters}
 
     Attributes
     ----------
@@ -217,7 +125,7 @@ class HierarchicNeighborsEmbedding(
         Samples that differ: all but copies.
     same_as_ : ndarray of shape (n_samples,)
         The first sample that each one equals: itself, but for copies.
-    n_neighbors_, variant_, reg_ : int, str, float
+    n_neighbors_, n_components_, variant_, reg_ : int, int, str, float
         The settings of the fit: those given, or those chosen for "auto".
     tuning_ : Tuning or None
         What they were chosen by; None where nothing was, and for a loaded model.
@@ -242,55 +150,6 @@ class HierarchicNeighborsEmbedding(
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: int | str | None = None,
-        *,
-        n_components: int | str = 2,
-        variant: str = "ihne",
-        reg: float | str | None = None,
-        outer_reg: float | None = None,
-        gamma: float = 1.0,
-        n_rounds: int = 1,
-        include_self: bool = True,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        neighbors: Any = "auto",
-        short_circuits: str = "cut",
-        pieces: str = "separate",
-        coordinates: str = "chart",
-        eigen_solver: str = "auto",
-        n_landmarks: int | None = None,
-        tol: float = 1e-7,
-        n_jobs: int | None = -1,
-        random_state: Any = 0,
-        verbose: int = 0,
-        executor: Any = None,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.variant = variant
-        self.reg = reg
-        self.outer_reg = outer_reg
-        self.gamma = gamma
-        self.n_rounds = n_rounds
-        self.include_self = include_self
-        self.metric = metric
-        self.metric_params = metric_params
-        self.neighbors = neighbors
-        self.short_circuits = short_circuits
-        self.pieces = pieces
-        self.coordinates = coordinates
-        self.eigen_solver = eigen_solver
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.executor = executor
-        self.checkpoint = checkpoint
-
     @with_callbacks
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Embed the samples of X.
@@ -309,24 +168,24 @@ class HierarchicNeighborsEmbedding(
         self
             The fitted estimator.
         """
-        wished, automatic, unset = check_parameters(self._saved_parameters())
+        parameters = self._saved_parameters()
+        check_parameters(parameters)
+        samples: Any = X
+        if is_elsewhere(X):
+            from hne.scale.sources import read_by_workers  # noqa: PLC0415, loaded only when asked for
+
+            samples = read_by_workers(X, self.executor)
         watch = Stopwatch()
-        with open_backend(X, wished, automatic, self.executor, self.checkpoint) as (samples, bench):
-            is_read = not isinstance(samples, LazySamples)
-            with called_back(self, X, y, n_stages(automatic) + bench.stages_before + len(STAGES)):
-                with listening(watch):
-                    found = settled(samples, wished, automatic, unset)
-                    kind = output_kind(X if is_read else samples)
-                    chosen = found.is_chosen
-                    result = walk(samples, found.settings, kind, is_chosen=chosen, unset=unset, bench=bench)
-                # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
-                if is_read:
-                    validate_data(self, X, skip_check_array=True)
-                else:
-                    validate_data(self, without_rows(X, samples.shape[1]), skip_check_array=True)
-                self._set_fitted(result)
-                self.embedding_ = result.Y if is_read else samples.rows_like(result.Y)
-                self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, found.tuning
+        is_kept = self.executor is not None or self.checkpoint is not None or samples is not X
+        with called_back(self, X, y, n_stages(parameters) + is_kept):
+            with listening(watch):
+                result = compute_embedding(samples, parameters, self.executor, self.checkpoint)
+            # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
+            validate_data(self, X if samples is X else samples.without_rows(X), skip_check_array=True)
+            self._set_fitted(result)
+            if samples is not X:
+                self.embedding_ = samples.rows_like(result.Y)
+            self.timings_, self.preparation_, self.tuning_ = watch.seconds, None, result.tuning
         return self
 
     @classmethod
@@ -365,7 +224,8 @@ class HierarchicNeighborsEmbedding(
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result
         settings = result.settings
-        self.n_neighbors_, self.variant_, self.reg_ = settings.n_neighbors, settings.variant, settings.reg
+        self.n_neighbors_, self.n_components_ = settings.n_neighbors, settings.n_components
+        self.variant_, self.reg_ = settings.variant, settings.reg
         self.embedding_ = result.Y
         A = result.core.rescaled.matrices[0]
         self.rescaling_ = None if A is None else result.units.restore_lengths(A)
@@ -442,7 +302,8 @@ class HierarchicNeighborsEmbedding(
         ndarray of shape (n_samples, n_components)
             The coordinates, `embedding_`.
         """
-        return self.fit(X).embedding_
+        embedding: FloatArray = self.fit(X).embedding_
+        return embedding
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Place samples among the fitted ones.
@@ -468,7 +329,9 @@ class HierarchicNeighborsEmbedding(
             Their coordinates.
         """
         check_is_fitted(self)
-        if is_collection(X):
+        if is_elsewhere(X):
+            from hne.scale.sources import transform_lazily  # noqa: PLC0415, loaded only when asked for
+
             placed: FloatArray = transform_lazily(self, X)
             return placed
         fitted = self._fitted
@@ -480,7 +343,7 @@ class HierarchicNeighborsEmbedding(
             validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, fitted.units)
         with show_progress(fitted.settings.verbose):
-            return stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
+            return run_stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
         """Samples whose coordinates would be these points of the embedding.
@@ -503,7 +366,7 @@ class HierarchicNeighborsEmbedding(
         self._check_has_coordinates("inverse_transform")
         points = check_points(Y, self._n_features_out)
         with show_progress(self._fitted.settings.verbose):
-            lifted = self._fitted.units.inverse_transform(stage("lifting", lift, points, self._fitted))
+            lifted = self._fitted.units.inverse_transform(run_stage("lifting", lift, points, self._fitted))
         return lifted.astype(self.embedding_.dtype, copy=False)
 
     def reconstruct(self) -> FloatArray | SparseMatrix:
@@ -558,4 +421,7 @@ class HierarchicNeighborsEmbedding(
         return int(self.embedding_.shape[1])
 
 
+HierarchicNeighborsEmbedding.__doc__ = (HierarchicNeighborsEmbedding.__doc__ or "").replace(
+    "{parameters}", indent(parameters_section(), " " * 4).strip()
+)
 HNE = HierarchicNeighborsEmbedding

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hne._runtime.progress import show_progress, stage
+from hne._runtime.progress import run_stage, show_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.alignment import alignment
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
@@ -28,6 +28,7 @@ from hne.estimators.model_file.mixin import SavedMixin
 from hne.estimators.model_file.values import Arrays
 from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
 from hne.exceptions import InputError
+from hne.settings import PUBLISHED
 
 __all__ = ["LinearHNE"]
 
@@ -79,9 +80,10 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         What becomes of edges of the neighbor graph that lead across a gap to another sheet, as in
         :class:`HierarchicNeighborsEmbedding`: "cut" rebuilds no sample from another sheet, "keep" leaves the graph as
         it is, as published. See `short_circuits_`.
-    n_jobs : int or None, default=-1
-        Threads of every stage: -1 for all cores, None for one unless joblib says otherwise.
-    random_state : int, RandomState or None, default=0
+    n_jobs : int or None, default=None
+        Threads of every stage: -1 for all cores; None too, unless a `joblib.parallel_config` names another number above
+        one.
+    random_state : int, RandomState or None, default=None
         Index of approximate neighbors; nothing else is random.
     verbose : int, default=0
         What standard error sees of `fit`: 1 shows a line for each stage, 2 also one for each of its tasks.
@@ -129,12 +131,12 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
 
     def __init__(
         self,
-        n_neighbors: int = 6,
+        n_neighbors: int = PUBLISHED["n_neighbors"],
         *,
         n_components: int = 2,
         constraint: str = "uncorrelated",
-        variant: str = "bhne",
-        reg: float = 1e-4,
+        variant: str = PUBLISHED["variant"],
+        reg: float = PUBLISHED["reg"],
         outer_reg: float | None = None,
         gamma: float = 1.0,
         n_rounds: int = 1,
@@ -143,8 +145,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "auto",
         short_circuits: str = "cut",
-        n_jobs: int | None = -1,
-        random_state: Any = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -295,11 +297,11 @@ def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[UniqueSample
     distinct, units, X, settings = canonicalize(X, settings)
     n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        graph = stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
-        circuits = stage("short circuits", cut_short_circuits, X, graph, settings)
-        weights = stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
+        graph = run_stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
+        circuits = run_stage("short circuits", cut_short_circuits, X, graph, settings)
+        weights = run_stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
         aligned = alignment(weights, settings.gamma)
-        found = stage("projection", projection, aligned, X, settings.n_components, constraint)
+        found = run_stage("projection", projection, aligned, X, settings.n_components, constraint)
     warn_of_recall(graph)
     if not found.is_resolved:
         warn_of_close_eigenvalues(found.values, found.next_value)

@@ -7,7 +7,7 @@ another `reg` finds the neighbors.
 """
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -20,11 +20,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import __version__
-from hne._runtime.progress import remark, show_progress, stage, track
+from hne._runtime.progress import remark, run_stage, show_progress, track
 from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
-from hne._runtime.threads import limit_blas_threads, map_blocks
-from hne.core.backend import IN_MEMORY, Backend
-from hne.core.defaults import known_of, suited
+from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
 from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
 from hne.core.eigenpairs import Found, PieceEmbeddings, leading
@@ -32,6 +30,8 @@ from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import canonicalize
 from hne.core.neighbors.metric import estimated_params
 from hne.core.notices import check_connected
+from hne.core.parameters import check_parameters
+from hne.core.pipeline import Backend, known_distances
 from hne.core.records import (
     Certificate,
     EigenPairs,
@@ -60,6 +60,7 @@ from hne.scale.tasks import (
     weight_rows,
     write_eigenproblem,
 )
+from hne.settings import suited
 
 logger = logging.getLogger("hne")
 
@@ -83,7 +84,7 @@ def open_backend(
     """Lend the backend of a run, with its samples checked."""
     executor = _check_executor(X, executor)
     if executor is None and checkpoint is None:
-        yield check_samples(X, settings), IN_MEMORY
+        yield check_samples(X, settings), Backend()
         return
     _check_repeatable(settings)
     if isinstance(X, LazySamples) or (executor is not None and is_lazy(X)):
@@ -117,10 +118,7 @@ class Canonical:
 class CachedBackend(Backend):
     """The steps of one run, in blocks on an executor, None for threads of this process; results stay in a folder."""
 
-    stages_before = 1
-
     def __init__(self, executor: DaskExecutor | None, folder: Folder) -> None:
-        super().__init__()
         self._executor, self._folder = executor, folder
         self._samples_key = ""
         self._weights: Arrays = {}  # as they are on disk
@@ -131,7 +129,7 @@ class CachedBackend(Backend):
         if self._executor is not None:
             self._executor.check(self._folder.path)
         make = self._from_workers if isinstance(X, LazySamples) else self._from_memory
-        canonical: Canonical = stage("samples", make, X, settings)
+        canonical: Canonical = run_stage("samples", make, X, settings)
         if isinstance(settings.neighbors, NeighborGraph):
             # A graph of the samples as they came: in another order it is another.
             self._samples_key = key_of(self._samples_key, canonical.distinct.inverse.tobytes())
@@ -312,19 +310,29 @@ class CachedBackend(Backend):
         return place.seal(blocks, facts)
 
 
-def export_problem(X: Samples, settings: Settings, unset: Collection[str], backend: Any) -> tuple[Path, bool]:
+def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpoint: Any) -> tuple[Path, bool]:
     """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
-    n_threads = backend.n_threads(settings)
+    settings, auto, unset = check_parameters(parameters)
+    with open_backend(X, settings, auto, executor, checkpoint) as (samples, backend):
+        if auto:
+            from hne.tuning.auto import resolve_auto  # noqa: PLC0415, loaded only when asked for
+
+            settings, _ = resolve_auto(samples, settings, auto, unset)
+        return _write_problem(samples, settings, unset, backend)
+
+
+def _write_problem(X: Samples, settings: Settings, unset: Collection[str], backend: Any) -> tuple[Path, bool]:
+    n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
         distinct, _, X, settings = backend.canonicalize(X, settings)
         if unset:
             metric = settings.metric, settings.metric_params
             flatness = flat_share(X, settings.n_components, *metric, n_threads)
-            settings = suited(settings, unset, flatness, X.shape[0], known_of(X))
+            settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
         backend.check_fits(X, settings)
-        graph = stage("neighbors", backend.graph, X, settings, distinct, n_threads)
-        circuits = stage("short circuits", backend.short_circuits, X, graph, settings)
-        found = stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
+        graph = run_stage("neighbors", backend.graph, X, settings, distinct, n_threads)
+        circuits = run_stage("short circuits", backend.short_circuits, X, graph, settings)
+        found = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
         check_connected(found.pieces, distinct, settings)
         if not _is_for_ranks(settings, found.pieces):
             msg = (
@@ -333,7 +341,7 @@ def export_problem(X: Samples, settings: Settings, unset: Collection[str], backe
                 "Set both, or pass pieces='join'."
             )
             raise InputError(msg)
-        stage("weights", backend.weights, X, found.graph, settings, n_threads)
+        run_stage("weights", backend.weights, X, found.graph, settings, n_threads)
         folder, _ = backend.write_problem(X.shape, settings, n_threads)
     return folder, has_result(folder)
 
@@ -409,7 +417,7 @@ def _check_executor(X: Any, executor: Any) -> DaskExecutor | None:
 def _check_repeatable(settings: Settings) -> None:
     """Refuse what the same call would not do again, or what has no name to know it by."""
     run = "a run with checkpoint= or a DaskExecutor"
-    if not isinstance(settings.random_state, int | np.integer):
+    if not isinstance(settings.random_state, int | np.integer | None):
         got = f"random_state={quoted(settings.random_state)}"
         msg = f"{run} must be one that can be repeated, got {got}. Pass an integer."
         raise InputError(msg)

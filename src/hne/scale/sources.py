@@ -52,6 +52,10 @@ class LazySamples:
         """Kind of its numbers."""
         return self.array.dtype
 
+    def without_rows(self, X: Any) -> Any:
+        """Something with the features of X, which these samples are, their names if they have any, and no samples."""
+        return without_rows(X, self.shape[1])
+
     def rows_like(self, Y: Any) -> Any:
         """Coordinates of the samples as a Dask array in the same chunks of rows."""
         import dask.array as da  # noqa: PLC0415, an extra
@@ -92,6 +96,11 @@ def ingest(X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: 
     distinct = distinct_rows(marks, raw, leading)
     check_places(distinct, settings)
     return IngestedSamples(raw, distinct, ranges, marks[distinct.index])
+
+
+def read_by_workers(X: Any, executor: Any) -> Any:
+    """X as samples that are still to be read; X itself where it is a path and there is nobody to read it."""
+    return lazy_samples(X) if is_collection(X) or (executor is not None and is_lazy(X)) else X
 
 
 def is_lazy(X: Any) -> bool:

@@ -1,9 +1,9 @@
-"""Wishes -> settings: what is "auto" is chosen by looking at the samples."""
+"""Settings with "auto" among them -> settings: chosen by looking at the samples."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hne.core.records import Settings
 from hne.core.samples.kinds import Samples
@@ -12,26 +12,14 @@ from hne.tuning.record import Tuning
 from hne.tuning.tune import tuned
 
 
-@dataclass(frozen=True)
-class Settled:
-    """Settings without "auto", and what they were chosen by."""
-
-    settings: Settings
-    tuning: Tuning | None = None
-    is_chosen: bool = False  # whether all of variant, n_neighbors and reg were chosen
-
-
-def n_stages(automatic: frozenset[str]) -> int:
-    """Stages that `settled` tells of."""
-    return ("n_components" in automatic) + bool(automatic & GRID.keys())
-
-
-def settled(X: Samples, settings: Settings, automatic: frozenset[str], unset: Collection[str] = ()) -> Settled:
+def resolve_auto(
+    X: Samples, settings: Settings, auto: frozenset[str], unset: Collection[str] = ()
+) -> tuple[Settings, Tuning | None]:
     """Choose what is "auto" for checked samples: first the dimension, then the rest for it; `unset` is left open."""
-    if "n_components" in automatic:
+    if "n_components" in auto:
         settings = replace(settings, n_components=found_dimension(X, settings))
-    names = automatic & GRID.keys()
+    names = auto & GRID.keys()
     if not names:
-        return Settled(settings)
+        return settings, None
     found = tuned(X, settings, check_grid(None, settings, names), unset=unset)
-    return Settled(replace(settings, **found.best.parameters), found, is_chosen=names == GRID.keys())
+    return replace(settings, **found.best.parameters), found

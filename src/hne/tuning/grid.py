@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
-from hne._runtime.progress import advise, show_progress, stage
+from hne._runtime.progress import advise, run_stage, show_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.neighbors.graph import canonicalize
 from hne.core.parameters import check_choice, check_integer, check_positive
 from hne.core.records import VARIANTS, Settings
 from hne.core.samples.kinds import Samples
 from hne.core.tangent.dimension import dimension_of
-from hne.core.tangent.frames import NEAR_SURFACE
 from hne.exceptions import InputError, InputTypeError, quoted
+from hne.settings import NEAR_SURFACE
 
 
 def found_dimension(X: Samples, settings: Settings) -> int:
@@ -22,7 +22,7 @@ def found_dimension(X: Samples, settings: Settings) -> int:
     n_threads = thread_count(settings.n_jobs)
     _, _, places, settings = canonicalize(X, settings)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        found = stage("dimension", dimension_of, places, settings.metric, settings.metric_params, n_threads)
+        found = run_stage("dimension", dimension_of, places, settings.metric, settings.metric_params, n_threads)
     if found is None:
         msg = (
             f"n_components='auto' needs more different samples to tell their dimension by, got {places.shape[0]}. "

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._runtime.progress import show_progress, stage
+from hne._runtime.progress import run_stage, show_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.defaults import known_of, suited
 from hne.core.neighbors.graph import canonicalize, neighbor_graph, searched_graph
 from hne.core.parameters import check_number, check_parameters
+from hne.core.pipeline import known_distances
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, UniqueSamples
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
@@ -24,6 +24,7 @@ from hne.core.tangent.dimension import Dimension, dimension_of
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import yardstick
 from hne.exceptions import InputError, quoted
+from hne.settings import suited
 from hne.tuning.grid import GRID, check_grid, found_dimension, settings_of, usual_grid
 from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, Trial, Tuning
 from hne.tuning.search import Problem, Setting, chosen, ordered, searched
@@ -93,10 +94,10 @@ def tuned(
     n_threads = thread_count(settings.n_jobs)
     distinct, units, places, settings = canonicalize(X, settings)
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    settings = suited(settings, unset, flatness, places.shape[0], known_of(places))
+    settings = suited(settings, unset, flatness, places.shape[0], known_distances(places))
     wanted = _wanted(settings, values, unset, flatness, places.shape[0])
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        trials = stage("tuning", _trials, places, distinct, settings, wanted, flatness, n_threads, start + budget)
+        trials = run_stage("tuning", _trials, places, distinct, settings, wanted, flatness, n_threads, start + budget)
     rows = trials.rows
     if all(trial.outcome == NOT_REACHED for trial in trials):
         msg = f"budget must be enough for one setting at least, got {budget:g} seconds. Raise it."

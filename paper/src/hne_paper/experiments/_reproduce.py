@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hne._runtime.files import atomic_write, make_folder
-from hne._runtime.progress import stage
+from hne._runtime.progress import run_stage
 from hne.core.parameters import check_integer
 from hne.exceptions import InputError, quoted
 from hne.viz import plots
@@ -45,7 +45,7 @@ def reproduce(names: Sequence[str], options: Options, command: str = "hne-paper 
     make_folder(options.output / RESULTS)
     address = options.output / "index.html"
     for name in [one for one in EXPERIMENTS if one in (names or EXPERIMENTS)]:
-        section = stage(name, _run, name, options)
+        section = run_stage(name, _run, name, options)
         _write_section(replace(section, command=command), options.output)
         # The page grows with every experiment: whoever stops early has something to read.
         write_page(_sections(options.output), address, command)

@@ -19,8 +19,8 @@ from hne.core.records import ALONG_GRAPH, UNFOLDED, Chart, FloatArray, IndexArra
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.edges import Edges, edges_of
 from hne.core.short_circuits.steepness import lengths_of_pairs
-from hne.core.tangent.frames import NEAR_SURFACE
 from hne.core.tangent.score import ranks_of
+from hne.settings import NEAR_SURFACE
 
 # Pairs that a chart is fitted to: of more, so many at random. With 60 000 the error of a roll of 3 000 with noise is
 # 1.34e-3, with 15 000 1.39e-3, in a sixth of the time.

@@ -12,9 +12,10 @@ from scipy.sparse import csr_array, issparse
 
 from hne.core.records import FloatArray, IndexArray, PicklesFields, SparseMatrix, UniqueSamples
 from hne.exceptions import refuse
+from hne.settings import KNOWN_A_NEIGHBOR
 
-# Distances that are to be known of a sample for each of its neighbors, and the share of samples that may have fewer.
-KNOWN_A_NEIGHBOR, FEWEST_KNOWN = 40, 0.1
+# Share of samples of which fewer distances may be known than `n_known`.
+FEWEST_KNOWN = 0.1
 
 
 @dataclass(frozen=True)

@@ -210,10 +210,6 @@ def _along_axes(A: FloatArray) -> FloatArray:
 # Neighborhoods that are looked at: of fewer neighbors for sparse surfaces, whose folds more would reach, of more for
 # noise, which they see past. Those of more only where they are no more than half of all samples.
 NEIGHBORS, MORE_NEIGHBORS, ROWS = 12, 30, 500
-# Share of the local variance in d directions from which samples are near a surface of d dimensions: rolls and S-curves
-# of 100 to 3 000 samples, with noise up to .6, .93 to 1; a roll with 47 columns of noise beside it .92; of 17 tables,
-# spectra and image sets, .84 at most.
-NEAR_SURFACE = 0.88
 
 
 def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:

@@ -22,11 +22,11 @@ from scipy.sparse import issparse
 from hne import __version__
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import duration
-from hne.core.defaults import suited
 from hne.core.notices import notices
-from hne.core.records import DEFAULTS, Embedding, IndexArray, NeighborGraph, Settings
+from hne.core.records import Embedding, IndexArray, NeighborGraph, Settings
 from hne.core.samples.kinds import Distances
 from hne.core.trust.record import Assessment, Finding
+from hne.settings import DEFAULTS, suited
 from hne.viz.report.columns import (
     Column,
     draw_rows,
@@ -227,7 +227,7 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
             shown.append(Parameter(name, f"given: {value}", is_default=False))
             continue
         usual = (DEFAULTS.get(name, field.default),)
-        if name in DEFAULTS and usual == (None,):
+        if name in ("n_neighbors", "reg") and usual == (None,):
             # Left to the samples: all that it can be.
             usual = tuple(getattr(suited(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
         is_plain = isinstance(value, str | int | float | None)

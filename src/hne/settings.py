@@ -1,0 +1,440 @@
+"""Every parameter once: its type, choices, default, range, help, and the stage that it belongs to. No NumPy.
+
+The constructor of `hne.HNE`, the checks, the options of the command line, the table in docs/parameters.md and the keys
+of checkpoints all come from here. A parameter belongs to the first stage whose result it changes: that stage and those
+after it are made anew with it. To add one: a field of `Parameters` and of `Settings`, and the stage that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cache
+from inspect import cleandoc
+from types import MappingProxyType
+from typing import Any, Literal
+
+Auto = Literal["auto"]
+AUTO = "auto"
+PRECOMPUTED = "precomputed"
+VARIANTS = ("ihne", "rhne", "bhne")
+COORDINATES = ("chart", "rescaled", "eigenvectors")
+EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
+
+# The stages of a fit, in their order. RUN: how and where it is computed, on which no result depends.
+NEIGHBORS, SHORT_CIRCUITS, PIECES, WEIGHTS = "neighbors", "short circuits", "pieces", "weights"
+EIGENPAIRS, CHART, TRUST, RUN = "eigenpairs", "chart", "trust", "run"
+STAGES = (NEIGHBORS, SHORT_CIRCUITS, PIECES, WEIGHTS, EIGENPAIRS, CHART, TRUST)
+
+# Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
+# beyond the second, nothing but the ridge is left.
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-12, 1e12
+# Each round costs as much as the first; whoever asks for more than this waits for something else.
+MOST_ROUNDS = 1000
+# Planes in float64 do not come to rest below this.
+SMALLEST_TOL = 1e-12
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of a parameter beside its name, type and default."""
+
+    stage: str
+    help: str  # on the command line; "" for what is no option there
+    choices: tuple[str, ...] = ()
+    low: float | None = None  # bounds of a number, both allowed; a whole number where `low` is one
+    high: float | None = None
+    remedy: str = ""  # what to try where a value is refused
+    may_be_auto: bool = False  # chosen by looking at the samples
+    may_be_none: bool = False
+    published: Any = None  # in the published method, where that is not the default
+    stand_in: Any = None  # until what is "auto" or None is known: what fits the fewest samples
+    flags: tuple[str, ...] = ()  # further names on the command line
+    metavar: str | None = None
+
+
+def setting(default: Any, stage: str, text: str = "", **facts: Any) -> Any:
+    """A field of `Parameters` with its default and what is known of it."""
+    return field(default=default, metadata={"setting": Setting(stage, text, **facts)})
+
+
+@dataclass(repr=False, eq=False)
+class Parameters:
+    """What a user may say of an embedding: the fields are the arguments of `hne.HNE`.
+
+    Parameters
+    ----------
+    n_neighbors : int, "auto" or None, default=None
+        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach across
+        folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much of small
+        neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than 5 000
+        samples; elsewhere, as for tables and images, 5; of a graph that is given as `neighbors`, all. `n_neighbors_`
+        says which. "auto", here or in `variant` and `reg`: whatever of the three is "auto" is chosen by fitting many
+        settings and scoring them without knowing the truth, see :func:`hne.tuning.tune`.
+    n_components : int or "auto", default=2
+        d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
+        :func:`hne.metrics.intrinsic_dimension`.
+    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
+        How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
+        (affine invariance first; the fastest, and the nearest to the truth in a chart). "rhne": all of them at once
+        (reconstruction first). "bhne": in turn, each rebuilding what the others leave (balanced; the published
+        default).
+    reg : float, "auto" or None, default=None
+        Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
+        lines, up to an eigenvector that is a parabola of another; too small chases noise, and does less harm. None
+        takes 1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere; `reg_` says which.
+    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
+        What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
+        map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
+        ways along the graph, or between those and straight lines, whichever keeps more neighbors, and a few steps from
+        there, in the size of the samples (`chart_`). "rescaled": the first `n_components` eigenvectors in the lengths
+        of X, by one matrix for the whole. "eigenvectors", as published: columns of unit length, whatever the shape.
+    metric : str or callable, default="euclidean"
+        The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
+        are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
+        them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
+        (some 40 times `n_neighbors`) to know the distances among neighbors' neighbors.
+    n_jobs : int or None, default=None
+        Threads of every stage: -1 for all cores; None too, unless a `joblib.parallel_config` names another number above
+        one. The result is the same to the bit for any number of them, on one machine with one version of its
+        libraries.
+    verbose : int, default=0
+        What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
+        and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
+
+        The parameters from here on are needed now and then:
+    pieces : {"separate", "join", "largest", "raise"}, default="separate"
+        What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
+        embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
+        `n_components` + 2 samples, by their principal components. "join" adds the shortest edges between pieces.
+        "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
+    short_circuits : {"cut", "keep"}, default="cut"
+        What becomes of edges of the neighbor graph that lead across a gap to another sheet: those that leave the
+        tangent planes at both of their ends, and around which it is a long way along others. "cut": they are cut before
+        weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
+        of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
+        against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
+    neighbors : str, sparse matrix or pair of arrays, default="auto"
+        How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
+        of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
+        given the nearest so many. Samples that only far edges tie to others are cut off, in a given graph too, by its
+        own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
+        "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
+        one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
+        samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
+        Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as p of "minkowski".
+    n_landmarks : int or None, default=None
+        For more samples than any solver takes, millions: the embedding is found on so many of them, evenly spread,
+        between which the others are rebuilt from their nearest landmarks, and then refined on all samples by a few
+        steps. It needs `eigen_solver="auto"` and a dense X. What comes out is near the eigenvectors and not equal to
+        them, the nearer the more landmarks: take a hundredth of the samples or more, as many as a solver would take
+        as samples. Landmarks farther apart than the folds of the data are too few. See `eigen_certificate_`: an
+        embedding that still moved when refinement ended raises a `LandmarkWarning`. None: all samples are solved for.
+    assess : bool, default=True
+        Whether the fit ends with measuring how far it can be believed (`trust_`), which may warn. False leaves that
+        stage out; `trust_` is then measured when it is asked for.
+    executor : DaskExecutor or None, default=None
+        Who runs the blocks of a fit: None for this process, and for a Dask array the cluster of the client that is
+        there; or the workers of a Dask cluster (`hne.scale`, docs/scale.md). Neighbors and weights are the same to the
+        bit, approximate search apart.
+    checkpoint : path or None, default=None
+        Folder in which each finished stage and block is kept. The same fit, killed at any moment and called again, goes
+        on from there and ends with the same bits; a fit with another `reg` finds the neighbors.
+
+        The parameters from here on are hardly ever needed:
+    outer_reg : float or None, default=None
+        Ridge of the outer problems; None takes `reg`.
+    gamma : float, default=1.0
+        Weight of the inner layer in the objective. Between 0.5 and 10 it hardly matters.
+    n_rounds : int, default=1
+        Rounds of "bhne" after its first; other variants do not use it. 0 is worse, more than 1 costs time
+        and changes little.
+    include_self : bool, default=True
+        Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
+        whose reconstruction errors are small in part because of it.
+    eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
+        "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
+        samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
+        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
+        samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
+        that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
+        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.
+    tol : float, default=1e-7
+        Angle in radians by which the embedding plane may still move when an iteration stops.
+    random_state : int, RandomState or None, default=None
+        Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
+        of approximate neighbors. None starts from the same ones every time: all runs give the same bits.
+    """
+
+    n_neighbors: int | Auto | None = setting(
+        None,
+        NEIGHBORS,
+        "neighbors of a sample, or auto [12 near a surface, 8 of many samples, 5 elsewhere]",
+        low=1,
+        remedy="Try n_neighbors=6",
+        may_be_auto=True,
+        may_be_none=True,
+        published=6,
+        stand_in=4,
+        flags=("-k",),
+        metavar="K",
+    )
+    _: KW_ONLY
+    n_components: int | Auto = setting(
+        2,
+        SHORT_CIRCUITS,
+        "coordinates to find, or auto [2]",
+        low=1,
+        remedy="Try n_components=2",
+        may_be_auto=True,
+        stand_in=1,
+        flags=("-d",),
+        metavar="D",
+    )
+    variant: str = setting(
+        "ihne",
+        WEIGHTS,
+        "how the outer layer is weighed [ihne]",
+        choices=VARIANTS,
+        may_be_auto=True,
+        published="bhne",
+        stand_in="bhne",
+    )
+    reg: float | Auto | None = setting(
+        None,
+        WEIGHTS,
+        "ridge of the small problems, or auto [what suits K and the samples]",
+        low=SMALLEST_WEIGHT,
+        high=LARGEST_WEIGHT,
+        remedy="Try reg=1e-4",
+        may_be_auto=True,
+        may_be_none=True,
+        published=1e-4,
+        stand_in=1e-4,
+    )
+    outer_reg: float | None = setting(
+        None,
+        WEIGHTS,
+        "ridge of the outer ones [that of --reg]",
+        low=SMALLEST_WEIGHT,
+        high=LARGEST_WEIGHT,
+        remedy="Try outer_reg=1e-4",
+        may_be_none=True,
+        metavar="REG",
+    )
+    gamma: float = setting(
+        1.0,
+        EIGENPAIRS,
+        "weight of the inner layer [1]",
+        low=SMALLEST_WEIGHT,
+        high=LARGEST_WEIGHT,
+        remedy="The paper uses gamma=1.0",
+    )
+    n_rounds: int = setting(
+        1,
+        WEIGHTS,
+        "rounds of bhne after its first [1]",
+        low=0,
+        high=MOST_ROUNDS,
+        remedy="The paper uses n_rounds=1",
+        metavar="N",
+    )
+    include_self: bool = setting(
+        True,
+        WEIGHTS,
+        "samples stay in their own outer layer, as in the paper [yes]",
+        remedy="The paper uses True",
+    )
+    metric: Any = setting(
+        "euclidean", NEIGHBORS, "of the neighbor search; precomputed: INPUT holds distances [euclidean]"
+    )
+    metric_params: dict[str, Any] | None = setting(
+        None, NEIGHBORS, "further arguments of the metric", may_be_none=True, metavar="JSON"
+    )
+    neighbors: Any = setting(
+        "auto", NEIGHBORS, "how they are searched [auto]", choices=("auto", "exact", "approximate")
+    )
+    short_circuits: str = setting(
+        "cut",
+        SHORT_CIRCUITS,
+        "edges across a gap to another sheet; keep, as published [cut]",
+        choices=("cut", "keep"),
+        published="keep",
+    )
+    pieces: str = setting(
+        "separate", PIECES, "a graph that falls apart [separate]", choices=("separate", "join", "largest", "raise")
+    )
+    coordinates: str = setting(
+        "chart",
+        EIGENPAIRS,
+        "in lengths of INPUT, as a chart or by one matrix, or eigenvectors as published [chart]",
+        choices=COORDINATES,
+        published="eigenvectors",
+    )
+    eigen_solver: str = setting("auto", EIGENPAIRS, "[auto]", choices=EIGEN_SOLVERS)
+    n_landmarks: int | None = setting(
+        None,
+        EIGENPAIRS,
+        "embed millions by so many evenly spread samples, then refine [none: all are solved for]",
+        low=1,
+        remedy="Try a hundredth of the samples, or leave n_landmarks out",
+        may_be_none=True,
+        flags=("--landmarks",),
+        metavar="M",
+    )
+    tol: float = setting(
+        1e-7,
+        EIGENPAIRS,
+        "angle at which an iteration stops [1e-7]",
+        low=SMALLEST_TOL,
+        high=1.0,
+        remedy="Try tol=1e-7",
+    )
+    assess: bool = setting(
+        True,
+        TRUST,
+        "measure how far the embedding can be believed [yes]",
+        remedy="Try assess=True",
+    )
+    n_jobs: int | None = setting(
+        None, RUN, "threads, -1 for all cores [all]", may_be_none=True, remedy="Try n_jobs=-1", metavar="N"
+    )
+    random_state: Any = setting(
+        None, NEIGHBORS, "seed of what is drawn [always the same]", may_be_none=True, metavar="SEED"
+    )
+    verbose: int = setting(0, RUN, low=0, remedy="Try verbose=1")
+    executor: Any = setting(None, RUN, may_be_none=True)
+    checkpoint: Any = setting(None, RUN, may_be_none=True)
+
+
+@cache
+def known_settings() -> Mapping[str, Setting]:
+    """What is known of each parameter, by name, in the order of the constructor."""
+    return MappingProxyType({one.name: one.metadata["setting"] for one in fields(Parameters)})
+
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType({one.name: one.default for one in fields(Parameters)})
+# The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
+PUBLISHED: Mapping[str, Any] = MappingProxyType(
+    {name: one.published for name, one in known_settings().items() if one.published is not None}
+)
+# Parameters that are searched for together where they are "auto".
+SEARCHED = ("n_neighbors", "variant", "reg")
+# Parameters that say where a fit is computed and kept, not what it is: no part of a model.
+PLACES = ("executor", "checkpoint")
+
+
+def parameters_of(stage: str) -> tuple[str, ...]:
+    """Names of the parameters that belong to a stage."""
+    return tuple(name for name, one in known_settings().items() if one.stage == stage)
+
+
+def parameters_section() -> str:
+    """The section "Parameters" of a docstring."""
+    return cleandoc((Parameters.__doc__ or "").partition("\n\n")[2])
+
+
+def _published(name: str) -> Any:
+    return PUBLISHED.get(name, DEFAULTS[name])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The parameters of one embedding, checked, none "auto" or left open; `Parameters` explains each.
+
+    What is not said here is as in the published method.
+    """
+
+    n_neighbors: int = _published("n_neighbors")
+    n_components: int = _published("n_components")
+    variant: str = _published("variant")
+    reg: float = _published("reg")
+    outer_reg: float | None = _published("outer_reg")
+    gamma: float = _published("gamma")
+    n_rounds: int = _published("n_rounds")
+    include_self: bool = _published("include_self")
+    metric: Any = _published("metric")
+    metric_params: Any = _published("metric_params")
+    neighbors: Any = _published("neighbors")
+    short_circuits: str = _published("short_circuits")
+    pieces: str = _published("pieces")
+    coordinates: str = _published("coordinates")
+    eigen_solver: str = _published("eigen_solver")
+    n_landmarks: int | None = _published("n_landmarks")
+    tol: float = _published("tol")
+    assess: bool = _published("assess")
+    n_jobs: int | None = _published("n_jobs")
+    random_state: Any = _published("random_state")
+    verbose: int = _published("verbose")
+
+    @property
+    def effective_outer_reg(self) -> float:
+        """`outer_reg`, or `reg` where none is given."""
+        return self.reg if self.outer_reg is None else self.outer_reg
+
+    @property
+    def effective_tol(self) -> float:
+        """`tol`, or what is enough for a chart, in which the last eigenvectors are some of many."""
+        return max(self.tol, CHART_TOL) if self.coordinates == "chart" else self.tol
+
+    @property
+    def in_lengths(self) -> bool:
+        """Whether the coordinates that are handed out have the lengths of X."""
+        return self.coordinates != "eigenvectors"
+
+    def n_eigenvectors(self, n_samples: int) -> int:
+        """Eigenvectors that coordinates of so many samples are made of: d, or more for a chart."""
+        if self.coordinates != "chart":
+            return self.n_components
+        most = CHART_EIGENVECTORS if n_samples <= MANY_FOR_A_CHART else CHART_EIGENVECTORS_OF_MANY
+        return max(self.n_components, min(most, n_samples // SAMPLES_AN_EIGENVECTOR))
+
+
+# Eigenvectors that a chart is made of, and with so many samples each at least; of more samples, fewer, for each costs
+# as much as a sixth of the first two (a roll of 100 000: 3.4 s for 2, 4.7 s for 10, 8.3 s for 20).
+CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
+MANY_FOR_A_CHART, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
+CHART_TOL = 1e-4
+
+# Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
+# with 12, 36 with 8; from some thousand samples on 8 do as well, at half the cost. Elsewhere few are better: of 17
+# tables and image sets, the truth is in 16 pictures with 5 neighbors, in 13 with 6, in 10 with 7.
+NEIGHBORS_NEAR_SURFACE, MANY_SAMPLES, NEIGHBORS_OF_MANY, NEIGHBORS_ELSEWHERE = 12, 5_000, 8, 5
+# Near a surface reg = 1e-4 (k / 6)^3.3 suits; elsewhere more keeps together what differs in many directions.
+RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 0.1
+# Share of the local variance in d directions from which samples are near a surface of d dimensions: rolls and S-curves
+# of 100 to 3 000 samples, with noise up to .6, .93 to 1; a roll with 47 columns of noise beside it .92; of 17 tables,
+# spectra and image sets, .84 at most.
+NEAR_SURFACE = 0.88
+# Distances that are to be known of a sample for each of its neighbors.
+KNOWN_A_NEIGHBOR = 40
+
+
+def neighbors_near_surface(n_samples: int) -> int:
+    """Neighbors of a sample near a surface."""
+    return min(NEIGHBORS_NEAR_SURFACE if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY, n_samples - 1)
+
+
+def suited(
+    settings: Settings, unset: Collection[str], flat_share: float, n_samples: int, n_known: int | None = None
+) -> Settings:
+    """The settings, with those of n_neighbors and reg that were left open (`unset`) chosen for the samples.
+
+    `flat_share` of small neighborhoods lies in tangent planes. `n_known` are the distances that are known of a sample,
+    where not all are: more neighbors need more of them.
+    """
+    is_near = not flat_share < NEAR_SURFACE
+    if "n_neighbors" in unset:
+        k = neighbors_near_surface(n_samples) if is_near else min(NEIGHBORS_ELSEWHERE, n_samples - 1)
+        if n_known is not None:
+            k = min(k, max(NEIGHBORS_ELSEWHERE, n_known // KNOWN_A_NEIGHBOR))
+        if not isinstance(settings.neighbors, str):
+            # Who gives a graph and says no number means all of it.
+            k = min(settings.neighbors.n_others, n_samples - 1)
+        settings = replace(settings, n_neighbors=max(1, k))
+    if "reg" in unset:
+        reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
+        settings = replace(settings, reg=reg)
+    return settings
