@@ -17,9 +17,9 @@ from hne.core.chart import chart as _pairs
 from hne.core.chart.chart import Pairs, Piece, chart_of, listed_pairs, near_pairs
 from hne.core.chart.stress import Picture, Ways, farthest_first, landmark_scaling, longest_way, relaxed, stressed
 from hne.core.chart.unfolding import SPREADING, polished, stress_of, unfolded
+from hne.core.neighbors.edges import edges_of
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph, Settings
-from hne.core.short_circuits.edges import edges_of
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import advised, frozen, lattice_clouds

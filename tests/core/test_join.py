@@ -10,8 +10,9 @@ from scipy.sparse import block_array, csr_array
 from scipy.spatial.distance import cdist
 
 from hne import HNE
+from hne.core.neighbors.edges import with_edges
 from hne.core.neighbors.graph import knn_graph, nearest_by
-from hne.core.pieces.join import joining_links, with_links
+from hne.core.pieces.join import joining_edges
 from hne.core.pieces.split import connected_pieces
 from hne.core.records import NeighborGraph, Pieces
 from hne.core.samples.kinds import Distances
@@ -71,7 +72,7 @@ def pieces_of(labels):
 def test_joining_links_are_those_of_the_slow_rounds_even_among_ties(X, per_join, count, seed):
     pieces = pieces_of(np.random.default_rng(seed).integers(count, size=len(X)))
     search = Search(X)
-    links, distances = joining_links(pieces, search, per_join)
+    links, distances = joining_edges(pieces, search, per_join)
     assert [tuple(link) for link in links.tolist()] == slow_joins(pieces.labels.tolist(), search.distances, per_join)
     np.testing.assert_array_equal(distances, search.distances[links[:, 0], links[:, 1]])
 
@@ -82,7 +83,7 @@ def test_searches_for_many_pairs_at_once_find_what_the_slow_rounds_find(seed):
     X = rng.integers(9, size=(90, 2)) / 8
     pieces = pieces_of(rng.integers(30, size=90))
     search = Search(X)
-    links, _ = joining_links(pieces, search, 2)
+    links, _ = joining_edges(pieces, search, 2)
     assert [tuple(link) for link in links.tolist()] == slow_joins(pieces.labels.tolist(), search.distances, 2)
 
 
@@ -90,7 +91,7 @@ def test_searches_for_many_pairs_at_once_find_what_the_slow_rounds_find(seed):
 def test_single_joins_are_a_minimum_spanning_tree_of_the_pieces(X, count, seed):
     pieces = pieces_of(np.random.default_rng(seed).integers(count, size=len(X)))
     search = Search(X)
-    links, distances = joining_links(pieces, search, 1)
+    links, distances = joining_edges(pieces, search, 1)
     tree, length = list(range(pieces.count)), 0.0  # Kruskal's
     for apart, i, j in sorted((search.distances[i, j], i, j) for i, j in combinations(range(len(X)), 2)):
         one, other = tree[pieces.labels[i]], tree[pieces.labels[j]]
@@ -105,13 +106,13 @@ def test_single_joins_are_a_minimum_spanning_tree_of_the_pieces(X, count, seed):
 def test_links_of_one_join_share_no_end_and_are_fewer_where_a_piece_has_fewer_samples():
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.5]])
     pieces = pieces_of([0, 0, 0, 1, 1])
-    links, distances = joining_links(pieces, Search(X), 3)
+    links, distances = joining_edges(pieces, Search(X), 3)
     np.testing.assert_array_equal(links, [[1, 4], [2, 3]])
     np.testing.assert_array_equal(distances, [10.5, 8.0])
 
 
-def test_a_connected_graph_needs_no_joining_links():
-    links, distances = joining_links(pieces_of([0, 0, 0]), Search(np.zeros((3, 1))), 2)
+def test_a_connected_graph_needs_no_joining_edges():
+    links, distances = joining_edges(pieces_of([0, 0, 0]), Search(np.zeros((3, 1))), 2)
     assert links.shape == (0, 2)
     assert distances.shape == (0,)
 
@@ -120,14 +121,14 @@ def test_many_pieces_are_joined_by_few_searches():
     X = np.random.default_rng(2).random((500, 2))
     for per_join, most in ((1, 91), (2, 120)):  # 91 = 1 + 2 (9 + 8 + ... + 1), if rounds only halved the pieces
         search = Search(X)
-        joining_links(pieces_of(np.arange(500)), search, per_join)
+        joining_edges(pieces_of(np.arange(500)), search, per_join)
         assert search.calls <= most
 
 
 def test_small_pieces_around_a_large_one_are_joined_by_few_searches():
     X = np.random.default_rng(2).random((500, 2))
     search = Search(X)
-    links, _ = joining_links(pieces_of(np.maximum(np.arange(500) // 4 - 75, 0)), search, 2)
+    links, _ = joining_edges(pieces_of(np.maximum(np.arange(500) // 4 - 75, 0)), search, 2)
     assert len(links) == 2 * 49
     assert search.calls <= 40
 
@@ -139,20 +140,20 @@ def test_links_are_added_in_both_directions_in_the_order_of_distances():
         "approximate",
         0.75,
     )
-    joined = with_links(graph, frozen(np.array([[0, 3], [2, 3]])), frozen(np.array([2.0, 3.0])))
+    joined = with_edges(graph, frozen(np.array([[0, 3], [2, 3]])), frozen(np.array([2.0, 3.0])))
     np.testing.assert_array_equal(joined.indices, [[1, 3, 2], [0, -1, -1], [0, 3, 1], [0, 2, -1]])
     np.testing.assert_array_equal(joined.distances, [[1, 2, 3], [1, *[np.inf] * 2], [3, 3, 4], [2, 3, np.inf]])
     assert (joined.method, joined.recall) == ("approximate", 0.75)
 
 
 def test_a_link_that_one_end_lists_already_is_added_at_the_other_only():
-    joined = with_links(graph_of([[1], [2], [1]]), frozen(np.array([[0, 1]])), frozen(np.array([1.0])))
+    joined = with_edges(graph_of([[1], [2], [1]]), frozen(np.array([[0, 1]])), frozen(np.array([1.0])))
     np.testing.assert_array_equal(joined.indices, [[1, -1], [0, 2], [1, -1]])
 
 
 def test_no_links_leave_the_graph_as_it_is():
     graph = graph_of([[1, 2], [0], [0]])
-    same = with_links(graph, np.empty((0, 2), dtype=np.intp), np.empty(0))
+    same = with_edges(graph, np.empty((0, 2), dtype=np.intp), np.empty(0))
     np.testing.assert_array_equal(same.indices, graph.indices)
     np.testing.assert_array_equal(same.distances, graph.distances)
 
@@ -160,7 +161,7 @@ def test_no_links_leave_the_graph_as_it_is():
 @given(lattice_clouds(min_samples=4, max_samples=20), st.integers(1, 3), st.integers(1, 3))
 def test_a_graph_with_its_joining_links_is_connected_and_keeps_its_own(X, k, per_join):
     graph = knn_graph(X, k)
-    joined = with_links(graph, *joining_links(connected_pieces(graph), Search(X), per_join))
+    joined = with_edges(graph, *joining_edges(connected_pieces(graph), Search(X), per_join))
     assert connected_pieces(joined).count == 1
     for before, after in zip(graph.indices.tolist(), joined.indices.tolist(), strict=True):
         listed = [other for other in after if other >= 0]
@@ -187,7 +188,7 @@ def test_pieces_are_joined_through_others_where_only_those_are_known():
     # The first piece and the last know the one in the middle, and not each other.
     D[:8, 16:] = D[16:, :8] = 0
     known = csr_array(D)
-    links, _ = joining_links(
+    links, _ = joining_edges(
         Pieces(np.repeat([0, 1, 2], 8), np.array([8, 8, 8])),
         lambda targets, among, count: _known(known, targets, among, count),
         1,
@@ -205,6 +206,6 @@ def test_a_hub_lists_only_so_many_links_and_all_are_joined_to_it():
     X = frozen(np.vstack([np.random.default_rng(0).normal(size=(20, 2)) * 1e-3, 100 * far]))
     graph = graph_of([[1, 2]] + [[0]] * 19 + [[]] * 60)
     links = np.column_stack([np.zeros(60, dtype=np.intp), np.arange(20, 80)])
-    joined = with_links(graph, links, np.linalg.norm(X[links[:, 1]], axis=1))
+    joined = with_edges(graph, links, np.linalg.norm(X[links[:, 1]], axis=1))
     assert joined.n_neighbors == 4
     assert connected_pieces(joined).count == 1

@@ -10,13 +10,13 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
 
 from hne import HNE, embed
+from hne.core.neighbors.edges import Edges, edges_of, without_edges
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import NeighborGraph, Settings
 from hne.core.samples.kinds import Distances
 from hne.core.short_circuits import cut as _cut
 from hne.core.short_circuits import steepness as _steepness
-from hne.core.short_circuits.cut import cut_short_circuits
-from hne.core.short_circuits.edges import Edges, edges_of, spanning_forest, without_edges
+from hne.core.short_circuits.cut import cut_short_circuits, spanning_forest
 from hne.core.short_circuits.steepness import lengths_of_pairs, plane_neighbors, steepness
 from hne.datasets import make_swiss_roll
 from tests.conftest import frozen, lattice_clouds
@@ -354,7 +354,7 @@ def test_a_wrong_edge_that_nobody_suspects_is_found_behind_a_strong_one():
         judged = ladder(bend)
         is_suspect = judged.suspicion > judged.limit
         suspects = np.flatnonzero(is_suspect)
-        ways, worst = judged.ways(suspects, is_suspect, 2.5)
+        ways, worst = _cut._ways(judged, suspects, is_suspect, 2.5)
         assert ways.tolist() == [3.0]
         assert judged.edges.pairs[worst].tolist() == [[1, 6]]
         wrong = _cut._behind_others(judged, is_suspect, suspects, worst)
@@ -366,7 +366,7 @@ def test_a_weak_suspect_sets_no_edge_aside():
     weaker = _cut._Judged(judged.edges, judged.lengths, judged.suspicion * 0.6, 0.5)
     is_suspect = weaker.suspicion > weaker.limit
     suspects = np.flatnonzero(is_suspect)
-    _, worst = weaker.ways(suspects, is_suspect, 2.5)
+    _, worst = _cut._ways(weaker, suspects, is_suspect, 2.5)
     assert len(_cut._behind_others(weaker, is_suspect, suspects, worst)) == 0
 
 
@@ -450,9 +450,9 @@ def random_ways(seed):
 @pytest.mark.parametrize("longest", [2.5, 40.0])
 def test_ways_are_the_same_by_scipy_and_compiled_and_so_are_their_worst_edges(longest, monkeypatch):
     judged, is_aside, around = random_ways(10)
-    ways, worst = judged.ways(around, is_aside, longest)
+    ways, worst = _cut._ways(judged, around, is_aside, longest)
     monkeypatch.setattr(_cut, "COMPILED_MIN_WORK", 0)
-    compiled_ways, compiled_worst = judged.ways(around, is_aside, longest)
+    compiled_ways, compiled_worst = _cut._ways(judged, around, is_aside, longest)
     np.testing.assert_allclose(compiled_ways, ways, rtol=1e-12)
     np.testing.assert_array_equal(compiled_worst, worst)
     assert np.isfinite(ways).any()
@@ -463,7 +463,7 @@ def test_ways_are_the_same_by_scipy_and_compiled_and_so_are_their_worst_edges(lo
 def test_ways_are_shortest_and_their_worst_edge_the_most_suspicious_on_them(monkeypatch):
     judged, is_aside, around = random_ways(11)
     monkeypatch.setattr(_cut, "BLOCK_BYTES", 12 * 400 * 7)
-    ways, worst = judged.ways(around, is_aside, 10.0)
+    ways, worst = _cut._ways(judged, around, is_aside, 10.0)
     links = {}
     for number in np.flatnonzero(~is_aside):
         one, other = judged.edges.pairs[number]

@@ -12,10 +12,11 @@ from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import has_room
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.landmarks import landmark_eigenpairs
+from hne.core.neighbors.edges import with_edges
 from hne.core.neighbors.graph import nearest_by
 from hne.core.neighbors.metric import is_squared
 from hne.core.pieces.arrange import arrange_pieces
-from hne.core.pieces.join import joining_links, with_links
+from hne.core.pieces.join import joining_edges
 from hne.core.pieces.split import connected_pieces, detach_outliers
 from hne.core.principal import piece_centers, principal_coordinates
 from hne.core.records import (
@@ -84,9 +85,9 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
         found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
         return np.where(found >= 0, among[found], -1), lengths
 
-    links, lengths = joining_links(pieces, nearest_among, settings.n_neighbors)
-    logger.info("pieces: %d joined by %d links", pieces.count, len(links))
-    return with_links(graph, links, lengths)
+    edges, lengths = joining_edges(pieces, nearest_among, settings.n_neighbors)
+    logger.info("pieces: %d joined by %d edges", pieces.count, len(edges))
+    return with_edges(graph, edges, lengths)
 
 
 def embedded_pieces(

@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 
 from hne.core.chart.stress import Picture, Ways, farthest_first, longest_way, pictures_of
 from hne.core.chart.unfolding import polished, stress_of, unfolded
+from hne.core.neighbors.edges import Edges, edges_of
 from hne.core.records import ALONG_GRAPH, UNFOLDED, Chart, FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix
 from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.edges import Edges, edges_of
 from hne.core.short_circuits.steepness import lengths_of_pairs
 from hne.core.tangent.score import ranks_of
 from hne.settings import NEAR_SURFACE

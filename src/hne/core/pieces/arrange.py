@@ -11,7 +11,7 @@ import numpy as np
 
 from hne.core.principal import fix_signs
 from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 
 # Empty space around a piece, in cells and as a share of its longest side.
 MARGIN_CELLS = 2.0
@@ -41,23 +41,9 @@ def arrange_pieces(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArr
     widest, and the boxes of two halves are stacked along one axis. On all other axes their centers of mass are
     aligned, which keeps the columns of the whole orthogonal: only scaling them is left to do.
 
-    Parameters
-    ----------
-    parts : sequence of (m_p, d) arrays
-        Coordinates of each piece, the largest first, with orthogonal columns once they are centered. Columns may be
-        zero: a piece of m samples has at most m - 1 that are not.
-    centers : (C, q) array
-        Where the pieces are among each other, in any units.
-
-    Returns
-    -------
-    Y : (n, d) array
-        Coordinates of all samples in the order of the parts.
-
-    Raises
-    ------
-    InputError
-        If the parts have too few columns that are not zero for a layout in d dimensions.
+    `parts` (m_p, d) are the coordinates of each piece, the largest first, with orthogonal columns once they are
+    centered; columns may be zero, for a piece of m samples has at most m - 1 that are not. `centers` (C, q) say where
+    the pieces are among each other, in any units. Rows of the result are in the order of the parts.
     """
     sizes = np.array([len(part) for part in parts])
     pieces, covered = _in_cells(parts)
@@ -66,18 +52,15 @@ def arrange_pieces(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArr
     if len(missing) >= len(parts):
         spanned = d - len(missing) + len(parts) - 1
         got = f"one that spans {spanned}" if len(parts) == 1 else f"{len(parts)} that span {spanned}"
-        msg = (
-            f"n_components={d} needs pieces that span {d} dimensions side by side, got {got}. "
-            "Lower n_components or raise n_neighbors."
-        )
-        raise InputError(msg)
+        rule = f"needs pieces that span {d} dimensions side by side"
+        refuse(f"n_components={d}", rule, got, "Lower n_components or raise n_neighbors")
     Y = _side_by_side(pieces, sizes, centers, missing)
     Y /= np.linalg.norm(Y, axis=0)
     return Y
 
 
 def arrange_at_scale(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArray:
-    """Arrange pieces side by side as `lay_out` does, each as large as it is and along its principal axes.
+    """Arrange pieces side by side as `arrange_pieces` does, each as large as it is and along its principal axes.
 
     Whatever the columns of a part are, those of the layout are only centered. A cell is what one sample of the
     largest piece takes up.
@@ -93,7 +76,12 @@ def arrange_at_scale(parts: Sequence[FloatArray], centers: FloatArray) -> FloatA
 
 def _side_by_side(pieces: list[FloatArray], sizes: IndexArray, centers: FloatArray, missing: list[int]) -> FloatArray:
     """Coordinates of all samples in the order of the pieces, centered; pieces are in cells, each around zero."""
-    boxes = [_box_of(number, piece) for number, piece in enumerate(pieces)]
+    boxes = []
+    for number, piece in enumerate(pieces):
+        below, above = -piece.min(axis=0), piece.max(axis=0)
+        margin = MARGIN_CELLS + MARGIN_SHARE * (below + above).max()
+        offsets = np.zeros((1, piece.shape[1]))
+        boxes.append(_Box(np.array([number]), offsets, below + margin, above + margin, len(piece)))
     whole = _arranged(np.arange(len(pieces)), boxes, sizes, _principal(centers), missing)
     offsets = np.empty_like(whole.offsets)
     offsets[whole.members] = whole.offsets
@@ -121,13 +109,6 @@ def _in_cells(parts: Sequence[FloatArray]) -> tuple[list[FloatArray], BoolArray]
         variance[axes] += size ** (1 + 2 / d)
         pieces.append(piece)
     return pieces, variance > 0
-
-
-def _box_of(number: int, piece: FloatArray) -> _Box:
-    """The box of one piece, with empty space around it."""
-    below, above = -piece.min(axis=0), piece.max(axis=0)
-    margin = MARGIN_CELLS + MARGIN_SHARE * (below + above).max()
-    return _Box(np.array([number]), np.zeros((1, piece.shape[1])), below + margin, above + margin, len(piece))
 
 
 def _principal(points: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
-"""NeighborGraph -> Bridges: what a piece would fall in two without, a link or all links of one sample to a part.
+"""NeighborGraph -> Bridges: what a piece would fall in two without, an edge or all edges of one sample to a part.
 
-Both are read off the blocks of the graph, sets of links any two of which lie on one circle: a block of one link is a
-bridge, and a sample with links of several blocks is all that holds these together. Blocks are found as in R. Tarjan and
+Both are read off the blocks of the graph, sets of edges any two of which lie on one circle: a block of one edge is a
+bridge, and a sample with edges of several blocks is all that holds these together. Blocks are found as in R. Tarjan and
 U. Vishkin, An efficient parallel biconnectivity algorithm, SIAM J. Computing 1985: no step goes sample by sample.
 """
 
@@ -11,12 +11,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from hne.core.neighbors.edges import edges_of
 from hne.core.records import BoolArray, IndexArray, NeighborGraph, SparseMatrix
 
 
 @dataclass(frozen=True)
 class Bridges:
-    """The thin links of a graph, and what hangs by one sample."""
+    """The thin edges of a graph, and what hangs by one sample."""
 
     pairs: IndexArray  # (m, 2), pairs (smaller, larger) of samples, sorted
     n_hanging: int  # samples of the largest part that one sample holds to a larger one; 0 where none does
@@ -32,60 +33,60 @@ class Tree:
 
 
 def find_bridges(graph: NeighborGraph) -> Bridges:
-    """Find the links without which a piece would fall in two, and those of samples without which it would.
+    """Find the edges without which a piece would fall in two, and those of samples without which it would.
 
-    Of a sample, only parts larger than a neighborhood count that hang together by it alone: its links to all of them
+    Of a sample, only parts larger than a neighborhood count that hang together by it alone: its edges to all of them
     are thin but to that to which it has the most.
     """
-    links = _undirected_links(graph)
-    if not len(links):
-        return Bridges(links, 0)
-    tree = _spanning_forest(links, graph.n_samples)
-    # Of both ends of a link, the later one in preorder is below it in the tree, or beside the other.
-    later = np.where(tree.numbers[links[:, 0]] > tree.numbers[links[:, 1]], links[:, 0], links[:, 1])
-    blocks = _blocks(links, tree)[later]
+    edges = edges_of(graph).pairs
+    if not len(edges):
+        return Bridges(edges, 0)
+    tree = _spanning_forest(edges, graph.n_samples)
+    # Of both ends of an edge, the later one in preorder is below it in the tree, or beside the other.
+    later = np.where(tree.numbers[edges[:, 0]] > tree.numbers[edges[:, 1]], edges[:, 0], edges[:, 1])
+    blocks = _blocks(edges, tree)[later]
     is_thin = np.bincount(blocks, minlength=graph.n_samples)[blocks] == 1
-    by_sample, n_hanging = _of_hinges(links, blocks, tree, graph.n_neighbors)
-    return Bridges(links[is_thin | by_sample], n_hanging)
+    by_sample, n_hanging = _of_hinges(edges, blocks, tree, graph.n_neighbors)
+    return Bridges(edges[is_thin | by_sample], n_hanging)
 
 
-def _of_hinges(links: IndexArray, blocks: IndexArray, tree: Tree, k: int) -> tuple[BoolArray, int]:
-    """Which links are thin because one of their ends is all that holds parts of more than k samples together."""
-    n, m = len(tree.parents), len(links)
-    # Each link counts at both of its ends: a part is an end and a block. Few samples have links of several blocks.
-    ends, of_link = links.T.ravel(), np.tile(np.arange(m), 2)
+def _of_hinges(edges: IndexArray, blocks: IndexArray, tree: Tree, k: int) -> tuple[BoolArray, int]:
+    """Which edges are thin because one of their ends is all that holds parts of more than k samples together."""
+    n, m = len(tree.parents), len(edges)
+    # Each edge counts at both of its ends: a part is an end and a block. Few samples have edges of several blocks.
+    ends, of_edge = edges.T.ravel(), np.tile(np.arange(m), 2)
     own = np.zeros(n, dtype=np.intp)
-    own[ends] = blocks[of_link]
+    own[ends] = blocks[of_edge]
     has_several = np.zeros(n, dtype=bool)
-    has_several[ends[own[ends] != blocks[of_link]]] = True
-    ends, of_link = ends[has_several[ends]], of_link[has_several[ends]]
+    has_several[ends[own[ends] != blocks[of_edge]]] = True
+    ends, of_edge = ends[has_several[ends]], of_edge[has_several[ends]]
     found = np.zeros(m, dtype=bool)
     if not len(ends):
         return found, 0
-    codes, part, n_links = np.unique(ends * n + blocks[of_link], return_inverse=True, return_counts=True)
+    codes, part, n_edges = np.unique(ends * n + blocks[of_edge], return_inverse=True, return_counts=True)
     samples, part_blocks = np.divmod(codes, n)
-    sizes = _part_sizes(samples, part_blocks, links, blocks, tree)
+    sizes = _part_sizes(samples, part_blocks, edges, blocks, tree)
     is_large = sizes > k
     is_hinge = np.bincount(samples[is_large], minlength=n) > 1
-    # The part that most links lead to, then the largest, is what the others hang by.
-    order = np.lexsort((sizes, n_links, is_large, samples))
+    # The part that most edges lead to, then the largest, is what the others hang by.
+    order = np.lexsort((sizes, n_edges, is_large, samples))
     is_last = np.append(samples[order][1:] != samples[order][:-1], True)
     hangs = np.zeros(len(codes), dtype=bool)
     hangs[order[~is_last]] = True
     hangs &= is_large & is_hinge[samples]
-    found[of_link[hangs[part]]] = True
+    found[of_edge[hangs[part]]] = True
     held = np.zeros(n, dtype=np.intp)
     held[samples[order[is_last]]] = sizes[order[is_last]]
     return found, int(np.minimum(sizes, held[samples])[hangs].max(initial=0))
 
 
 def _part_sizes(
-    samples: IndexArray, part_blocks: IndexArray, links: IndexArray, blocks: IndexArray, tree: Tree
+    samples: IndexArray, part_blocks: IndexArray, edges: IndexArray, blocks: IndexArray, tree: Tree
 ) -> IndexArray:
-    """Samples that each sample's links of a block lead to, once it is gone: a size for each pair of the two."""
+    """Samples that each sample's edges of a block lead to, once it is gone: a size for each pair of the two."""
     n = len(tree.parents)
-    of_tree = _tree_links(links, tree)
-    child = np.where(tree.parents[links[of_tree, 0]] == links[of_tree, 1], links[of_tree, 0], links[of_tree, 1])
+    of_tree = _tree_edges(edges, tree)
+    child = np.where(tree.parents[edges[of_tree, 0]] == edges[of_tree, 1], edges[of_tree, 0], edges[of_tree, 1])
     own = np.full(n, -1)
     own[child] = blocks[of_tree]
     # Below a sample, a part is all that is below its children of that block; above it, all that is left.
@@ -96,57 +97,51 @@ def _part_sizes(
     sizes[is_below] = totals[np.searchsorted(below[0], samples[is_below] * n + part_blocks[is_below])]
     # A child's block may be the sample's own: it is then a part of what is above.
     parts_below = np.bincount(samples[is_below], sizes[is_below], minlength=n).astype(np.intp)
-    whole = tree.sizes[_roots(tree.parents)]
+    # The first sample of the piece of each.
+    root = np.where(tree.parents >= 0, tree.parents, np.arange(n))
+    while (root[root] != root).any():
+        root = root[root]
+    whole = tree.sizes[root]
     sizes[~is_below] = (whole - 1 - parts_below)[samples[~is_below]]
     return sizes
 
 
-def _blocks(links: IndexArray, tree: Tree) -> IndexArray:
-    """Number of the block of the tree's link above each sample, (n,); the first sample of a piece has one of its own.
+def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
+    """Number of the block of the tree's edge above each sample, (n,); the first sample of a piece has one of its own.
 
-    Links above v and w are of one block if a link leads between v and w that are not above each other, and those
-    above w and its parent if a link leads from below w to beyond what is below the parent.
+    Links above v and w are of one block if an edge leads between v and w that are not above each other, and those
+    above w and its parent if an edge leads from below w to beyond what is below the parent.
     """
     n, numbers, parents = len(tree.parents), tree.numbers, tree.parents
-    beside = ~_tree_links(links, tree)
-    earlier, later = np.sort(numbers[links[beside]], axis=1).T
+    beside = ~_tree_edges(edges, tree)
+    earlier, later = np.sort(numbers[edges[beside]], axis=1).T
     at = np.argsort(numbers)
     first, last = numbers.copy(), numbers.copy()
-    for own, other in (links[beside].T, links[beside].T[::-1]):
+    for own, other in (edges[beside].T, edges[beside].T[::-1]):
         np.minimum.at(first, own, numbers[other])
         np.maximum.at(last, own, numbers[other])
     first, last = _over_subtrees(np.minimum, first, parents), _over_subtrees(np.maximum, last, parents)
     below = np.flatnonzero((parents >= 0) & (parents[parents] >= 0))
     above = parents[below]
     leaves = (first[below] < numbers[above]) | (last[below] >= numbers[above] + tree.sizes[above])
-    # In a breadth-first tree no link leads to an ancestor beside those of the tree.
+    # In a breadth-first tree no edge leads to an ancestor beside those of the tree.
     same = np.vstack([np.column_stack([at[earlier], at[later]]), np.column_stack([below, above])[leaves]])
     blocks: IndexArray = connected_components(_matrix(same, n), directed=False)[1].astype(np.intp)
     return blocks
 
 
-def _tree_links(links: IndexArray, tree: Tree) -> BoolArray:
-    smaller, larger = links.T
+def _tree_edges(edges: IndexArray, tree: Tree) -> BoolArray:
+    smaller, larger = edges.T
     is_tree: BoolArray = (tree.parents[smaller] == larger) | (tree.parents[larger] == smaller)
     return is_tree
 
 
-def _undirected_links(graph: NeighborGraph) -> IndexArray:
-    """Links as pairs (smaller, larger), sorted, each once whether one or both of its ends list the other, (m, 2)."""
-    rows, slots = np.nonzero(graph.indices >= 0)
-    columns = graph.indices[rows, slots]
-    codes = np.sort(np.minimum(rows, columns) * graph.n_samples + np.maximum(rows, columns))
-    # What np.unique gives, in a quarter of its 12 s for 8 million codes (NumPy 2.4 hashes them).
-    codes = codes[np.diff(codes, prepend=-1) > 0]
-    return np.column_stack(np.divmod(codes, graph.n_samples)).astype(np.intp, copy=False)
-
-
-def _spanning_forest(links: IndexArray, n: int) -> Tree:
+def _spanning_forest(edges: IndexArray, n: int) -> Tree:
     """A breadth-first tree of each piece."""
-    _, first = np.unique(connected_components(_matrix(links, n), directed=False)[1], return_index=True)
+    _, first = np.unique(connected_components(_matrix(edges, n), directed=False)[1], return_index=True)
     # SciPy searches from one sample only: one more, linked to a sample of each piece, makes one tree of all.
     to_roots = np.column_stack([first, np.full(len(first), n)])
-    _, parents = breadth_first_order(_matrix(np.vstack([links, to_roots]), n + 1), n, directed=False)
+    _, parents = breadth_first_order(_matrix(np.vstack([edges, to_roots]), n + 1), n, directed=False)
     parents = np.where(parents[:n] == n, -1, parents[:n]).astype(np.intp)
     sizes = _over_subtrees(np.add, np.ones(n, dtype=np.intp), parents)
     return Tree(parents, _preorder(parents, sizes), sizes)
@@ -167,16 +162,8 @@ def _preorder(parents: IndexArray, sizes: IndexArray) -> IndexArray:
     return numbers
 
 
-def _roots(parents: IndexArray) -> IndexArray:
-    """The first sample of the piece of each."""
-    above = np.where(parents >= 0, parents, np.arange(len(parents)))
-    while (above[above] != above).any():
-        above = above[above]
-    return above
-
-
-def _matrix(links: IndexArray, n: int) -> SparseMatrix:
-    return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n, n))
+def _matrix(edges: IndexArray, n: int) -> SparseMatrix:
+    return csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
 
 
 def _over_subtrees(join: np.ufunc, values: IndexArray, parents: IndexArray) -> IndexArray:

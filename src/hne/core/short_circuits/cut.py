@@ -11,12 +11,13 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 
 from hne._runtime.threads import limit_blas_threads, load_unbroken
-from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, Settings, ShortCircuits
+from hne.core.neighbors.edges import Edges, edges_of, without_edges
+from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, Settings, ShortCircuits, index_kind
 from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.edges import Edges, edges_of, spanning_forest, without_edges
 from hne.core.short_circuits.steepness import lengths_of_pairs, plane_neighbors, steepness
 
 logger = logging.getLogger("hne")
@@ -52,25 +53,18 @@ def cut_short_circuits(X: Samples, graph: NeighborGraph, settings: Settings) -> 
     if n_listed > 2 * MAX_EDGES:
         logger.warning("short circuits: not looked for among the neighbors of %d samples", graph.n_samples)
         return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, is_searched=False)
-    with limit_blas_threads(1):
-        left, pairs, n_edges = _without_wrong_edges(X, graph, settings.n_components)
-    is_cut = settings.short_circuits == "cut"
-    return ShortCircuits(pairs, left if is_cut else graph, n_edges, is_cut=is_cut)
-
-
-def _without_wrong_edges(X: Samples, graph: NeighborGraph, d: int) -> tuple[NeighborGraph, IndexArray, int]:
-    """The graph that is left, the edges that were cut, the worst of each round first, and how many there were."""
-    found = [NO_PAIRS]
-    edges = edges_of(graph)
+    wrong, left, edges = [NO_PAIRS], graph, edges_of(graph)
     n_edges = len(edges)
-    for _ in range(ROUNDS):
-        cut = _wrong_edges(X, graph, edges, d)
-        if not len(cut):
-            break
-        found.append(edges.chosen(cut).pairs)
-        graph = without_edges(graph, edges.chosen(cut))
-        edges = edges_of(graph)
-    return graph, np.concatenate(found), n_edges
+    with limit_blas_threads(1):
+        for _ in range(ROUNDS):
+            cut = edges.chosen(_wrong_edges(X, left, edges, settings.n_components))
+            if not len(cut):
+                break
+            wrong.append(cut.pairs)
+            left = without_edges(left, cut)
+            edges = edges_of(left)
+    is_cut = settings.short_circuits == "cut"
+    return ShortCircuits(np.concatenate(wrong), left if is_cut else graph, n_edges, is_cut=is_cut)
 
 
 @dataclass(frozen=True)
@@ -81,11 +75,6 @@ class _Judged:
     lengths: FloatArray  # (e,), NaN where not known
     suspicion: FloatArray  # (e,)
     limit: float  # of suspicion
-
-    def ways(self, around: IndexArray, is_aside: BoolArray, longest: float) -> tuple[FloatArray, IndexArray]:
-        """Ways around edges without those set aside, inf beyond so many lengths of the edge, and the worst of each."""
-        usable = ~is_aside & np.isfinite(self.lengths)
-        return _ways(self, usable, around, longest * self.lengths[around])
 
     def not_needed(self, is_aside: BoolArray) -> BoolArray:
         """Those of them without which all that hangs together still does."""
@@ -106,7 +95,7 @@ def _wrong_edges(X: Samples, graph: NeighborGraph, edges: Edges, d: int) -> Inde
     suspects = np.flatnonzero(is_suspect)
     if not len(suspects):
         return suspects
-    around, worst = judged.ways(suspects, is_suspect, WAY_AROUND)
+    around, worst = _ways(judged, suspects, is_suspect, WAY_AROUND)
     is_far = np.isinf(around)
     far = [suspects[is_far], _behind_others(judged, is_suspect, suspects[~is_far], worst[~is_far])]
     wrong = np.unique(np.concatenate(far))
@@ -126,12 +115,12 @@ def _behind_others(judged: _Judged, is_suspect: BoolArray, held: IndexArray, wor
             break
         is_aside[worst] = True
         is_aside = judged.not_needed(is_aside) | is_suspect
-        around, worst = judged.ways(held, is_aside, NEXT_WAY_AROUND)
+        around, worst = _ways(judged, held, is_aside, NEXT_WAY_AROUND)
         is_far = np.isinf(around)
         wrong.append(held[is_far])
         held, worst = held[~is_far], worst[~is_far]
     aside = np.flatnonzero(is_aside & ~is_suspect)
-    around, _ = judged.ways(aside, is_aside, NEXT_WAY_AROUND)
+    around, _ = _ways(judged, aside, is_aside, NEXT_WAY_AROUND)
     return np.concatenate([*wrong, aside[np.isinf(around)]])
 
 
@@ -146,14 +135,18 @@ def _threshold(sines: FloatArray, suspicion: FloatArray) -> float:
     return float(SUSPECT + share * (max(SUSPECT, standing_out) - SUSPECT))
 
 
-def _ways(judged: _Judged, usable: BoolArray, around: IndexArray, limits: FloatArray) -> tuple[FloatArray, IndexArray]:
-    """Lengths of the shortest ways around edges, inf beyond the limits, and the worst edge of each, -1 for no way."""
+def _ways(judged: _Judged, around: IndexArray, is_aside: BoolArray, longest: float) -> tuple[FloatArray, IndexArray]:
+    """Ways around edges without those set aside, inf beyond so many lengths of the edge, and the worst edge of each.
+
+    That is -1 where there is no way.
+    """
     edges, n = judged.edges, judged.edges.n_samples
+    usable, limits = ~is_aside & np.isfinite(judged.lengths), longest * judged.lengths[around]
     starts, ends = edges.smaller[around], edges.larger[around]
     if float(n) * len(around) >= COMPILED_MIN_WORK:
         kernels = load_unbroken("hne.core.short_circuits.numba_paths")
-        given = (*edges.entries(usable), judged.lengths, judged.suspicion)
-        compiled: tuple[FloatArray, IndexArray] = kernels.bounded_ways(*given, starts, ends, limits)
+        graph = (*edges.entries(usable), judged.lengths, judged.suspicion)
+        compiled: tuple[FloatArray, IndexArray] = kernels.bounded_ways(*graph, starts, ends, limits)
         return compiled
     matrix = edges.matrix(judged.lengths, usable)
     ways, worst = np.full(len(around), np.inf), np.full(len(around), -1)
@@ -163,8 +156,8 @@ def _ways(judged: _Judged, usable: BoolArray, around: IndexArray, limits: FloatA
         reached, before = dijkstra(
             matrix, indices=starts[some], limit=float(limits[some].max()), return_predecessors=True
         )
-        found = reached[np.arange(len(reached)), ends[some]]
-        ways[some] = np.where(found <= limits[some], found, np.inf)
+        way = reached[np.arange(len(reached)), ends[some]]
+        ways[some] = np.where(way <= limits[some], way, np.inf)
         worst[some] = _worst_of_ways(judged, before, starts[some], np.where(np.isinf(ways[some]), -1, ends[some]))
     return ways, worst
 
@@ -187,12 +180,33 @@ def _leaving_enough(edges: Edges, wanted: IndexArray, fewest: int) -> IndexArray
     """Those of the wanted edges, in turn, that leave both ends so many edges, and so many neighbors in their lists."""
     ends, listed = edges.pairs, edges.is_listed
     degree = np.bincount(ends.ravel(), minlength=edges.n_samples)
-    own = np.bincount(ends.ravel(), weights=listed.ravel(), minlength=edges.n_samples).astype(np.intp)
+    n_listed = np.bincount(ends.ravel(), weights=listed.ravel(), minlength=edges.n_samples).astype(np.intp)
     taken: list[int] = []
     for edge in wanted:
         pair, lists = ends[edge], listed[edge]
-        if (degree[pair] > fewest).all() and (~lists | (own[pair] > fewest)).all():
+        if (degree[pair] > fewest).all() and (~lists | (n_listed[pair] > fewest)).all():
             degree[pair] -= 1
-            own[pair] -= lists
+            n_listed[pair] -= lists
             taken.append(int(edge))
     return np.array(taken, dtype=np.intp)
+
+
+def spanning_forest(edges: Edges, is_suspect: BoolArray, suspicion: FloatArray) -> BoolArray:
+    """Which suspects are needed, the least suspicious first, to keep together what the graph keeps together."""
+    needed, n = np.zeros(len(edges), dtype=bool), edges.n_samples
+    count, labels = connected_components(edges.matrix(np.ones(len(edges)), ~is_suspect), directed=False)
+    suspects = np.flatnonzero(is_suspect)
+    ends = np.sort(labels[edges.pairs[suspects]], axis=1).astype(np.int64)
+    across = ends[:, 0] != ends[:, 1]
+    suspects, ends = suspects[across], ends[across]
+    if not len(suspects):
+        return needed
+    # Ranks are unequal where suspicions tie, so that the forest is one and the same.
+    order = np.lexsort((suspects, suspicion[suspects]))
+    suspects, codes = suspects[order], ends[order, 0] * n + ends[order, 1]
+    _, first = np.unique(codes, return_index=True)
+    # SciPy 1.15 has this for indices of 32 bits alone, and keeps those it is given.
+    rows, columns = (ends.astype(index_kind(count)) for ends in np.divmod(codes[first], n))
+    forest = minimum_spanning_tree(csr_array((first + 1.0, (rows, columns)), shape=(count, count)))
+    needed[suspects[forest.data.astype(np.intp) - 1]] = True
+    return needed

@@ -6,9 +6,9 @@ A tangent plane is that of the principal directions of a sample and its nearest 
 import numpy as np
 from scipy.sparse import issparse
 
+from hne.core.neighbors.edges import Edges
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix
 from hne.core.samples.kinds import Distances, Samples, gram_of_distances, lengths_between, width
-from hne.core.short_circuits.edges import Edges
 
 # Neighbors that a plane is laid through: one of these numbers, or so many more than it has dimensions. Five tell wrong
 # edges of sparse rolls from right ones with an area under the ROC curve of .998 and more; where there is noise, planes
@@ -41,14 +41,12 @@ def plane_neighbors(X: Samples, graph: NeighborGraph, edges: Edges, unit: float,
     sizes = sorted({min(max(fewest, size), graph.n_neighbors) for size in PLANE_NEIGHBORS})
     if len(sizes) == 1:
         return sizes[0]
-    found = [steepness(X, graph, edges, unit, n_components, size) for size in sizes]
-    return sizes[int(np.argmin([_middle(sines) for sines in found]))]
-
-
-def _middle(sines: FloatArray) -> float:
-    """Median of those that are known; inf where none is."""
-    known = sines[~np.isnan(sines)]
-    return float(np.median(known)) if len(known) else np.inf
+    middles = []
+    for size in sizes:
+        sines = steepness(X, graph, edges, unit, n_components, size)
+        known = sines[~np.isnan(sines)]
+        middles.append(float(np.median(known)) if len(known) else np.inf)
+    return sizes[int(np.argmin(middles))]
 
 
 def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int, size: int) -> FloatArray:
@@ -121,8 +119,9 @@ def _planes(X: FloatArray, rows: IndexArray, near: IndexArray, unit: float, d: i
     """Orthonormal directions (b, d, D) of the tangent plane at each row; zero where there are fewer."""
     near = near[rows]
     local = np.concatenate([np.zeros((len(rows), 1, X.shape[1])), X[near] - X[rows, None]], axis=1)
-    lengths = np.sqrt(np.einsum("ijk,ijk->ij", local, local))
-    local, _ = _weighted(local, _weights(lengths, near, unit))
+    weights = _weights(np.sqrt(np.einsum("ijk,ijk->ij", local, local)), near, unit)
+    mean = np.einsum("ij,ijk->ik", weights, local) / weights.sum(axis=1)[:, None]
+    local = (local - mean[:, None]) * np.sqrt(weights)[:, :, None]
     m, n_features = local.shape[1:]
     planes = np.zeros((len(rows), d, n_features))
     if n_features <= m:
@@ -139,13 +138,6 @@ def _weights(lengths: FloatArray, near: IndexArray, unit: float) -> FloatArray:
     is_there = np.column_stack([np.ones(len(near), dtype=bool), near >= 0])
     weights: FloatArray = is_there / (1 + (lengths / unit) ** 2)
     return weights
-
-
-def _weighted(local: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Differences from the weighted mean times the roots of the weights, and that mean."""
-    mean = np.einsum("ij,ijk->ik", weights, local) / weights.sum(axis=1)[:, None]
-    scaled: FloatArray = (local - mean[:, None]) * np.sqrt(weights)[:, :, None]
-    return scaled, mean
 
 
 def _leading(gram: FloatArray, d: int) -> FloatArray:

@@ -1,12 +1,11 @@
-"""NeighborGraph -> Edges: each pair of neighbors once, whoever lists whom."""
+"""NeighborGraph -> Edges, each pair of neighbors once, whoever lists whom; and graphs with more or fewer of them."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix, index_kind
+from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix
 
 
 @dataclass(frozen=True)
@@ -72,38 +71,53 @@ def edges_of(graph: NeighborGraph) -> Edges:
     return Edges(smaller.astype(np.intp), larger.astype(np.intp), np.column_stack(listed), n)
 
 
-def without_edges(graph: NeighborGraph, cut: Edges) -> NeighborGraph:
-    """The graph without these edges, each row closed up."""
-    n = graph.n_samples
-    both = np.concatenate([cut.smaller * n + cut.larger, cut.larger * n + cut.smaller])
-    touched = np.unique(cut.pairs)
-    codes = touched[:, None] * n + graph.indices[touched]
-    kept = (graph.indices[touched] >= 0) & ~np.isin(codes, both)
+def keep_edges(graph: NeighborGraph, kept: BoolArray, rows: IndexArray | slice = slice(None)) -> NeighborGraph:
+    """The graph with these of its edges alone, each row closed up; `kept` is of some rows, and all others stay."""
     order = np.argsort(~kept, axis=1, kind="stable")
     kept = np.take_along_axis(kept, order, axis=1)
     indices, distances = graph.indices.copy(), graph.distances.copy()
-    indices[touched] = np.where(kept, np.take_along_axis(indices[touched], order, axis=1), -1)
-    distances[touched] = np.where(kept, np.take_along_axis(distances[touched], order, axis=1), np.inf)
+    indices[rows] = np.where(kept, np.take_along_axis(indices[rows], order, axis=1), -1)
+    distances[rows] = np.where(kept, np.take_along_axis(distances[rows], order, axis=1), np.inf)
     return replace(graph, indices=indices, distances=distances)
 
 
-def spanning_forest(edges: Edges, is_suspect: BoolArray, suspicion: FloatArray) -> BoolArray:
-    """Which suspects are needed, the least suspicious first, to keep together what the graph keeps together."""
-    needed = np.zeros(len(edges), dtype=bool)
-    n = edges.n_samples
-    count, labels = connected_components(edges.matrix(np.ones(len(edges)), ~is_suspect), directed=False)
-    suspects = np.flatnonzero(is_suspect)
-    ends = np.sort(labels[edges.pairs[suspects]], axis=1).astype(np.int64)
-    across = ends[:, 0] != ends[:, 1]
-    suspects, ends = suspects[across], ends[across]
-    if not len(suspects):
-        return needed
-    # Ranks are unequal where suspicions tie, so that the forest is one and the same.
-    order = np.lexsort((suspects, suspicion[suspects]))
-    suspects, codes = suspects[order], ends[order, 0] * n + ends[order, 1]
-    _, first = np.unique(codes, return_index=True)
-    # SciPy 1.15 has this for indices of 32 bits alone, and keeps those it is given.
-    rows, columns = (ends.astype(index_kind(count)) for ends in np.divmod(codes[first], n))
-    forest = minimum_spanning_tree(csr_array((first + 1.0, (rows, columns)), shape=(count, count)))
-    needed[suspects[forest.data.astype(np.intp) - 1]] = True
-    return needed
+def without_edges(graph: NeighborGraph, cut: Edges) -> NeighborGraph:
+    """The graph without these edges, whoever lists whom."""
+    n = graph.n_samples
+    both = np.concatenate([cut.smaller * n + cut.larger, cut.larger * n + cut.smaller])
+    touched = np.unique(cut.pairs)
+    near = graph.indices[touched]
+    return keep_edges(graph, (near >= 0) & ~np.isin(touched[:, None] * n + near, both), touched)
+
+
+def with_edges(graph: NeighborGraph, pairs: IndexArray, lengths: FloatArray) -> NeighborGraph:
+    """The graph with edges added, in both directions, to the neighbor lists of their ends.
+
+    Rows widen where they must; each stays ascending by distance, then index, and lists a neighbor once. An end that has
+    got as many edges as the graph is wide gets no more, for time grows with the fourth power of the widest row: the
+    other end lists it, which connects the two as well.
+    """
+    ends, others, lengths = pairs.T.ravel(), pairs[:, ::-1].T.ravel(), np.tile(lengths, 2)
+    order = np.lexsort((others, lengths, ends))
+    rank = np.empty(len(ends), dtype=np.intp)
+    rank[order] = np.arange(len(ends)) - np.searchsorted(ends[order], ends[order])
+    # An edge between two ends that have enough is kept at its first.
+    over = (rank >= graph.n_neighbors).reshape(2, -1)
+    over[0] &= ~over[1]
+    added = ~over.ravel()
+    touched = np.unique(pairs)
+    place, slots = np.nonzero(graph.indices[touched] >= 0)
+    listed = touched[place]
+    rows = np.concatenate([listed, ends[added]])
+    columns = np.concatenate([graph.indices[listed, slots], others[added]])
+    lengths = np.concatenate([graph.distances[listed, slots], lengths[added]])
+    # The first of each (row, column) is the one that the graph has already.
+    _, once = np.unique(rows * graph.n_samples + columns, return_index=True)
+    order = once[np.lexsort((columns[once], lengths[once], rows[once]))]
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    slots = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    wider = ((0, 0), (0, max(0, int(slots.max(initial=-1)) + 1 - graph.n_neighbors)))
+    indices = np.pad(graph.indices, wider, constant_values=-1)
+    distances = np.pad(graph.distances, wider, constant_values=np.inf)
+    indices[rows, slots], distances[rows, slots] = columns, lengths
+    return replace(graph, indices=indices, distances=distances)
