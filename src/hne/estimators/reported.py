@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hne.core.records import Embedding, FloatArray
-from hne.core.samples.kinds import Distances
-from hne.exceptions import InputTypeError
+from hne.core.records import Embedding
+from hne.exceptions import InputTypeError, refuse
 
 __all__ = ["ReportedMixin"]
 
@@ -69,27 +67,21 @@ class ReportedMixin:
         from hne.viz.report import gather_details, write_report  # noqa: PLC0415, nobody who only fits needs them
 
         check_is_fitted(self)
-        X = self._samples()
+        X, fit = None, self._fitted
+        if isinstance(fit.core.X, np.ndarray):
+            X = fit.units.inverse_transform(fit.core.X)[fit.distinct.inverse]
         details = gather_details(
             X=X,
             features=X if columns is None else None,
             feature_names=getattr(self, "feature_names_in_", None),
-            labels=None if columns is None else _named(columns),
+            labels=None if columns is None else _columns_by_name(columns),
             ids=ids,
             color=color,
             images=images,
             title=title or type(self).__name__,
             timings=getattr(self, "timings_", {}),
         )
-        write_report(path, self._fitted, details)
-
-    def _samples(self) -> FloatArray | None:
-        """The samples of the fit in their own units, None where they are not dense coordinates."""
-        core, place = self._fitted.core, self._fitted.distinct.inverse
-        if isinstance(core.X, Distances) or not isinstance(core.X, np.ndarray):
-            return None
-        samples: FloatArray = self._fitted.units.inverse_transform(core.X)[place]
-        return samples
+        write_report(path, fit, details)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """What a notebook shows: scikit-learn's box of parameters, and of a fitted model the embedding below it."""
@@ -101,10 +93,8 @@ class ReportedMixin:
         return bundle
 
 
-def _named(columns: Any) -> dict[str, NDArray[Any]]:
-    """Columns of a mapping or a data frame by name."""
+def _columns_by_name(columns: Any) -> dict[str, Any]:
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
-        msg = f"columns must be a mapping or a data frame, got {type(columns).__name__}. Pass {{'name': values}}."
-        raise InputTypeError(msg)
-    names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
-    return {str(name): np.asarray(columns[name]) for name in names}
+        kind = type(columns).__name__
+        refuse("columns", "must be a mapping or a data frame", kind, "Pass {'name': values}", InputTypeError)
+    return {str(name): columns[name] for name in (columns if isinstance(columns, Mapping) else columns.columns)}

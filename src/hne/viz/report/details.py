@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hne.core.records import Embedding
 from hne.core.trust.assess import trust_in
 from hne.core.trust.record import Assessment
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 
 # Columns that a page carries, coordinates aside.
 MAX_COLUMNS = 100
@@ -139,28 +139,22 @@ def check_details(details: Details, n: int) -> Details:
     columns = [(f"columns[{name!r:.60}]", values) for name, values in details.columns.items()]
     for name, values in [("ids", details.ids), ("rows", details.rows), ("images", details.images), *columns]:
         if values is not None and len(values) != n:
-            msg = f"{name} must have one value for each of {n} samples, got {len(values)}. Pass matching rows."
-            raise InputError(msg)
+            refuse(name, f"must have one value for each of {n} samples", str(len(values)), "Pass matching rows")
     for name, values in [("rows", details.rows), *columns]:
         if values is not None and np.ndim(values) != 1:
-            msg = f"{name} must be one-dimensional, got the shape {np.shape(values)}. Pass one value for each sample."
-            raise InputError(msg)
+            refuse(name, "must be one-dimensional", f"the shape {np.shape(values)}", "Pass one value for each sample")
     if details.X is not None and details.X.shape[0] != n:
-        msg = f"X must have a row for each of {n} samples, got {details.X.shape[0]}. Pass what was embedded."
-        raise InputError(msg)
+        refuse("X", f"must have a row for each of {n} samples", str(details.X.shape[0]), "Pass what was embedded")
     if details.color is not None:
         check_color(details.color, list(details.columns))
     shape = () if details.images is None else np.shape(details.images)
     if shape and (len(shape) not in {3, 4} or 0 in shape[1:] or shape[3:] not in {(), (3,)}):
-        msg = f"images must be (n, height, width) or (n, height, width, 3), got {shape}. Reshape them."
-        raise InputError(msg)
+        refuse("images", "must be (n, height, width) or (n, height, width, 3)", str(shape), "Reshape them")
     return details
 
 
-def check_color(name: str, known: Sequence[str]) -> str:
-    """Return the name of the column to color by, which is among those that are known, or raise."""
+def check_color(name: str, known: Sequence[str]) -> None:
+    """Raise for a name to color by that is not among those of the columns."""
     if name not in known:
         names = ", ".join(f"{one!r:.40}" for one in known[:8]) or "none"
-        msg = f"color must be the name of a column, got {name!r:.60}. There are: {names}."
-        raise InputError(msg)
-    return name
+        refuse("color", "must be the name of a column", f"{name!r:.60}", f"There are: {names}")

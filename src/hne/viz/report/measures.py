@@ -116,7 +116,8 @@ def _missing(names: Sequence[str], reason: str) -> list[Measure]:
 def _of_ranks(
     result: Embedding, X: FloatArray, Y: FloatArray, linear: FloatArray, rank_seconds: float
 ) -> list[Measure]:
-    n, k = len(Y), compared_neighbors(result, len(Y))
+    n = len(Y)
+    k = min(result.settings.n_neighbors, (n - 1) // 2)
     if k < 1 or n < 3:
         return _missing(OF_RANKS, f"too few embedded samples, {n}")
     seconds = n * ((COUNTING if k <= MOST_COUNTED else SORTING) + FEATURE * X.shape[1])
@@ -130,11 +131,6 @@ def _of_ranks(
     note = f"{k} neighbors, Euclidean{'' if kept.is_exact else f', on {n_ranked} samples drawn at random'}."
     errors = {name: None if kept.is_exact else getattr(kept, f"{name}_standard_error") for name in OF_RANKS}
     return [Measure(name, getattr(kept, name), note, errors[name], getattr(of_pca, name)) for name in OF_RANKS]
-
-
-def compared_neighbors(result: Embedding, n: int) -> int:
-    """Neighbors of each of n embedded samples that are compared: the settings', as far as ranks allow."""
-    return min(result.settings.n_neighbors, (n - 1) // 2)
 
 
 def _cut_pairs(result: Embedding, is_embedded: BoolArray) -> IndexArray:

@@ -38,8 +38,8 @@ from hne.viz.report.columns import (
     shorten,
 )
 from hne.viz.report.details import Details, check_details
-from hne.viz.report.measures import better_by_pca, compared_neighbors, measures, written
-from hne.viz.report.pictures import FIRST_CATEGORY, Picture, Sheet, color_by, draw_dots, scree_of, thumbnail_sheet
+from hne.viz.report.measures import better_by_pca, measures, written
+from hne.viz.report.pictures import FIRST_CATEGORY, Picture, color_by, draw_dots, scree_of, thumbnail_sheet
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -98,7 +98,6 @@ def report_page(
         quality={one.name: one for one in compared},
         warnings=[*_warnings(result, details, trust), *better_by_pca(compared)],
         verdict_finding=_verdict_finding(trust),
-        chance=compared_neighbors(result, n_embedded) / (n_embedded - 1) if n_embedded > 1 else 0.0,
         shorts=list(zip(*(_names(details, ends) for ends in shorts.T), strict=True)),
         worst=list(zip(_names(details, worst), np.searchsorted(rows, worst).tolist(), errors, strict=True)),
         scree=scree_of(result),
@@ -117,17 +116,14 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     embedded = np.flatnonzero(np.isfinite(result.Y).all(axis=1))
     rows = embedded[draw_rows(len(embedded), MOST_DOTS)]
     column = _color_column(details, rows)
-    return (
-        environment()
-        .get_template("notebook.html")
-        .render(
-            **_facts(result, details, trust),
-            warnings=_warnings(result, details, trust),
-            style=static_text("notebook.css"),
-            color_name="" if column is None else column.name,
-            n_drawn=len(rows),
-            picture=_notebook_picture(result, rows, column) if len(rows) else None,
-        )
+    template = environment().get_template("notebook.html")
+    return template.render(
+        **_facts(result, details, trust),
+        warnings=_warnings(result, details, trust),
+        style=static_text("notebook.css"),
+        color_name="" if column is None else column.name,
+        n_drawn=len(rows),
+        picture=_notebook_picture(result, rows, column) if len(rows) else None,
     )
 
 
@@ -141,8 +137,8 @@ def environment() -> "Environment":
     # In ASCII, so that marks that turn the direction of text are escaped too; NaN is no JSON.
     found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     found.filters |= {
-        "counted": counted, "duration": duration, "percent": percent, "sentence": sentence, "shorten": shorten,
-        "spaced": spaced, "sqrt": math.sqrt, "written": written,
+        "counted": counted, "duration": duration, "percent": lambda share, digits=0: f"{share:.{digits}%}",
+        "sentence": sentence, "shorten": shorten, "spaced": spaced, "sqrt": math.sqrt, "written": written,
     }  # fmt: skip
     found.tests["finite"] = math.isfinite
     found.globals["version"] = __version__
@@ -178,18 +174,18 @@ def spaced(count: int) -> str:
     return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
-def percent(share: float, digits: int = 0) -> str:
-    """The share in percent."""
-    return f"{share:.{digits}%}"
+def capitalized(text: str) -> str:
+    """The text with a capital, unless it starts with the name of a parameter."""
+    return text if "_" in text.split(" ", 1)[0] else f"{text[:1].upper()}{text[1:]}"
 
 
 def sentence(text: str) -> str:
     """The text with a capital and a full stop.
 
-    >>> sentence("a piece is small"), sentence("Try again?")
-    ('A piece is small.', 'Try again?')
+    >>> sentence("a piece is small"), sentence("n_components=2 is more?")
+    ('A piece is small.', 'n_components=2 is more?')
     """
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    return f"{capitalized(text)}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def _facts(result: Embedding, details: Details, trust: Assessment) -> dict[str, Any]:
@@ -253,8 +249,8 @@ def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[st
     known = [message for _, message in notices(result)]
     if details.embedding_warnings is not None:
         known = list(details.embedding_warnings)
-    others = [message for message in known if trust.verdict not in message]
-    return [f"{message[:1].upper()}{message[1:]}" for message in others] + list(details.data_notes)
+    others = [capitalized(message) for message in known if trust.verdict not in message]
+    return [*others, *details.data_notes]
 
 
 def _verdict_finding(trust: Assessment) -> Finding | None:
@@ -301,11 +297,21 @@ def _data_blocks(
         "n": n,
         "idName": details.id_name[:80],
         "ids": sample_ids(details, rows),
-        "columns": [_column_facts(number, column) for number, column in enumerate(columns)],
+        "columns": [
+            {
+                "block": block,
+                "kind": column.values.dtype.str[1:],
+                "name": column.name,
+                "group": column.group,
+                "categories": column.categories,
+                "time": column.is_time,
+            }
+            for block, column in zip(blocks, columns, strict=False)
+        ],
         "color": -1 if color is None else color,
         "rows": "rows" in blocks,
         "neighbors": k if has_links else 0,
-        "sheet": _sheet_facts(sheet),
+        "sheet": sheet and {name: value for name, value in vars(sheet).items() if name != "content"},
         "kind": result.kind,
         "cut": result.is_cut,
         "coordinates": result.settings.coordinates,
@@ -318,19 +324,6 @@ def _base64(array: NDArray[Any]) -> str:
     """The array's bytes, little-endian."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return base64.b64encode(little.tobytes()).decode("ascii")
-
-
-def _column_facts(number: int, column: Column) -> dict[str, Any]:
-    kind, block = column.values.dtype.str[1:], f"column-{number}"
-    facts: dict[str, Any] = {"name": column.name, "group": column.group, "kind": kind, "block": block}
-    facts |= {} if column.categories is None else {"categories": column.categories}
-    return facts | ({"time": True} if column.is_time else {})
-
-
-def _sheet_facts(sheet: Sheet | None) -> dict[str, str | int] | None:
-    if sheet is None:
-        return None
-    return {"kind": sheet.kind, "width": sheet.width, "height": sheet.height, "per_row": sheet.per_row}
 
 
 def _color_column(details: Details, rows: IndexArray) -> Column | None:

@@ -2,7 +2,6 @@
 
 import io
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from hne.viz.report.columns import Column
 # Numbers of colors, as the style sheets have them: steps of the ramp from 0, what is missing, ten categories, others.
 RAMP, TEN = 17, 10
 MISSING, FIRST_CATEGORY, OTHERS = RAMP, RAMP + 1, RAMP + 1 + TEN
+EPOCH = np.datetime64("1970-01-01", "D")
 # Positive numbers over more than this factor are told apart by their logarithms.
 LOG_FACTOR = 300
 # Pixels of a side: of the sheet, which browsers and graphics cards of today all take, and of a thumbnail.
@@ -39,7 +39,7 @@ def color_by(column: Column) -> Coloring:
     """Numbers on a ramp; of categories, the most frequent have colors and the others share one."""
     if column.categories is None:
         codes, *ends = ramp_steps(column.values.astype(np.float64))
-        low, high = (str(EPOCH_DAY + round(end)) if column.is_time else f"{end:.4g}" for end in ends)
+        low, high = (str(EPOCH + round(end)) if column.is_time else f"{end:.4g}" for end in ends)
         return Coloring(codes, ends=(low, high))
     names = column.categories
     colored = most_frequent(column, TEN)
@@ -51,9 +51,6 @@ def color_by(column: Column) -> Coloring:
     entries += [(f"other ({len(names) - len(colored)} more)", OTHERS)] if len(names) > len(colored) else []
     entries += [("missing", MISSING)] if (codes == MISSING).any() else []
     return Coloring(codes, tuple(entries))
-
-
-EPOCH_DAY = np.datetime64("1970-01-01", "D")
 
 
 def most_frequent(column: Column, count: int) -> list[int]:
@@ -120,20 +117,15 @@ def scree_of(result: Embedding) -> Scree:
     pairs, d = result.eigenpairs, result.settings.n_components
     known = [] if pairs is None else [*map(float, pairs.values), float(pairs.next_value)]
     values = tuple(value for value in known if math.isfinite(value))[: max(MOST_EIGENVALUES, d + 1)]
-    return draw_scree(values, min(d, len(values)))
-
-
-def draw_scree(values: Sequence[float], n_used: int) -> Scree:
-    """Places of eigenvalues."""
     positive = [value for value in values if value > 0]
     if not positive:
-        return Scree(tuple(values), n_used, (), ())
+        return Scree(values, min(d, len(values)), (), ())
     heights = [math.log10(max(value, FLOOR * min(positive))) for value in values]
     low = math.floor(min(heights))
     high = max(math.ceil(max(heights)), low + 1)
     places = [((number + 0.5) / len(values), (high - height) / (high - low)) for number, height in enumerate(heights)]
     powers = [(power, (high - power) / (high - low)) for power in range(low, high + 1, max(1, (high - low) // 5))]
-    return Scree(tuple(values), n_used, tuple(places), tuple(powers))
+    return Scree(values, min(d, len(values)), tuple(places), tuple(powers))
 
 
 @dataclass(frozen=True)

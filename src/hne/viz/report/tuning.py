@@ -4,14 +4,15 @@ import math
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from hne.core.records import VARIANTS, FloatArray, IndexArray
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 from hne.tuning import Trial, Tuning
-from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, STOPPED
+from hne.tuning.record import MEASURED
 from hne.viz.report.columns import draw_rows, encode_column, shorten
 from hne.viz.report.page import parameters, render_page, versions, write_page
 from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
@@ -23,8 +24,6 @@ LEVELS, LEAST_SPAN = 9, 8.0
 # Smaller scores are told apart no more.
 SMALLEST = 1e-5
 MAX_NAME = 60
-# What a cell without a score shows.
-SIGNS = {STOPPED: "–", FAILED: "failed", NOT_REACHED: "·"}  # noqa: RUF001, a dash as wide as a digit
 
 
 def write_tuning_report(
@@ -67,8 +66,8 @@ def write_tuning_report(
     >>> write_tuning_report(found, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
     """
     if color is not None and np.shape(color) != (tuning.n_samples,):
-        msg = f"color must have one value for each of {tuning.n_samples} samples, got {np.shape(color)}. Pass as many."
-        raise InputError(msg)
+        rule = f"must have one value for each of {tuning.n_samples} samples"
+        refuse("color", rule, str(np.shape(color)), "Pass as many")
     trials = _shown_trials(tuning)
     places = align_embeddings([np.asarray(trial.Y, dtype=np.float64) for trial in trials])
     rows = draw_rows(len(places[0]), MOST_POINTS)
@@ -97,8 +96,8 @@ def write_tuning_report(
         low=score_text(low),
         high=score_text(high),
         n_neighbors=sorted({trial.n_neighbors for trial in tuning.trials}),
-        maps=_heat_maps(tuning, low, high),
-        ranking=[_ranked(trial) for trial in tuning.trials],
+        maps=_heat_maps(tuning),
+        level=partial(level, low=low, high=high),
         parameters=parameters(tuning.settings, tuning.n_samples),
         versions=versions(),
         score_text=score_text,
@@ -153,37 +152,17 @@ def score_text(score: float) -> str:
     return f"{score:.{max(2, 1 - math.floor(math.log10(score)))}f}" if score > 0 else "0"
 
 
-class Cell(NamedTuple):
-    """A setting on a heat map."""
-
-    kind: str  # of its color
-    text: str
-    about: str
-    role: str
-
-
-def _heat_maps(tuning: Tuning, low: float, high: float) -> list[tuple[str, list[tuple[float, list[Cell | None]]]]]:
-    """Of each variant the rows of a table: reg, and a cell for each k, None where that was not tried."""
+def _heat_maps(tuning: Tuning) -> list[tuple[str, list[tuple[float, list[Trial | None]]]]]:
+    """Of each variant the rows of a table: reg, and a trial for each k, None where that was not tried."""
     ks = sorted({trial.n_neighbors for trial in tuning.trials})
     regs = sorted({trial.reg for trial in tuning.trials}, reverse=True)
-    cells = {(one.variant, one.reg, one.n_neighbors): _cell(tuning, one, low, high) for one in tuning.trials}
+    trials = {(trial.variant, trial.reg, trial.n_neighbors): trial for trial in tuning.trials}
     tried = {trial.variant for trial in tuning.trials}
     return [
-        (variant, [(reg, [cells.get((variant, reg, k)) for k in ks]) for reg in regs])
+        (variant, [(reg, [trials.get((variant, reg, k)) for k in ks]) for reg in regs])
         for variant in VARIANTS
         if variant in tried
     ]
-
-
-def _cell(tuning: Tuning, trial: Trial, low: float, high: float) -> Cell:
-    role, bound = tuning.role(trial), score_text(trial.score)
-    about = f"{trial.label}: {trial.outcome}"
-    if trial.outcome == MEASURED:
-        kind, text, about = f"l{level(trial.score, low, high)}", bound, f"{about}, score {trial.score:.4g}"
-    else:
-        kind, text = "none", f">{bound}" if bound else SIGNS[trial.outcome]
-        about += f", {trial.reason}" if trial.reason else ""
-    return Cell(kind, text, f"{about} ({role})" if role else about, role)
 
 
 def level(score: float, low: float, high: float) -> int:
@@ -194,14 +173,3 @@ def level(score: float, low: float, high: float) -> int:
     """
     share = math.log(max(score, low) / low) / math.log(high / low)
     return min(LEVELS - 1, int(share * (LEVELS - 1) + 0.5))
-
-
-def _ranked(trial: Trial) -> list[str]:
-    """Cells of a trial in the table of all of them, after its setting."""
-    measure, score = trial.measure, f"{trial.score:.4f}" if math.isfinite(trial.score) else ""
-    parts = ["", "", ""]
-    if measure is not None:
-        parts = [f"{value:.4f}" for value in (measure.tangent_loss, measure.trustworthiness, measure.continuity)]
-    score = f"> {score}" if score and trial.outcome != MEASURED else score
-    outcome = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
-    return [score, *parts, str(trial.n_pieces or ""), outcome, f"{trial.seconds:.2f}"]
