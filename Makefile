@@ -21,7 +21,7 @@ LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
   viz/test_plots baselines/test_clle io/test_columnar io/test_hdf5))
 
-.PHONY: demo reproduce test test-lowest test-browser test-slow test-scale fuzz lint format bench bench-tuning clean
+.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format parameters bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -29,28 +29,34 @@ demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.htm
 reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR" without --quick for all of it
 	$(BIN)/hne-paper reproduce $(or $(OPTIONS),--quick)
 
-test: $(READY) $(MPI)  ## the whole fast suite, documentation examples included
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser"
+test: $(READY)  ## the fast suite, documentation examples included: nothing to install but the environment
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not scale and not browser"
 
-test-lowest: $(LOWEST_READY)  ## the core of the suite with the oldest versions that pyproject.toml allows
-	$(ONE_THREAD) $(LOWEST)/bin/pytest -n auto -m "not slow and not scale" -W ignore::DeprecationWarning $(LOWEST_TESTS)
+test-all: test test-browser test-scale test-slow fuzz  ## everything: browser, Dask and MPI, what takes longer, hostile inputs
 
-test-browser: $(READY) $(BROWSER)  ## pages in Chromium
-	$(ONE_THREAD) $(BIN)/pytest -m browser
+test-browser: $(READY) $(BROWSER)  ## reports in a real browser
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "browser and not slow"
 
-test-slow: $(READY)  ## what takes longer
+test-scale: $(READY) $(MPI)  ## what needs Dask workers or MPI
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "scale and not slow"
+
+test-slow: $(READY) $(BROWSER) $(MPI)  ## what takes longer
 	$(BIN)/pytest -m slow
 
-test-scale: $(READY) $(MPI)  ## what needs Dask workers or MPI, the slow ones included
-	$(ONE_THREAD) $(BIN)/pytest -m scale
+test-lowest: $(LOWEST_READY)  ## the core of the suite with the oldest versions that pyproject.toml allows
+	$(ONE_THREAD) $(LOWEST)/bin/pytest -n auto -m "not slow and not scale and not browser" -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
 fuzz: $(READY)  ## hostile inputs by the thousand, a table of what came of them; OPTIONS="--seed 1 --case 17" for one, "--target files" for files
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(OPTIONS)
 
-lint: $(READY)  ## style and types
+lint: $(READY)  ## style, types, and the order of the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-timing
+
+parameters: $(READY)  ## write docs/parameters.md from hne/settings.py
+	$(BIN)/python tests/helpers/parameters_table.py > docs/parameters.md
 
 format: $(READY)  ## let the linter mend what it can
 	$(BIN)/ruff check --fix .

@@ -273,7 +273,7 @@ class Parameters:
         choices=COORDINATES,
         published="eigenvectors",
     )
-    eigen_solver: str = setting("auto", EIGENPAIRS, "[auto]", choices=EIGEN_SOLVERS)
+    eigen_solver: str = setting("auto", EIGENPAIRS, "how eigenvectors are found [auto]", choices=EIGEN_SOLVERS)
     n_landmarks: int | None = setting(
         None,
         EIGENPAIRS,

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from hne.settings import (
     parameters_of,
     parameters_section,
 )
+from tests.helpers.parameters_table import parameters_page
 
 NAMES = [*known_settings()]
 
@@ -59,6 +61,11 @@ def test_the_linear_estimator_has_the_published_defaults_for_what_it_shares():
     linear = LinearHNE().get_params()
     for name in shared - {"short_circuits"}:
         assert linear[name] == PUBLISHED.get(name, DEFAULTS[name])
+
+
+def test_the_documented_table_is_that_of_the_settings():
+    page = Path(__file__).parents[2] / "docs" / "parameters.md"
+    assert page.read_text() == parameters_page(), "run: make parameters"
 
 
 def test_annotations_are_types_that_a_checker_reads():
