@@ -46,11 +46,9 @@ def test_colors_are_values_or_the_name_of_a_column(model, roll, page):
     model.report(page, color=roll.chart[:, 0])
     assert '"color"' in page.read_text(encoding="utf-8")
     model.report(page, color="x2")
-    with pytest.raises(
-        InputError, match=r"color must be the name of a column, got 'age'\. There are: 'x1', 'x2', 'x3'"
-    ):
+    with pytest.raises(InputError, match=r"got 'age'. There are: 'x1', 'x2', 'x3'"):
         model.report(page, color="age")
-    with pytest.raises(InputError, match=r"columns\['color'\] must have one value for each of 200 samples, got 3"):
+    with pytest.raises(InputError, match="200 samples, got 3"):
         model.report(page, color=[1, 2, 3])
 
 
@@ -58,7 +56,7 @@ def test_given_colors_win_over_a_column_of_that_name(model, page):
     model.report(page, columns={"color": ["red"] * 200}, color=np.arange(200))
     assert shown(page)["columns"][shown(page)["color"]]["name"] == "color 2"
     assert [column["name"] for column in shown(page)["columns"]][3:] == ["color 2", "color"]
-    with pytest.raises(InputError, match=r"columns\['color'\] must be one-dimensional, got the shape \(200, 3\)"):
+    with pytest.raises(InputError, match="must be one-dimensional"):
         model.report(page, color=np.zeros((200, 3)))
 
 
@@ -95,11 +93,11 @@ def test_missing_values_of_a_frame_are_taken(model, page):
 
 
 def test_what_does_not_fit_is_refused_and_no_page_is_left(model, page):
-    with pytest.raises(InputTypeError, match="columns must be a mapping or a data frame, got list"):
+    with pytest.raises(InputTypeError, match=r"columns must be .* got list"):
         model.report(page, columns=[1, 2])
-    with pytest.raises(InputError, match="ids must have one value for each of 200 samples, got 2"):
+    with pytest.raises(InputError, match=r"ids must .* got 2"):
         model.report(page, ids=["a", "b"])
-    with pytest.raises(InputError, match=r"images must be \(n, height, width\)"):
+    with pytest.raises(InputError, match="images must be"):
         model.report(page, images=np.zeros((200, 3)))
     assert not page.exists()
 

@@ -563,7 +563,7 @@ def test_gathered_columns_are_labels_then_features_then_a_note(result):
         assert f"features as columns: {why}." in Page(report_page(result, found)).text
     pixels = gather_details(features=np.zeros((60, 16)), images=np.zeros((60, 4, 4)))
     assert (list(pixels.columns), "pixels of the images" in pixels.left_out[0]) == ([], True)
-    with pytest.raises(InputError, match=r"got 'age'. There are: 'x1', 'x2', 'x3'."):
+    with pytest.raises(InputError, match="There are: 'x1', 'x2', 'x3'"):
         gather_details(features=X, color="age")
 
 
@@ -600,33 +600,26 @@ def pixels_of(sheet):
 
 def test_thumbnails_need_pillow(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(
-        MissingExtraError, match=r"thumbnails need pillow, got none installed. Run: pip install 'hne\[io\]'."
-    ):
+    with pytest.raises(MissingExtraError, match=r"pillow.*pip install 'hne\[io\]'"):
         thumbnail_sheet(np.zeros((2, 4, 4)), np.arange(2))
 
 
 @pytest.mark.parametrize(
-    ("details", "message"),
+    ("details", "parameter", "value"),
     [
-        ({"ids": ["a"]}, "ids must have one value for each of 60 samples, got 1. Pass matching rows."),
-        ({"columns": {"a": np.zeros(3)}}, r"columns\['a'\] must have one value for each of 60 samples, got 3."),
-        ({"rows": np.arange(3)}, "rows must have one value for each of 60 samples, got 3."),
-        (
-            {"columns": {"a": np.zeros((60, 3))}},
-            r"columns\['a'\] must be one-dimensional, got the shape \(60, 3\). Pass one value for each sample.",
-        ),
-        ({"images": np.zeros((60, 4))}, r"images must be \(n, height, width\) or .*, got \(60, 4\). Reshape them."),
-        ({"X": np.zeros((3, 3))}, "X must have a row for each of 60 samples, got 3. Pass what was embedded."),
-        (
-            {"color": "b", "columns": {"a": np.zeros(60)}},
-            "color must be the name of a column, got 'b'. There are: 'a'.",
-        ),
+        ({"ids": ["a"]}, "ids", "1"),
+        ({"columns": {"a": np.zeros(3)}}, "columns['a']", "3"),
+        ({"rows": np.arange(3)}, "rows", "3"),
+        ({"columns": {"a": np.zeros((60, 3))}}, "columns['a']", "the shape (60, 3)"),
+        ({"images": np.zeros((60, 4))}, "images", "(60, 4)"),
+        ({"X": np.zeros((3, 3))}, "X", "3"),
+        ({"color": "b", "columns": {"a": np.zeros(60)}}, "color", "'b'"),
     ],
 )
-def test_details_that_do_not_match_are_refused(result, details, message):
-    with pytest.raises(InputError, match=message):
+def test_details_that_do_not_match_are_refused(result, details, parameter, value):
+    with pytest.raises(InputError, match="must") as refused:
         report_page(result, Details(**details))
+    assert (refused.value.parameter, refused.value.value) == (parameter, value)
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing_behind(result, tmp_path):

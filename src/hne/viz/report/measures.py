@@ -9,12 +9,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne.core.principal import leading_coordinates
-from hne.core.records import PRECOMPUTED, BoolArray, Embedding, FloatArray, IndexArray
+from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray
 from hne.core.samples.kinds import Distances, lengths_between
 from hne.core.samples.scaling import InputScaling
 from hne.exceptions import HNEError
 from hne.metrics import rank_quality
 from hne.metrics.geodesics import geodesic_qualities
+from hne.settings import PRECOMPUTED
 
 # Seconds that NumPy takes for a pair of samples, counting and sorting, and for each feature of it; and what ranks may
 # take in all. Where metrics would rather have numba compiled first, at 5 s, is never reached below 100 rows.

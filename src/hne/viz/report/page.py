@@ -23,10 +23,10 @@ from hne import __version__
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import duration
 from hne.core.notices import notices
-from hne.core.records import Embedding, IndexArray, NeighborGraph, Settings
+from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.trust.record import Assessment, Finding
-from hne.settings import DEFAULTS, suited
+from hne.settings import DEFAULTS, Settings, known_settings, suited
 from hne.viz.report.columns import (
     Column,
     draw_rows,
@@ -222,8 +222,8 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
         if isinstance(value, NeighborGraph):
             shown.append(Parameter(name, f"given: {value}", is_default=False))
             continue
-        usual = (DEFAULTS.get(name, field.default),)
-        if name in ("n_neighbors", "reg") and usual == (None,):
+        usual, known = (DEFAULTS[name],), known_settings()[name]
+        if known.may_be_none and known.stand_in is not None:
             # Left to the samples: all that it can be.
             usual = tuple(getattr(suited(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
         is_plain = isinstance(value, str | int | float | None)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hne.core.records import VARIANTS, FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
+from hne.settings import VARIANTS
 from hne.tuning import Trial, Tuning
 from hne.tuning.record import MEASURED
 from hne.viz.report.columns import draw_rows, encode_column, shorten
@@ -60,7 +61,8 @@ def write_tuning_report(
     --------
     >>> from hne.datasets import make_swiss_roll
     >>> from hne.viz.report import write_tuning_report
-    >>> from hne.tuning import tune
+    >>> from hne.settings import VARIANTS
+    from hne.tuning import tune
     >>> roll = make_swiss_roll(100)
     >>> found = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
     >>> write_tuning_report(found, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
