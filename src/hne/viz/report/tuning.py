@@ -61,8 +61,7 @@ def write_tuning_report(
     --------
     >>> from hne.datasets import make_swiss_roll
     >>> from hne.viz.report import write_tuning_report
-    >>> from hne.settings import VARIANTS
-    from hne.tuning import tune
+    >>> from hne.tuning import tune
     >>> roll = make_swiss_roll(100)
     >>> found = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
     >>> write_tuning_report(found, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
