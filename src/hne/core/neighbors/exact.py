@@ -60,11 +60,7 @@ Search = Callable[[IndexArray, int], Proposal]
 
 
 def nearest(
-    X: Samples,
-    targets: Samples,
-    n_neighbors: int,
-    leave_out: IndexArray | None = None,
-    n_threads: int = 1,
+    X: Samples, targets: Samples, n_neighbors: int, leave_out: IndexArray | None = None, n_threads: int = 1
 ) -> tuple[IndexArray, FloatArray, str]:
     """Nearest samples of X to each target, their distances, and the method that proposed them; both dense or both CSR.
 
@@ -140,10 +136,9 @@ def exact_method(X: Samples) -> str:
 
 def _block_rows(X: Samples, n_candidates: int, proposer: str) -> int:
     """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
-    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
-    if issparse(X):
-        quick = max(1, SPARSE_BYTES // (16 * X.shape[0]))
-    return min(quick, rows_at_once(n_candidates, width(X)))
+    n = X.shape[0]
+    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (n * width(X)))
+    return min(max(1, SPARSE_BYTES // (16 * n)) if issparse(X) else quick, rows_at_once(n_candidates, width(X)))
 
 
 def rows_at_once(n_candidates: int, n_features: int) -> int:

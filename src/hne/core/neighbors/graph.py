@@ -50,9 +50,8 @@ def canonicalize(X: Samples, settings: Settings) -> tuple[UniqueSamples, InputSc
 
 def neighbor_graph(X: Samples, settings: Settings, distinct: UniqueSamples, n_threads: int) -> NeighborGraph:
     """The graph over places: searched, or as given."""
-    graph = settings.neighbors
-    if isinstance(graph, NeighborGraph):
-        return given_graph(X, graph, distinct, settings.n_neighbors, settings.metric, settings.metric_params)
+    if isinstance(settings.neighbors, NeighborGraph):
+        return _given_graph(X, settings.neighbors, distinct, settings)
     return searched_graph(X, settings, n_threads)
 
 
@@ -99,20 +98,14 @@ def choose_search(X: Samples, n_neighbors: int, neighbors: str) -> str:
     return "exact"
 
 
-def given_graph(
-    X: Samples,
-    graph: NeighborGraph,
-    distinct: UniqueSamples,
-    n_neighbors: int,
-    metric: object = "euclidean",
-    metric_params: object = None,
-) -> NeighborGraph:
+def _given_graph(X: Samples, graph: NeighborGraph, distinct: UniqueSamples, settings: Settings) -> NeighborGraph:
     """Graph over places from one given over samples: a place has the nearest neighbors of all its samples.
 
     Copies of a sample count as one neighbor, and a sample's own copies as none. Where all given distances are equal,
     as in a graph that only tells who is a neighbor, distances are those of X by the metric.
     """
-    which = f"the nearest {n_neighbors} of" if n_neighbors < graph.n_others else "all of them,"
+    k = settings.n_neighbors
+    which = f"the nearest {k} of" if k < graph.n_others else "all of them,"
     logger.info("neighbors: given, %s up to %d of each sample", which, graph.n_others)
     present = graph.indices >= 0
     rows, places = distinct.inverse[np.nonzero(present)[0]], distinct.inverse[graph.indices[present]]
@@ -120,8 +113,8 @@ def given_graph(
     # Of a place that is listed more than once, the nearest counts.
     rows, places, lengths = shortest_edges(rows[others], places[others], graph.distances[present][others])
     if len(lengths) and (lengths == lengths[0]).all():
-        lengths = edge_lengths(metric, metric_params, X, rows, places)
-    return NeighborGraph(*lists_of_edges(rows, places, lengths, distinct.n_places, n_neighbors), "given")
+        lengths = edge_lengths(settings.metric, settings.metric_params, X, rows, places)
+    return NeighborGraph(*lists_of_edges(rows, places, lengths, distinct.n_places, k), "given")
 
 
 def nearest_by(

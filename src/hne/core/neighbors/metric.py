@@ -100,15 +100,10 @@ def _nearest_known(targets: Distances, n_neighbors: int, leave_out: IndexArray |
 
 
 def _nearest_of_blocks(
-    distances_of: DistancesOf,
-    targets: Samples,
-    n_samples: int,
-    n_neighbors: int,
-    leave_out: IndexArray | None,
-    n_threads: int,
+    distances_of: DistancesOf, targets: Samples, n: int, n_neighbors: int, leave_out: IndexArray | None, n_threads: int
 ) -> tuple[IndexArray, FloatArray]:
     """Nearest samples by all distances (b, n) of a block of targets at a time."""
-    block = max(1, BLOCK_BYTES // (8 * n_samples))
+    block = max(1, BLOCK_BYTES // (8 * n))
 
     def search(start: int) -> tuple[IndexArray, FloatArray]:
         banned = None if leave_out is None else leave_out[start : start + block]
