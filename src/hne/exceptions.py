@@ -168,9 +168,9 @@ class UntrustworthyWarning(HNEWarning):
 
 
 def refuse(parameter: str, rule: str, got: str, remedy: str, error: type[HNEError] = InputError) -> NoReturn:
-    """Raise the error that a parameter does not keep a rule; `got` says what it is in words."""
+    """Raise the error that a parameter, a name or name=value, does not keep a rule; `got` says what is, in words."""
     msg = f"{parameter} {rule}, got {got}. {remedy}."
-    raise error(msg, parameter=parameter, rule=rule, value=got, remedy=remedy)
+    raise error(msg, parameter=parameter.partition("=")[0], rule=rule, value=got, remedy=remedy)
 
 
 def quoted(value: Any) -> str:

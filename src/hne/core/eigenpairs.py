@@ -31,7 +31,7 @@ from hne.core.records import (
     Weights,
     nearest_landmarks,
 )
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Samples, take_among
 
 logger = logging.getLogger("hne")
 
@@ -79,9 +79,7 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
     """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
 
     def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
-        ours, others = X[targets], X[among]
-        if isinstance(ours, Distances):
-            ours, others = ours.among(among), None
+        others, ours = take_among(X, X[targets], among)
         found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
         return np.where(found >= 0, among[found], -1), lengths
 

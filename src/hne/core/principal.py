@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hne.core.records import FloatArray, IndexArray, Pieces, SparseMatrix
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, as_dense
 
 # Pieces from which the distance tells where another piece is: enough to span any plane it is drawn in.
 LANDMARKS = 32
@@ -33,7 +33,7 @@ def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArra
         # A distance that nobody knows tells nothing: such samples are points.
         squares = np.zeros_like(squares) if np.isnan(squares).any() else squares
         return _leading(_scaled(squares), count)
-    return _leading(X[rows].toarray() if issparse(X) else X[rows], count)
+    return _leading(as_dense(X[rows]), count)
 
 
 def leading_coordinates(X: FloatArray, count: int) -> FloatArray:

@@ -10,7 +10,7 @@ from hne.core.neighbors.exact import nearest
 from hne.core.neighbors.graph import nearest_by
 from hne.core.reconstruction import reconstruct
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, as_dense, take_among
 from hne.core.weights.layers import target_weights
 from hne.exceptions import InputError
 
@@ -36,7 +36,7 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
         X, targets = core.X, new[rows]
         if among is not None:
-            X, targets = (None, targets.among(among)) if isinstance(targets, Distances) else (X[among], targets)
+            X, targets = take_among(X, targets, among)
         found, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, count, None, n_threads)
         return (found if among is None else np.where(found >= 0, among[found], -1)), lengths
 
@@ -152,8 +152,7 @@ def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: Float
 def _farthest(targets: Distances) -> FloatArray:
     """The largest distance of each target."""
     largest = targets.matrix.max(axis=1)
-    dense = largest.toarray() if issparse(largest) else largest
-    return np.asarray(dense, dtype=np.float64).ravel()
+    return np.asarray(as_dense(largest), dtype=np.float64).ravel()
 
 
 def _differences(X: Samples, targets: Samples) -> IndexArray:

@@ -21,7 +21,7 @@ from hne._runtime.memory import available_bytes, gigabytes
 from hne._runtime.threads import limit_blas_threads
 from hne.core.principal import fix_signs
 from hne.core.records import Alignment, FloatArray, IndexArray, SparseMatrix
-from hne.core.samples.kinds import Samples
+from hne.core.samples.kinds import Samples, as_dense
 from hne.core.samples.scaling import InputScaling
 from hne.exceptions import InputError, TooLargeError
 
@@ -232,7 +232,7 @@ def _times_rows(X: Samples, origin: FloatArray, matrix: FloatArray) -> FloatArra
     block = max(1, BLOCK_BYTES // (8 * X.shape[1]))
     for start in range(0, n, block):
         rows = slice(start, start + block)
-        few = X[rows].toarray() if issparse(X) else X[rows]
+        few = as_dense(X[rows])
         moved = np.ascontiguousarray(few - origin)
         product[rows] = np.vecdot(moved[:, None, :], matrix)
     return product

@@ -18,7 +18,7 @@ from hne.core.parameters import check_number, check_parameters
 from hne.core.pipeline import known_distances
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, UniqueSamples
 from hne.core.samples.check import check_samples
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Samples, take
 from hne.core.samples.scaling import InputScaling
 from hne.core.tangent.dimension import Dimension, dimension_of
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
@@ -169,7 +169,7 @@ def _trials(
     settings = replace(settings, n_landmarks=None)
     rows = patch(X, settings, PATCH_SAMPLES, n_threads) if X.shape[0] > MAX_SAMPLES else None
     if rows is not None:
-        X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+        X = take(X, rows)
     X = _narrowed(X, settings)
     given = _given_graph(X, settings, distinct, rows)
     wanted, beyond = _possible(settings_tried, X.shape[0], given, settings.n_components)

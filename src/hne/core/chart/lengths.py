@@ -10,7 +10,7 @@ from hne.core.eigenpairs import PieceEmbeddings, leading
 from hne.core.pieces.arrange import arrange_at_scale
 from hne.core.principal import piece_centers, principal_coordinates
 from hne.core.records import Chart, EigenPairs, FloatArray, IndexArray, NeighborGraph, Pieces, Rescaled, Settings
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Samples, take
 from hne.core.tangent.frames import frame_neighbors, frames_of
 from hne.exceptions import InputError
 
@@ -72,7 +72,7 @@ def _of_piece(
     if pairs is None or len(rows) <= frame_neighbors(d) + 1:
         return principal_coordinates(X, rows, d), None, None, False
     if len(rows) < X.shape[0]:
-        X = X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+        X = take(X, rows)
         graph = graph.among(rows)
         cut = cut[np.isin(cut, rows).all(axis=1)]
         cut = np.searchsorted(rows, cut)

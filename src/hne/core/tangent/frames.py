@@ -12,7 +12,13 @@ import numpy as np
 from hne._runtime.progress import mute_progress
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.core.samples.kinds import Distances, Samples, gram_of_distances, gram_of_sparse, width
+from hne.core.samples.kinds import (
+    Samples,
+    difference_width,
+    gram_of_differences,
+    is_complete,
+    is_dense,
+)
 
 # Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
 FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
@@ -131,7 +137,7 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     members = np.column_stack([rows, near])
     members = members[are_known(X, members)]
     # Bytes of the differences of a neighborhood, or of what stands for them.
-    step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + (1 if isinstance(X, Distances) else width(X)))))
+    step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + difference_width(X))))
     blocks = [principal(X, members[start : start + step]) for start in range(0, len(members), step)]
     values = np.concatenate([np.empty((0, k + 1)), *(block[0] for block in blocks)])
     vectors = np.concatenate([np.empty((0, k + 1, k + 1)), *(block[1] for block in blocks)])
@@ -145,19 +151,18 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
 def are_known(X: Samples, members: IndexArray) -> BoolArray:
     """Which neighborhoods have all their distances; a sparse graph of distances may lack some."""
     known = np.asarray((members >= 0).all(axis=1))
-    if isinstance(X, Distances) and not X.is_complete:
+    if not is_complete(X):
         known[known] = ~np.isnan(X.at(members[known, :, None], members[known, None, :])).any(axis=(1, 2))
     return known
 
 
 def principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
-    if isinstance(X, np.ndarray):
+    if is_dense(X):
         local = X[members] - X[members[:, :1]]
         K = local @ local.transpose(0, 2, 1)
     else:
-        gram = gram_of_distances if isinstance(X, Distances) else gram_of_sparse
-        K, units = gram(X, X[members[:, 0]], members)
+        K, units = gram_of_differences(X, X[members[:, 0]], members)
         K *= units[:, None, None] ** 2
     K = K - K.mean(axis=1, keepdims=True)
     K -= K.mean(axis=2, keepdims=True)
@@ -230,7 +235,7 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
 def _share(X: Samples, members: IndexArray, d: int) -> float:
     members = members[are_known(X, members)]
     m = members.shape[1]
-    step = max(1, BLOCK_BYTES // (8 * m * (m + (1 if isinstance(X, Distances) else width(X)))))
+    step = max(1, BLOCK_BYTES // (8 * m * (m + difference_width(X))))
     held = []
     for start in range(0, len(members), step):
         variances, _ = principal(X, members[start : start + step])

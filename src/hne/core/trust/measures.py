@@ -25,7 +25,7 @@ from hne.core.records import (
     Settings,
     Weights,
 )
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, is_complete, take
 from hne.core.tangent.dimension import Dimension, dimension_of
 from hne.core.tangent.frames import Frames, is_measurable
 from hne.core.tangent.score import TangentScore, TangentScorer, yardstick
@@ -101,7 +101,7 @@ def measures(
     """Measure the embedding of places; `circuits` are the short circuits, found or cut."""
     is_whole = pieces.count == 1 or settings.pieces == "join"
     rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
-    own = X if is_whole else X[rows].among(rows) if isinstance(X, Distances) else X[rows]
+    own = X if is_whole else take(X, rows)
     pairs = parts.eigenpairs[0]
     dimension, shape = None, None
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
@@ -130,7 +130,7 @@ def measures(
 
 def _shape(X: Samples, Y: FloatArray, drawn: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
     """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
-    if isinstance(X, Distances) and not X.is_complete:
+    if not is_complete(X):
         return None
     rule: TangentScorer = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
     frames = rule.frames

@@ -12,12 +12,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
-from hne.core.samples.kinds import Distances, Samples, gram_of_distances, gram_of_sparse, width
+from hne.core.samples.kinds import (
+    Samples,
+    difference_width,
+    gram_of_differences,
+    is_dense,
+)
 from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
@@ -236,7 +241,7 @@ def block_weights(
     ids, inner_slots, outer_slots = kernels.local_sets(own, lists, left_out)
     joints = [np.zeros(ids.shape) for _ in settings]
     w = {each.reg: np.zeros(own.shape) for each in settings}
-    for size, rows in _batches((ids >= 0).sum(axis=1), 1 if isinstance(X, Distances) else width(X)):
+    for size, rows in _batches((ids >= 0).sum(axis=1), difference_width(X)):
         K = _local_gram(kernels, X, targets[rows], ids[rows, :size])
         inner, outside = inner_slots[rows], outer_slots[rows]
         for reg, weights in w.items():
@@ -257,9 +262,7 @@ def block_weights(
 
 def _local_gram(kernels: ModuleType, X: Samples, targets: Samples, ids: IndexArray) -> FloatArray:
     """Gram matrices K (b, m, m) of the differences from each target, whatever the samples are known by."""
-    if isinstance(X, Distances):
-        return gram_of_distances(X, targets, ids)[0]
-    gram: FloatArray = gram_of_sparse(X, targets, ids)[0] if issparse(X) else kernels.local_gram(X, targets, ids)
+    gram: FloatArray = kernels.local_gram(X, targets, ids) if is_dense(X) else gram_of_differences(X, targets, ids)[0]
     return gram
 
 
