@@ -19,8 +19,7 @@ from hne.cli import scale as _scale
 from hne.cli.talk import PARAMETERS, plain, with_cli_names
 from hne.core import parameters as _parameters
 from hne.datasets import make_swiss_roll
-from hne.io.preparation import SCALINGS
-from hne.io.prepared import MISSING
+from hne.io.preprocess import MISSING, SCALINGS
 from hne.scale.sources import READ_BY_WORKERS
 
 ROLL = make_swiss_roll(150, random_state=0)
@@ -225,7 +224,7 @@ def test_a_dry_run_takes_the_most_neighbors_where_what_suits_is_not_known(points
     assert main(["embed", str(points), "--dry-run", "-d", "auto"]) == 0
     told = "ihne, neighbors that suit the samples, auto dimensions, reg that suits them, dense solver; forecast for"
     assert f"{told} 12 neighbors, the most and 2 dimensions\n" in capsys.readouterr().out
-    monkeypatch.setattr("hne.cli.dry_run.MAX_READ", 10)
+    monkeypatch.setattr("hne.cli.dry_run.MAX_LOOKED_AT", 10)
     assert main(["embed", str(points), "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["n_neighbors"], plan["parameters"]["n_neighbors"]) == (12, None)
@@ -340,7 +339,7 @@ def test_a_reader_that_leaves_early_is_no_error(points):
 
 
 def test_an_unexpected_error_is_one_line_that_says_how_to_see_more(points, capsys, monkeypatch):
-    monkeypatch.setattr("hne.io.read.read_table", lambda *_: 1 / 0)
+    monkeypatch.setattr("hne.io.read_table", lambda *_: 1 / 0)
     assert main(["embed", str(points), "-q"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("hne: unexpected ZeroDivisionError: division by zero. This is a bug: set HNE_DEBUG=1")

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from hne import HNE, LinearHNE, embed
 from hne.cli import main
 from hne.exceptions import HNEError, HNEWarning
-from hne.io.read import outline, read_table
+from hne.io import read_table
 from tests.fuzz.bases import bases, samples
 from tests.fuzz.file_cases import FileCase
 from tests.fuzz.verdict import Flaw, Outcome
@@ -69,9 +69,6 @@ def _use_table(case: FileCase, folder: Path) -> None:
     _require(table.ids is None or len(table.ids) == n, "other names of samples than samples")
     for name, column in table.labels.items():
         _require(column.shape == (n,), f"label {name} of shape {column.shape}")
-    foreseen = outline(path)
-    if foreseen.is_exact and not any("Left out" in notice for notice in table.notices):
-        _require(foreseen.n_samples == n, f"{foreseen.n_samples} samples foreseen, {n} read")
     # The whole way, of some.
     if len(case.content) % 16 == 0:
         _embed_by_command(path, folder)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hne.io.read import read_table
-from hne.io.record import ReadOptions
+from hne.io import ReadOptions, read_table
 
 RNG = np.random.default_rng(0)
 

@@ -14,8 +14,8 @@ from hne.cli import main
 from hne.exceptions import InputError, TooLargeError
 from hne.io import child as _child
 from hne.io import read as _read
-from hne.io.read import outline, read_table
-from hne.io.sources import File
+from hne.io import read_table
+from hne.io.files import File
 
 needs_children = pytest.mark.skipif(not _child.can_fork(), reason="no children here")
 
@@ -61,11 +61,10 @@ def test_what_becomes_of_a_child_is_told(tmp_path, monkeypatch, capfd, reader, k
     savemat(tmp_path / "x.mat", {"x": np.eye(9)})
     monkeypatch.setattr(_child, "SECONDS", 0.9)
     monkeypatch.setattr(_child, "PATIENCE", 3)
-    monkeypatch.setitem(_read.READERS, "mat", (reader, reader))
+    monkeypatch.setitem(_read.READERS, "mat", reader)
     before = psutil.Process().children()
-    for read in (read_table, outline):
-        with pytest.raises(kind, match=says):
-            read(tmp_path / "x.mat")
+    with pytest.raises(kind, match=says):
+        read_table(tmp_path / "x.mat")
     assert main(["embed", str(tmp_path / "x.mat")]) == (1 if kind is RuntimeError else 2)
     assert capfd.readouterr().err.count("\n") == 1
     assert set(psutil.Process().children()) <= set(before)  # no child is left
@@ -103,7 +102,7 @@ def test_a_child_is_not_believed_more_than_a_table(tmp_path):
 @needs_children
 def test_ctrl_c_ends_the_child_too(tmp_path, monkeypatch):
     savemat(tmp_path / "x.mat", {"x": np.eye(9)})
-    monkeypatch.setitem(_read.READERS, "mat", (hang, hang))
+    monkeypatch.setitem(_read.READERS, "mat", hang)
     children = psutil.Process().children()
     before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     signal.setitimer(signal.ITIMER_REAL, 0.3)

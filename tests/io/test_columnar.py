@@ -14,9 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from hne.exceptions import InputError
+from hne.io import ReadOptions, read_table
 from hne.io import columnar as _columnar
-from hne.io.read import outline, read_table
-from hne.io.record import ReadOptions
 
 TABLE = pa.table({
     "Petal.Length": pa.array([1.5, None, 3.5]),
@@ -56,8 +55,6 @@ def test_columns_are_features_or_labels_by_their_kind(tmp_path, name):
         "flag": ["true", None, "false"],
     }
     assert table.notices[:-1] == ("Columns that are neither numbers nor text are left out: 'binary' (binary).",)
-    seen = outline(tmp_path / name)
-    assert (seen.n_samples, seen.n_features, seen.is_exact) == (3, 5, True)
 
 
 def test_standard_input_is_known_by_its_first_bytes(tmp_path):

@@ -8,14 +8,18 @@ import re
 import subprocess
 import sys
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
+from scipy.sparse import csr_array, save_npz
 
 from hne._runtime import memory as _memory
 from hne.exceptions import InputError, MissingExtraError, TooLargeError
-from hne.io import finish as _finish
-from hne.io.read import outline, read_table
-from hne.io.record import ReadOptions
+from hne.io import ReadOptions, read_table
+from hne.io import files as _files
 
 TEXTS = [
     ("", r"must hold a table, got an empty file\. Check how it was written\."),
@@ -113,10 +117,10 @@ def test_a_refusal_of_the_system_is_told(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hne.io.sources.Path.open", refuse)
+    monkeypatch.setattr("hne.io.files.Path.open", refuse)
     with pytest.raises(InputError, match=r"cannot read '.*a\.csv': permission denied\. Ask its owner"):
         read_table(path)
-    monkeypatch.setattr("hne.io.sources.Path.open", lambda *_: (_ for _ in ()).throw(OSError(5, "I/O error")))
+    monkeypatch.setattr("hne.io.files.Path.open", lambda *_: (_ for _ in ()).throw(OSError(5, "I/O error")))
     with pytest.raises(InputError, match=r"cannot read '.*a\.csv': i/o error\. Check the path and the disk\."):
         read_table(path)
 
@@ -180,15 +184,51 @@ def test_a_missing_library_is_told_with_its_remedy(tmp_path, monkeypatch, name, 
         read_table(tmp_path / name)
 
 
-def test_a_table_beyond_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    path.write_text("a,b\n" + "1,2\n" * 5000)
-    monkeypatch.setattr(_finish, "available_bytes", lambda: 1000)
-    with pytest.raises(
-        TooLargeError, match=r"'.*a\.csv' needs .* GB to be read \(about \d+ samples of 2 features\), got"
-    ):
+def large_text(folder):
+    (folder / "a.csv").write_text("a,b,kind\n" + "1.25,2.5,x\n" * 5000)
+    return folder / "a.csv", "about 500\\d samples of 2 features"
+
+
+def large_array(folder):
+    np.save(folder / "a.npy", np.ones((500, 4)))
+    return folder / "a.npy", "500 samples of 4 features"
+
+
+def large_records(folder):
+    np.save(folder / "a.npy", np.ones(500, dtype=[("a", "f8"), ("b", "i4")]))
+    return folder / "a.npy", "500 samples of 2 features"
+
+
+def large_sparse(folder):
+    save_npz(folder / "a.npz", csr_array(np.eye(300)))
+    return folder / "a.npz", "300 samples of 300 features"
+
+
+def large_hdf5(folder):
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["x"] = np.ones((500, 4))
+    return folder / "a.h5", "500 samples of 4 features"
+
+
+def large_columns(folder):
+    pq.write_table(pa.table({"a": np.ones(500), "b": np.ones(500)}), folder / "a.parquet")
+    return folder / "a.parquet", "500 samples of 2 features"
+
+
+def large_images(folder):
+    Image.fromarray(np.zeros((40, 50), np.uint8)).save(folder / "a.png")
+    return folder, "1 samples of 2000 features"
+
+
+LARGE = [large_text, large_array, large_records, large_sparse, large_hdf5, large_columns, large_images]
+
+
+@pytest.mark.parametrize("make", LARGE)
+def test_a_table_beyond_memory_is_refused_before_it_is_read(tmp_path, monkeypatch, make):
+    path, shape = make(tmp_path)
+    monkeypatch.setattr(_files, "available_bytes", lambda: 4000)
+    with pytest.raises(TooLargeError, match=rf"needs .* GB to be read \({shape}\), got"):
         read_table(path)
-    assert outline(path).n_features == 2
 
 
 SCRIPT = """
@@ -198,7 +238,7 @@ import psutil
 limit = psutil.Process().memory_info().vms + 600_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 try:
-    hne.io.read.read_table(sys.argv[1])
+    hne.io.read_table(sys.argv[1])
 except MemoryError as error:
     print(type(error).__name__, error)
 """

@@ -1,5 +1,6 @@
 """HDF5 files: AnnData of all times, MATLAB 7.3, and matrices in groups."""
 
+import anndata  # here, not in each child
 import h5py
 import numpy as np
 import pandas as pd
@@ -7,8 +8,7 @@ import pytest
 from scipy.sparse import csc_matrix, csr_matrix, issparse
 
 from hne.exceptions import InputError
-from hne.io.read import outline, read_table
-from hne.io.record import ReadOptions
+from hne.io import ReadOptions, read_table
 from tests.helpers.h5ad import write_h5ad
 
 RNG = np.random.default_rng(0)
@@ -31,8 +31,7 @@ def write_cells(path, X):
 
 
 def write_cells_by_anndata(path, X):
-    """The same by anndata, where it is installed."""
-    anndata = pytest.importorskip("anndata")
+    """The same by anndata."""
     obs = pd.DataFrame(
         {
             "kind": pd.Categorical(["T", None, "B"]),
@@ -48,9 +47,12 @@ def write_cells_by_anndata(path, X):
     made = anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=["CD4", "CD8", "GAPDH", "ACTB"]))
     made.obsm["X_pca"] = np.array([[1.0, 2], [3, 4], [5, 6]])
     made.layers["counts"] = csr_matrix(COUNTS * 2)
-    made.write_h5ad(path)
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        made.write_h5ad(path)
 
 
+# AnnData 0.12 does not ask for pandas 3, whose options it reads.
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
 @pytest.mark.parametrize("write", [write_cells, write_cells_by_anndata], ids=["by h5py", "by anndata"])
 @pytest.mark.parametrize("make", [np.array, csr_matrix, csc_matrix])
 def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make, write):
@@ -76,8 +78,6 @@ def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make
     assert table.notices[:-1] == (
         "X (3 x 4) is read; its 2 principal components are there too: --array obsm/X_pca.",
     )  # fmt: skip
-    seen = outline(path)
-    assert (seen.n_samples, seen.n_features, seen.is_exact) == (3, 4, True)
 
 
 def test_other_matrices_of_anndata_are_chosen_by_their_path(tmp_path):
@@ -103,15 +103,16 @@ def test_anndata_before_version_0_8_keeps_categories_aside(tmp_path):
     path = tmp_path / "old.h5ad"
     with h5py.File(path, "w") as file:
         file["X"] = COUNTS
-        for name, index in (("obs", [b"a", b"b", b"c"]), ("var", [b"g1", b"g2", b"g3", b"g4"])):
+        for name, index in (("obs", ["a", "b", "c"]), ("var", ["g1", "g2", "g3", "g4"])):
             group = file.create_group(name)
-            group["_index"] = index
-            group.attrs["_index"] = "_index"
+            group.create_dataset("cell", data=index, dtype=h5py.string_dtype())
+            group.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.1.0", "_index": "cell"})
+            group.attrs["column-order"] = np.array(["kind"] * (name == "obs"), dtype=h5py.string_dtype())
         file["obs/kind"] = np.array([0, -1, 1], dtype=np.int8)
-        file["obs/__categories/kind"] = [b"B", b"T"]
-        file["obs"].attrs["column-order"] = ["kind"]
+        file["obs"].create_dataset("__categories/kind", data=["B", "T"], dtype=h5py.string_dtype())
+        file["obs/kind"].attrs["categories"] = file["obs/__categories/kind"].ref
     table = read_table(path)
-    assert table.ids == ("a", "b", "c")
+    assert (table.ids, table.id_name) == (("a", "b", "c"), "cell")
     assert table.labels["kind"].tolist() == ["B", None, "T"]
 
 
@@ -137,11 +138,8 @@ def test_anndata_before_version_0_7_has_records(tmp_path):
 
 def test_text_where_numbers_should_be_is_told(tmp_path):
     path = tmp_path / "a.h5ad"
-    with h5py.File(path, "w") as file:
-        file["X"] = np.array([[b"a", b"b"]])
-        for name in ("obs", "var"):
-            file.create_group(name)["_index"] = [b"a", b"b"][: 1 if name == "obs" else 2]
-    with pytest.raises(InputError, match=r"must hold numbers in X, got .*\. Choose another --array\."):
+    write_h5ad(path, np.array([[b"a", b"b"]]), {}, ["a"], ["A", "B"])
+    with pytest.raises(InputError, match=r"must hold numbers in X, got .*\. Choose another --array"):
         read_table(path)
 
 
@@ -188,7 +186,6 @@ def test_matlab_7_3_is_turned_back(tmp_path):
     np.testing.assert_array_equal(table.X[2].reshape(5, 4), images[:, 2].reshape(5, 4, order="F"))
     assert list(table.labels) == ["pose_1", "pose_2"]
     assert table.labels["pose_2"].tolist() == list(np.arange(1.0, 18, 2))
-    assert outline(path).n_samples == 9
 
 
 @pytest.mark.parametrize("content", [b"x" * 99, b"\x89HDF\r\n\x1a\n" + bytes(90)])
@@ -224,11 +221,8 @@ def test_sparse_indices_beyond_the_matrix_are_not_followed(tmp_path):
 
 def test_categories_that_are_numbers_are_exact(tmp_path):
     path = tmp_path / "cells.h5ad"
-    with h5py.File(path, "w") as file:
-        file["X"] = np.eye(3)
-        file["obs/_index"], file["var/_index"] = [b"a", b"b", b"c"], [b"A", b"B", b"C"]
-        for name, categories in {"day": [20240101, 20240102], "dose": [0.1234567, 2.0]}.items():
-            file[f"obs/{name}/codes"], file[f"obs/{name}/categories"] = np.array([0, 1, -1]), np.array(categories)
+    obs = {"day": ([20240101, 20240102], [0, 1, -1]), "dose": ([0.1234567, 2.0], [0, 1, -1])}
+    write_h5ad(path, np.eye(3), obs, ["a", "b", "c"], ["A", "B", "C"])
     labels = read_table(path).labels
     assert labels["day"].tolist() == ["20240101", "20240102", None]
     assert labels["dose"].tolist() == ["0.1234567", "2", None]
@@ -256,7 +250,6 @@ def outside_parts(h5py, root, folder):
 @pytest.mark.parametrize("name", ["x.h5", "x.mat", "x.h5ad"])
 @pytest.mark.parametrize("make", [outside_link, outside_link_below, outside_storage, outside_parts])
 def test_other_files_are_never_read_on_behalf_of_this_one(tmp_path, make, name):
-    h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "secret.h5", "w") as root:
         root["x"] = np.random.default_rng(0).normal(size=(30, 3))
     (tmp_path / "secret.bin").write_bytes(bytes(720))
@@ -267,12 +260,9 @@ def test_other_files_are_never_read_on_behalf_of_this_one(tmp_path, make, name):
     )
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / name)
-    with pytest.raises(InputError, match=message):
-        outline(tmp_path / name)
 
 
 def test_links_within_a_file_are_followed(tmp_path):
-    h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as root:
         root["a/x"] = np.arange(30.0).reshape(10, 3) ** 2
         root["soft"] = h5py.SoftLink("/a")

@@ -6,8 +6,7 @@ from PIL import Image
 
 from hne._runtime.progress import listening
 from hne.exceptions import InputError
-from hne.io.read import outline, read_table
-from hne.io.record import ReadOptions
+from hne.io import ReadOptions, read_table
 
 RNG = np.random.default_rng(0)
 
@@ -46,8 +45,6 @@ def test_one_color_image_makes_all_of_them_color(tmp_path):
     np.testing.assert_array_equal(table.X[0].reshape(6, 5, 3), np.repeat(first[..., None], 3, axis=2) / 255)
     np.testing.assert_array_equal(table.X[1].reshape(6, 5, 3), second / 255)
     assert read_table(tmp_path, ReadOptions(image_mode="grey")).image_shape == (6, 5)
-    seen = outline(tmp_path)
-    assert (seen.n_samples, seen.n_features, seen.is_exact) == (2, 90, True)
 
 
 def test_folders_below_are_labels(tmp_path):

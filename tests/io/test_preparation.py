@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from hne import HNE
 from hne.exceptions import InputError, ModelFileError, PreparedModelWarning
-from hne.io.preparation import Preparation, learned
+from hne.io import ColumnPreprocessor
 
 NAMES = ("a", "b", "c")
 
@@ -21,7 +21,7 @@ def gappy():
 
 
 def test_medians_fill_and_standard_scaling_gives_mean_0_and_deviation_1(gappy):
-    preparation = learned(gappy, NAMES, "standard", fills=True)
+    preparation = ColumnPreprocessor.fit(gappy, NAMES, "standard", fills=True)
     ready = preparation.transform(gappy)
     assert np.allclose(ready.mean(axis=0), 0)
     assert np.allclose(ready.std(axis=0), 1)
@@ -32,43 +32,43 @@ def test_medians_fill_and_standard_scaling_gives_mean_0_and_deviation_1(gappy):
 def test_robust_scaling_is_not_moved_by_an_outlier():
     X = np.random.default_rng(0).normal(size=(500, 2))
     wild = np.vstack([X, [[1e9, 1e9]]])
-    assert np.allclose(learned(wild, NAMES[:2], "robust", fills=False).scale, 1, atol=0.15)
-    assert learned(wild, NAMES[:2], "standard", fills=False).scale.min() > 1e6
+    assert np.allclose(ColumnPreprocessor.fit(wild, NAMES[:2], "robust", fills=False).scale, 1, atol=0.15)
+    assert ColumnPreprocessor.fit(wild, NAMES[:2], "standard", fills=False).scale.min() > 1e6
 
 
 def test_a_constant_column_is_left_at_its_scale():
     X = np.column_stack([np.full(10, 3.0), np.arange(10.0)])
     for scaling in ("standard", "robust"):
-        ready = learned(X, NAMES[:2], scaling, fills=False).transform(X)
+        ready = ColumnPreprocessor.fit(X, NAMES[:2], scaling, fills=False).transform(X)
         assert (ready[:, 0] == 0).all()
         assert np.isfinite(ready).all()
 
 
 def test_a_column_whose_middle_half_is_one_value_is_scaled_by_its_deviation():
     column = np.array([0.0] * 18 + [5.0, -5.0])
-    preparation = learned(column[:, None], ("a",), "robust", fills=False)
+    preparation = ColumnPreprocessor.fit(column[:, None], ("a",), "robust", fills=False)
     assert preparation.scale[0] == pytest.approx(column.std())
 
 
 def test_sparse_columns_are_scaled_without_being_moved():
     X = csr_array(np.diag([1.0, 2.0, 4.0]))
-    ready = learned(X, NAMES, "standard", fills=False).transform(X)
+    ready = ColumnPreprocessor.fit(X, NAMES, "standard", fills=False).transform(X)
     assert ready.nnz == 3
     assert np.allclose(ready.toarray().std(axis=0), 1)
 
 
 def test_values_come_back_as_they_are_where_nothing_is_to_be_done(gappy):
-    assert not learned(gappy, NAMES, "none", fills=False).changes_values
-    assert learned(gappy, NAMES, "none", fills=False).transform(gappy) is gappy
+    assert not ColumnPreprocessor.fit(gappy, NAMES, "none", fills=False).changes_values
+    assert ColumnPreprocessor.fit(gappy, NAMES, "none", fills=False).transform(gappy) is gappy
 
 
 def test_other_columns_are_refused(gappy):
     with pytest.raises(InputError, match=r"X must have 3 columns, got shape \(60, 2\)"):
-        Preparation(NAMES).transform(gappy[:, :2])
+        ColumnPreprocessor(NAMES).transform(gappy[:, :2])
 
 
 def fitted(gappy):
-    preparation = learned(gappy, NAMES, "standard", fills=True)
+    preparation = ColumnPreprocessor.fit(gappy, NAMES, "standard", fills=True)
     model = HNE().fit(preparation.transform(gappy))
     model.preparation_ = preparation
     return model
@@ -88,7 +88,7 @@ def test_a_saved_model_keeps_what_was_done_to_its_columns_and_warns_who_loads_it
 
 def test_columns_that_were_only_chosen_need_no_warning(gappy, tmp_path):
     model = HNE().fit(gappy[10:])
-    for preparation in (Preparation(NAMES), Preparation(NAMES, image_shape=(1, 3), pixel_scale=255.0)):
+    for preparation in (ColumnPreprocessor(NAMES), ColumnPreprocessor(NAMES, image_shape=(1, 3), pixel_scale=255.0)):
         model.preparation_ = preparation
         model.save(tmp_path / "model.hne")
         assert HNE.load(tmp_path / "model.hne").preparation_ == preparation

@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 
 from hne.exceptions import InputError
-from hne.io.read import read_table
-from hne.io.record import Coordinates, ReadOptions
-from hne.io.write import write_coordinates
+from hne.io import Coordinates, ReadOptions, read_table, write_coordinates
 
 LARGE = 2**53 + 1
 
@@ -155,8 +153,8 @@ def test_words_for_missing_values_at_the_end_are_rows():
 
 def test_a_full_disk_is_heard_of(tmp_path):
     code = (
-        "import resource, sys, signal, numpy as np; from hne.io.record import Coordinates;"
-        "from hne.io.write import write_coordinates;"
+        "import resource, sys, signal, numpy as np; from hne.io import Coordinates;"
+        "from hne.io import write_coordinates;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024));"
         "write_coordinates(sys.argv[1], Coordinates(Y=np.zeros((100, 2))))"
     )

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hne.exceptions import InputError, MissingExtraError
-from hne.io.read import read_table
-from hne.io.record import Coordinates
-from hne.io.write import check_output_ending, write_coordinates
+from hne.io import Coordinates, check_output_ending, read_table, write_coordinates
 
 Y = np.array([[0.1, -2.0], [np.nan, np.nan], [1e-300, 3.0]])
 FULL = Coordinates(

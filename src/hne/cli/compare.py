@@ -14,7 +14,7 @@ from hne.exceptions import InputError
 
 if TYPE_CHECKING:
     from hne.baselines.comparison import MethodResult
-    from hne.io.record import Ready
+    from hne.io import PreparedTable
 
 TABLES = (".csv", ".json")
 
@@ -66,10 +66,10 @@ def run(options: argparse.Namespace) -> None:
     check_picture(options.plot)
     outputs = check_outputs({"--output": options.output, "--plot": options.plot}, options.input, force=options.force)
     from hne.baselines.comparison import comparison, comparison_records, comparison_table
-    from hne.io.prepared import prepared
+    from hne.io import prepare_table
 
     with command_context(options):
-        ready = prepared(read_input(options), options.missing, options.scale)
+        ready = prepare_table(read_input(options), options.missing, options.scale)
         say_notices(ready.table.notices, options)
         compared = comparison(_dense(ready), options.methods, *_settings(options))
         records = comparison_records(compared)
@@ -109,7 +109,7 @@ def _settings(options: argparse.Namespace) -> tuple[Any, ...]:
     return options.n_neighbors, options.n_components, options.reg, options.random_state, options.n_jobs
 
 
-def _dense(ready: "Ready") -> Any:
+def _dense(ready: "PreparedTable") -> Any:
     """The samples, which not all of the methods take sparse."""
     if hasattr(ready.X, "toarray"):
         msg = "hne compare needs dense samples, got a sparse matrix. Choose another --array, such as obsm/X_pca."
@@ -129,7 +129,9 @@ def _write_table(path: Path, records: list[dict[str, Any]]) -> None:
         writer.writerows(records)
 
 
-def _draw(path: Path, options: argparse.Namespace, ready: "Ready", compared: "tuple[MethodResult, ...]") -> None:
+def _draw(
+    path: Path, options: argparse.Namespace, ready: "PreparedTable", compared: "tuple[MethodResult, ...]"
+) -> None:
     from hne._runtime.files import atomic_write
     from hne.baselines.comparison import comparison_picture
     from hne.viz import plots

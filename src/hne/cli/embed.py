@@ -19,7 +19,7 @@ from hne.settings import AUTO
 if TYPE_CHECKING:
     from hne.core.records import Embedding
     from hne.core.trust.record import Assessment
-    from hne.io.record import Ready, Table
+    from hne.io import PreparedTable, Table
     from hne.tuning import Tuning
 
 # Names of features that a summary lists.
@@ -111,7 +111,7 @@ def _settle(options: argparse.Namespace) -> None:
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Outputs by option, all of them possible."""
-    from hne.io.write import check_output_ending
+    from hne.io import check_output_ending
 
     if options.output is not None and str(options.output) != "-":
         check_output_ending(options.output)
@@ -123,7 +123,7 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     return check_outputs(asked, options.input, force=options.force)
 
 
-def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "Embedding"] | None:
+def _embedded(options: argparse.Namespace) -> tuple["PreparedTable", "Tuning | None", "Embedding"] | None:
     """The samples, what was chosen for them, and their embedding; None where MPI is to go on elsewhere.
 
     By the pipeline, because the estimator's scikit-learn takes a second to load.
@@ -145,13 +145,13 @@ def _embedded(options: argparse.Namespace) -> tuple["Ready", "Tuning | None", "E
     return ready, result.tuning, result
 
 
-def _ready(options: argparse.Namespace) -> "Ready":
+def _ready(options: argparse.Namespace) -> "PreparedTable":
     """The samples, read and prepared, or left for workers to read."""
-    from hne.io.prepared import prepared
+    from hne.io import prepare_table
 
     if is_read_by_workers(options):
         return unread(options)
-    ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
+    ready = prepare_table(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     if options.report is not None:
         check_thumbnails(ready.table.image_shape)
@@ -161,15 +161,14 @@ def _ready(options: argparse.Namespace) -> "Ready":
 def _write(
     options: argparse.Namespace,
     outputs: dict[str, Path],
-    ready: "Ready",
+    ready: "PreparedTable",
     result: "Embedding",
     seconds: dict[str, float],
     heard: list[str],
 ) -> None:
     """Write every output, each whole or not at all."""
     from hne._runtime.progress import run_stage
-    from hne.io.record import Coordinates
-    from hne.io.write import write_coordinates
+    from hne.io import Coordinates, write_coordinates
 
     if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
         run_stage(
@@ -183,7 +182,7 @@ def _write(
         run_stage("report", _report, outputs["--report"], options, ready, result, seconds, heard)
 
 
-def _with_pieces(ready: "Ready", result: "Embedding") -> "Table":
+def _with_pieces(ready: "PreparedTable", result: "Embedding") -> "Table":
     """The table, with the piece of each sample beside its labels where there are several."""
     table = ready.table
     if result.pieces.count == 1 or "piece" in table.labels:
@@ -191,16 +190,16 @@ def _with_pieces(ready: "Ready", result: "Embedding") -> "Table":
     return replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
 
 
-def _save(path: Path, ready: "Ready", result: "Embedding") -> None:
+def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
     """Write the model."""
     from hne import HNE
 
     model = HNE.from_embedding(result)
-    model.preparation_ = ready.preparation
+    model.preparation_ = ready.preprocessor
     model.save(path)
 
 
-def _draw(path: Path, options: argparse.Namespace, ready: "Ready", result: "Embedding") -> None:
+def _draw(path: Path, options: argparse.Namespace, ready: "PreparedTable", result: "Embedding") -> None:
     """Write the picture: points by color, or images where the samples are some."""
     from hne._runtime.files import atomic_write
     from hne.viz import plots
@@ -218,7 +217,7 @@ def _draw(path: Path, options: argparse.Namespace, ready: "Ready", result: "Embe
 def _report(
     path: Path,
     options: argparse.Namespace,
-    ready: "Ready",
+    ready: "PreparedTable",
     result: "Embedding",
     seconds: dict[str, float],
     heard: list[str],
@@ -258,7 +257,7 @@ def _trust_in_flags(trust: "Assessment") -> "Assessment":
 
 
 def _summary(
-    options: argparse.Namespace, ready: "Ready", found: "Tuning | None", result: "Embedding", heard: list[str]
+    options: argparse.Namespace, ready: "PreparedTable", found: "Tuning | None", result: "Embedding", heard: list[str]
 ) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
     n_samples, n_features = ready.X.shape

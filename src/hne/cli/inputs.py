@@ -9,7 +9,7 @@ from hne._runtime.files import expanded
 from hne.cli.talk import PARAMETERS, say
 
 if TYPE_CHECKING:
-    from hne.io.record import ReadOptions, Table
+    from hne.io import ReadOptions, Table
 
 # Different values of a label up to which they are groups.
 MAX_GROUPS = 20
@@ -17,7 +17,7 @@ MAX_GROUPS = 20
 
 def choices_of(options: argparse.Namespace) -> "ReadOptions":
     """What the options say about the file."""
-    from hne.io.record import ReadOptions
+    from hne.io import ReadOptions
 
     return ReadOptions(
         columns=options.columns,
@@ -43,7 +43,7 @@ def source_of(options: argparse.Namespace) -> Any:
 def read_input(options: argparse.Namespace, choices: "ReadOptions | None" = None) -> "Table":
     """The table of the input, read as a stage."""
     from hne._runtime.progress import run_stage
-    from hne.io.read import read_table
+    from hne.io import read_table
 
     return run_stage("reading", read_table, source_of(options), choices or choices_of(options))
 

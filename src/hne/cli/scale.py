@@ -9,7 +9,7 @@ from hne.cli.talk import say
 from hne.exceptions import InputError
 
 if TYPE_CHECKING:
-    from hne.io.record import Ready
+    from hne.io import PreparedTable
 
 # Files that workers read themselves, as in `hne.scale.sources`, which loads NumPy; a test compares.
 WORKERS_READ = (".zarr", ".parquet", ".pq", ".npy")
@@ -102,14 +102,13 @@ def is_read_by_workers(options: argparse.Namespace) -> bool:
     return True
 
 
-def unread(options: argparse.Namespace) -> "Ready":
+def unread(options: argparse.Namespace) -> "PreparedTable":
     """The input as samples that workers will read."""
-    from hne.io.preparation import Preparation
-    from hne.io.record import Ready, Table
+    from hne.io import ColumnPreprocessor, PreparedTable, Table
     from hne.scale.sources import lazy_samples
 
     samples: Any = lazy_samples(options.input, options.columns or None)
     names = tuple(options.columns) or tuple(f"x{number}" for number in range(1, samples.shape[1] + 1))
     source = f"{Path(options.input).suffix[1:]} file read by workers"
     table = Table(X=samples, feature_names=names, source=source)
-    return Ready(table, samples, Preparation(names))
+    return PreparedTable(table, samples, ColumnPreprocessor(names))

@@ -13,8 +13,7 @@ from hne.exceptions import InputError, PreparedModelWarning
 
 if TYPE_CHECKING:
     from hne import HNE
-    from hne.io.preparation import Preparation
-    from hne.io.record import ReadOptions, Table
+    from hne.io import ColumnPreprocessor, ReadOptions, Table
 
 
 def add_to(commands: Any) -> None:
@@ -40,9 +39,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
     from hne._runtime.progress import run_stage
-    from hne.io.prepared import treated
-    from hne.io.record import Coordinates
-    from hne.io.write import check_output_ending, write_coordinates
+    from hne.io import Coordinates, check_output_ending, prepare_new, write_coordinates
 
     check_printed(options)
     output = None if str(options.output) == "-" else options.output
@@ -51,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     outputs = check_outputs({"--output": output}, options.input, force=options.force)
     with command_context(options) as (seconds, heard):
         model, preparation = loaded(options.model)
-        ready = treated(_read(options, preparation), preparation, options.missing)
+        ready = prepare_new(_read(options, preparation), preparation, options.missing)
         say_notices(ready.table.notices, options)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
@@ -64,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         print_json(told | {"output": output} | found)
 
 
-def _read(options: argparse.Namespace, preparation: "Preparation") -> "Table":
+def _read(options: argparse.Namespace, preparation: "ColumnPreprocessor") -> "Table":
     """The table of new samples; a model of images asks for images."""
     try:
         return read_input(options, _choices(options, preparation))
@@ -76,21 +73,21 @@ def _read(options: argparse.Namespace, preparation: "Preparation") -> "Table":
         raise InputError(msg + "Pass images, or another model.") from error
 
 
-def loaded(path: Path) -> tuple["HNE", "Preparation"]:
+def loaded(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
     """The model, and what was done to its columns."""
     from hne import HNE
-    from hne.io.names import numbered
-    from hne.io.preparation import Preparation
+    from hne.io import ColumnPreprocessor
+    from hne.io.roles import numbered
 
     with warnings.catch_warnings():
         # Filling and scaling is what this command does by itself.
         warnings.simplefilter("ignore", PreparedModelWarning)
         model = HNE.load(path)
     names = getattr(model, "feature_names_in_", numbered(model.n_features_in_))
-    return model, model.preparation_ or Preparation(tuple(str(name) for name in names))
+    return model, model.preparation_ or ColumnPreprocessor(tuple(str(name) for name in names))
 
 
-def _choices(options: argparse.Namespace, preparation: "Preparation") -> "ReadOptions":
+def _choices(options: argparse.Namespace, preparation: "ColumnPreprocessor") -> "ReadOptions":
     """What the options say of the file, and the model of its columns and images."""
     from dataclasses import replace
 

@@ -14,7 +14,7 @@ from hne.cli.outputs import check_ending, check_outputs, check_page
 from hne.cli.talk import command_context, print_json, say
 
 if TYPE_CHECKING:
-    from hne.io.record import Ready
+    from hne.io import PreparedTable
     from hne.tuning import Trial, Tuning
 
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".arrow", ".feather")
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Outputs by option, all of them possible."""
-    from hne.io.write import check_output_ending
+    from hne.io import check_output_ending
 
     if options.output is not None:
         check_ending("--output", options.output, TABLES)
@@ -104,12 +104,12 @@ def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
     return check_outputs({"--output": options.output, "--report": options.report}, options.input, force=options.force)
 
 
-def _tuned(options: argparse.Namespace) -> tuple["Ready", "Tuning"]:
+def _tuned(options: argparse.Namespace) -> tuple["PreparedTable", "Tuning"]:
     """The samples, and what was found for them."""
-    from hne.io.prepared import prepared
+    from hne.io import prepare_table
     from hne.tuning import tune
 
-    ready = prepared(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
+    ready = prepare_table(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
     say_notices(ready.table.notices, options)
     parameters = {name: value for name, value in parameters_of(options).items() if name not in SEARCHED}
     grid = {name: getattr(options, name) for name in SEARCHED if getattr(options, name) is not None}
@@ -117,7 +117,7 @@ def _tuned(options: argparse.Namespace) -> tuple["Ready", "Tuning"]:
 
 
 def _write(
-    options: argparse.Namespace, outputs: dict[str, Path], ready: "Ready", found: "Tuning", command: str
+    options: argparse.Namespace, outputs: dict[str, Path], ready: "PreparedTable", found: "Tuning", command: str
 ) -> None:
     """Write every output, each whole or not at all."""
     from hne._runtime.progress import run_stage
@@ -128,7 +128,7 @@ def _write(
         run_stage("report", _report, outputs["--report"], options, ready, found, command)
 
 
-def _report(path: Path, options: argparse.Namespace, ready: "Ready", found: "Tuning", command: str) -> None:
+def _report(path: Path, options: argparse.Namespace, ready: "PreparedTable", found: "Tuning", command: str) -> None:
     """Write the page."""
     from hne.viz.report import write_tuning_report
 
@@ -150,8 +150,7 @@ def _write_table(path: Path, found: "Tuning") -> None:
     """Write all trials, a row each, by the writers of coordinates."""
     import numpy as np
 
-    from hne.io.record import Coordinates
-    from hne.io.write import write_coordinates
+    from hne.io import Coordinates, write_coordinates
 
     kinds = {str: object}
     columns = {name: np.array(values, dtype=kinds.get(type(values[0]))) for name, values in found.table().items()}
@@ -194,7 +193,7 @@ def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
     return [f"warning: nothing works with --n-neighbors {k}: {failed[k]}" for k in asked]
 
 
-def _doubts(found: "Tuning", ready: "Ready") -> list[str]:
+def _doubts(found: "Tuning", ready: "PreparedTable") -> list[str]:
     """What a high score says, from data of known truth."""
     from hne.core.trust.limits import SCORE_BAD, SCORE_DOUBTFUL
 

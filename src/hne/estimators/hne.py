@@ -131,7 +131,7 @@ class HierarchicNeighborsEmbedding(
         What they were chosen by; None where nothing was, and for a loaded model.
     timings_ : dict of str to float
         Seconds of each stage of the fit; empty for a loaded model.
-    preparation_ : Preparation or None
+    preparation_ : ColumnPreprocessor or None
         What `hne embed` did to the columns of a file before the fit, in a model that it saved: its `transform` does
         the same to others. None for samples that came as they are.
     n_features_in_ : int

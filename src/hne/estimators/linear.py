@@ -112,7 +112,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         The search that ran: "tree" and "brute" are exact, "approximate" is not.
     neighbor_recall_ : float
         Share of neighbors that are true ones. Less than 0.9 raises a `NeighborRecallWarning`.
-    preparation_ : Preparation or None
+    preparation_ : ColumnPreprocessor or None
         As in :class:`HierarchicNeighborsEmbedding`.
     n_features_in_ : int
         Features seen in `fit`.

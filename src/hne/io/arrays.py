@@ -1,26 +1,45 @@
-"""Named arrays of a file -> which is the matrix of samples, how it lies, and which describe the samples -> Table."""
+"""Named arrays -> which is the matrix of samples, how it lies, what describes them -> Table; and NPY and NPZ files."""
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import struct
+import sys
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.io.matlab import MatReadError
+from scipy.sparse import csr_array, issparse, load_npz
 
-from hne.exceptions import quoted, shortened
-from hne.io.finish import NAME_BYTES, finished, n_features_foreseen, unit_pixels
-from hne.io.labels import as_label
-from hne.io.names import LISTED, numbered
-from hne.io.record import Outline, ReadOptions, Table
-from hne.io.sources import File
+from hne.exceptions import InputError, quoted, shortened
+from hne.io.files import File, check_fits, reason_of
+from hne.io.roles import LISTED, matrix_table, numbered
+from hne.io.table import TEXT_BYTES, ReadOptions, Table, as_label, unit_pixels
 
 # What people call the matrix of samples, the likeliest first.
 MATRIX_NAMES = ("x", "data", "features", "fea", "images", "samples", "points", "inputs", "matrix", "arr_0")
 # Arrays with at most so many numbers a sample describe samples, if there is a larger one.
 MOST_LABELS = 10
+# Deflate, the packing of NPZ and MAT files, makes at most so many bytes of one.
+DEFLATED = 1032
+# Arrays of a sparse matrix that SciPy wrote.
+SPARSE = {"data", "indices", "indptr", "format", "shape"}
+# The first length that NumPy's indices do not reach.
+LARGEST_SIDE = 2**63
+# Bytes of a header that are believed: a hundred times what NumPy reads without being told so.
+LONGEST_HEADER = 1 << 20
+# What readers raise for files that are damaged or none of their own.
+UNREADABLE = (
+    ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, AttributeError, OverflowError, RuntimeError,
+    MatReadError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,43 +52,82 @@ class Entry:
     read: Callable[[], Any]
     size: int = 8  # bytes of a number
 
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], read: Callable[[], Any]) -> "Entry":
+        """An array of that kind."""
+        is_text = dtype.kind == "S" or (dtype.kind == "O" and dict(dtype.metadata or {}).get("vlen") is str)
+        kind = "U" if is_text else dtype.kind if dtype.kind in "biufcU" else "O"
+        return cls(name=name, shape=tuple(shape), kind=kind, read=read, size=dtype.itemsize)
+
     @property
     def is_matrix(self) -> bool:
         """Whether it can hold samples: numbers, neither a vector nor empty."""
         return self.kind in "biuf" and len(self.shape) in (2, 3, 4) and prod(self.shape) > max(self.shape)
 
-    @property
-    def words(self) -> str:
-        """Name and shape, for messages."""
+    def describes(self, n_samples: int) -> bool:
+        """Whether it has one entry, or a few, for each of so many samples."""
+        if n_samples < 2 or n_samples not in self.shape or self.kind == "O":
+            return False
+        return len(self.shape) == 1 or (len(self.shape) == 2 and prod(self.shape) <= MOST_LABELS * n_samples)
+
+    def __str__(self) -> str:
         return f"{shortened(self.name)} ({shortened(' x '.join(map(str, self.shape)))})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
-    """Where the samples of an array are."""
+def table_of_arrays(
+    file: File, entries: Sequence[Entry], options: ReadOptions, source: str, *, is_matlab: bool = False, copies: int = 1
+) -> Table:
+    """Read the matrix of samples, and what describes them; `copies` of the table are in memory at once."""
+    entry = _choose_entry(file, entries, options)
+    others = [other for other in entries if other is not entry]
+    axis, notices = _samples_axis(entry, others, options, is_matlab=is_matlab)
+    n_samples = entry.shape[axis]
+    n_features = prod(entry.shape) // max(n_samples, 1)
+    beside = [other for other in others if other.describes(n_samples)]
+    # Read as it is, then turned to float64 unless it is that, or float32.
+    is_kept = entry.kind == "f" and entry.size in (4, 8) and axis == 0
+    size = prod(entry.shape) * (entry.size + 8 * (not is_kept)) + TEXT_BYTES * n_features
+    size += sum(prod(other.shape) * other.size for other in beside)
+    check_fits(file, copies * size, n_samples, n_features)
+    values = entry.read()
+    if values.dtype.kind not in "biuf":
+        _check_matrix(file, replace(entry, kind=values.dtype.kind))
+    X, image_shape, more = _as_samples(file, entry, values, axis)
+    scale = None
+    if image_shape is not None:
+        X, scale, scaling = unit_pixels(X, options.pixel_scale)
+        more += scaling
+    labels: dict[str, NDArray[Any]] = {}
+    for other in beside:
+        columns = np.asarray(other.read())
+        columns = (columns if columns.shape[0] == n_samples else columns.T).reshape(n_samples, -1).T
+        names = (other.name,) if len(columns) == 1 else numbered(len(columns), f"{other.name}_")
+        labels |= {name: as_label(column) for name, column in zip(names, columns, strict=True)}
+    return matrix_table(
+        file,
+        X,
+        options,
+        source=f"{source}, {entry.name}" if len(entries) > 1 or is_matlab else source,
+        labels=labels,
+        image_shape=image_shape,
+        pixel_scale=scale,
+        is_column_major=is_matlab,
+        notices=(*notices, *more),
+    )
 
-    entry: Entry
-    axis: int  # along which samples are counted: 0, or the last
-    notices: tuple[str, ...] = ()
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return self.entry.shape[self.axis]
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return prod(self.entry.shape) // max(self.n_samples, 1)
-
-
-def chosen_entry(file: File, entries: Sequence[Entry], choices: ReadOptions) -> Entry:
+def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) -> Entry:
     """The array that the user chose, or the one that must be meant."""
-    if choices.array is not None:
-        return _named(file, entries, choices.array)
+    if options.array is not None:
+        named = next((entry for entry in entries if entry.name.strip("/") == str(options.array).strip("/")), None)
+        if named is None:
+            near = difflib.get_close_matches(options.array, [entry.name for entry in entries], n=1)
+            msg = f"has no such array, got --array {shortened(options.array)}. "
+            raise file.error(msg + (f"Did you mean {quoted(near[0])}?" if near else f"It has {_listed(entries)}."))
+        _check_matrix(file, named)
+        return named
     matrices = [entry for entry in entries if entry.is_matrix]
-    if len(matrices) > 1:
-        matrices = [entry for entry in matrices if not _describes(entry, matrices)] or matrices
+    matrices = [entry for entry in matrices if not _is_beside(entry, matrices)] or matrices
     for name in MATRIX_NAMES:
         called = [entry for entry in matrices if entry.name.rpartition("/")[2].lower() == name]
         if len(matrices) > 1 and len(called) == 1:
@@ -79,32 +137,21 @@ def chosen_entry(file: File, entries: Sequence[Entry], choices: ReadOptions) -> 
     if len(entries) == 1:
         _check_matrix(file, entries[0])
         return entries[0]
-    held = _in_words(matrices or entries) or "none"
     if not matrices:
-        msg = f"must hold a matrix of numbers, got {held}. Save samples as rows, features as columns."
+        got = _listed(entries) or "none"
+        msg = f"must hold a matrix of numbers, got {got}. Save samples as rows, features as columns."
         raise file.error(msg)
-    msg = f"must hold one matrix of samples, got {held}. Choose one: --array {matrices[0].name}."
+    msg = f"must hold one matrix of samples, got {_listed(matrices)}. Choose one: --array {matrices[0].name}."
     raise file.error(msg)
 
 
-def _named(file: File, entries: Sequence[Entry], name: str) -> Entry:
-    found = next((entry for entry in entries if entry.name.strip("/") == name.strip("/")), None)
-    if found is None:
-        near = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
-        msg = f"has no such array, got --array {shortened(name)}. "
-        raise file.error(msg + (f"Did you mean {quoted(near[0])}?" if near else f"It has {_in_words(entries)}."))
-    _check_matrix(file, found)
-    return found
-
-
-def _in_words(entries: Sequence[Entry]) -> str:
-    more = ", ..." if len(entries) > LISTED else ""
-    return ", ".join(entry.words for entry in entries[:LISTED]) + more
+def _listed(entries: Sequence[Entry]) -> str:
+    return ", ".join(map(str, entries[:LISTED])) + (", ..." if len(entries) > LISTED else "")
 
 
 def _check_matrix(file: File, entry: Entry) -> None:
     """Refuse what is no matrix of real numbers."""
-    named = f"must hold a matrix of numbers, got {entry.words}"
+    named = f"must hold a matrix of numbers, got {entry}"
     if entry.kind == "c":
         msg = f"{named} of complex numbers. Save real and imaginary parts as features."
     elif entry.kind not in "biuf":
@@ -118,7 +165,7 @@ def _check_matrix(file: File, entry: Entry) -> None:
     raise file.error(msg)
 
 
-def _describes(entry: Entry, matrices: Sequence[Entry]) -> bool:
+def _is_beside(entry: Entry, matrices: Sequence[Entry]) -> bool:
     """Whether this holds a few numbers for each sample of a larger array."""
     if len(entry.shape) != 2 or min(entry.shape) > MOST_LABELS:
         return False
@@ -126,89 +173,49 @@ def _describes(entry: Entry, matrices: Sequence[Entry]) -> bool:
     return any(max(entry.shape) in (other.shape[0], other.shape[-1]) for other in larger)
 
 
-def laid_out(entry: Entry, others: Sequence[Entry], choices: ReadOptions, *, is_matlab: bool) -> Layout:
+def _samples_axis(
+    entry: Entry, others: Sequence[Entry], options: ReadOptions, *, is_matlab: bool
+) -> tuple[int, tuple[str, ...]]:
     """Where the samples are: rows, unless the user or, in MAT files, another variable says otherwise."""
     last = len(entry.shape) - 1
-    if choices.transpose:
-        return Layout(entry=entry, axis=last)
-    by_row = any(_length_for(other, entry.shape[0]) for other in others)
-    by_column = any(_length_for(other, entry.shape[-1]) for other in others)
-    if by_row or entry.shape[0] == entry.shape[-1]:
-        return Layout(entry=entry, axis=0)
+    n_rows, n_columns = entry.shape[0], entry.shape[-1]
+    if options.transpose:
+        return last, ()
+    if n_rows == n_columns or any(other.describes(n_rows) for other in others):
+        return 0, ()
+    by_column = [other.name for other in others if other.describes(n_columns)]
     if not is_matlab:
-        word = "If its columns are the samples, add --transpose."
-        notice = f"Another array has an entry for each of the {entry.shape[-1]} columns of {entry.words}. {word}"
-        return Layout(entry=entry, axis=0, notices=(notice,) if by_column else ())
+        notice = f"Another array has an entry for each of the {n_columns} columns of {entry}. "
+        return 0, (notice + "If its columns are the samples, add --transpose.",) if by_column else ()
     if last > 1:
-        notice = f"{entry.words}: samples are counted by its last dimension, as MATLAB stacks images."
-        return Layout(entry=entry, axis=last, notices=(notice,))
+        return last, (f"{entry}: samples are counted by its last dimension, as MATLAB stacks images.",)
     if by_column:
-        names = " and ".join(other.name for other in others if _length_for(other, entry.shape[-1]))
-        notice = f"{entry.words}: samples are its columns, because {names} has an entry for each of them."
-        return Layout(entry=entry, axis=last, notices=(notice,))
-    notice = f"{entry.words}: samples are its {entry.shape[0]} rows; if they are its columns, add --transpose."
-    return Layout(entry=entry, axis=0, notices=(notice,))
+        names = " and ".join(by_column)
+        return last, (f"{entry}: samples are its columns, because {names} has an entry for each of them.",)
+    return 0, (f"{entry}: samples are its {n_rows} rows; if they are its columns, add --transpose.",)
 
 
-def _length_for(other: Entry, n_samples: int) -> bool:
-    """Whether an array has one entry, or a few, for each of so many samples."""
-    if n_samples < 2 or n_samples not in other.shape or other.kind == "O":
-        return False
-    return len(other.shape) == 1 or (len(other.shape) == 2 and prod(other.shape) <= MOST_LABELS * n_samples)
-
-
-def outline_arrays(
-    file: File, entries: Sequence[Entry], choices: ReadOptions, source: str, *, is_matlab: bool
-) -> Outline:
-    """Foresee the table from the shapes of the arrays."""
-    entry = chosen_entry(file, entries, choices)
-    others = [other for other in entries if other is not entry]
-    layout = laid_out(entry, others, choices, is_matlab=is_matlab)
-    labels = [name for other in others for name in _label_names(other, layout.n_samples)]
-    n_features = n_features_foreseen(file, layout.n_features, labels, choices)
-    # Read as it is, then turned to float64 unless it is that, or float32.
-    count = prod(entry.shape)
-    is_float = entry.kind == "f" and entry.size in (4, 8)
-    size = count * entry.size if is_float and layout.axis == 0 else count * (entry.size + 8)
-    size += NAME_BYTES * layout.n_features
-    size += sum(prod(other.shape) * other.size for other in others if _length_for(other, layout.n_samples))
-    return Outline(n_samples=layout.n_samples, n_features=n_features, is_exact=True, bytes=size, source=source)
-
-
-def table_of_arrays(
-    file: File, entries: Sequence[Entry], choices: ReadOptions, source: str, *, is_matlab: bool = False
-) -> Table:
-    """Read the matrix of samples, and what describes them."""
-    entry = chosen_entry(file, entries, choices)
-    others = [other for other in entries if other is not entry]
-    layout = laid_out(entry, others, choices, is_matlab=is_matlab)
-    values = entry.read()
-    _check_values(file, entry, values)
-    X, image_shape, notices = as_samples(file, entry, values, layout.axis)
-    scale = None
-    if image_shape is not None:
-        X, scale, scaled = unit_pixels(X, choices.pixel_scale)
-        notices += scaled
-    labels: dict[str, NDArray[Any]] = {}
-    for other in others:
-        labels |= _labels(other, layout.n_samples)
-    named = len(entries) > 1 or is_matlab
-    return finished(
-        file,
-        X,
-        choices,
-        source=f"{source}, {entry.name}" if named else source,
-        labels=labels,
-        image_shape=image_shape,
-        pixel_scale=scale,
-        is_column_major=is_matlab,
-        notices=(*layout.notices, *notices),
-    )
-
-
-def _check_values(file: File, entry: Entry, values: Any) -> None:
-    if values.dtype.kind not in "biuf":
-        _check_matrix(file, Entry(name=entry.name, shape=entry.shape, kind=values.dtype.kind, read=entry.read))
+def _as_samples(
+    file: File, entry: Entry, values: Any, axis: int
+) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...]]:
+    """Samples as rows, the shape of an image where they are images, and what was decided."""
+    kind = np.float32 if values.dtype.kind == "f" and values.dtype.itemsize <= 4 else np.float64
+    if issparse(values):
+        check_indices(file, values)
+        return csr_array(values.T if axis else values, dtype=kind), None, ()
+    values = np.moveaxis(values, axis, 0)
+    if values.ndim == 2:
+        return np.ascontiguousarray(values, dtype=kind), None, ()
+    notices: tuple[str, ...] = ()
+    if values.ndim == 4 and values.shape[1] in (1, 3) and values.shape[3] not in (1, 3):
+        values = np.moveaxis(values, 1, 3)
+        notices = (f"{entry}: its second dimension is taken for the colors of images.",)
+    if values.ndim == 4 and values.shape[3] not in (1, 3):
+        msg = f"must hold images with one or three colors, got {entry}. Save samples as (n, height, width, 3)."
+        raise file.error(msg)
+    shape = values.shape[1:3] if values.ndim == 3 or values.shape[3] == 1 else values.shape[1:]
+    flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=kind)
+    return flat, tuple(map(int, shape)), notices
 
 
 def check_indices(file: File, matrix: Any) -> None:
@@ -224,44 +231,129 @@ def check_indices(file: File, matrix: Any) -> None:
         raise file.error(msg)
 
 
-def as_samples(file: File, entry: Entry, values: Any, axis: int) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...]]:
-    """Samples as rows, the shape of an image where they are images, and what was decided."""
-    if issparse(values):
-        check_indices(file, values)
-        values = values.T if axis else values
-        return csr_array(values, dtype=_float_kind(values.dtype)), None, ()
-    values = np.moveaxis(values, axis, 0)
-    if values.ndim == 2:
-        return np.ascontiguousarray(values, dtype=_float_kind(values.dtype)), None, ()
-    notices: tuple[str, ...] = ()
-    if values.ndim == 4 and values.shape[1] in (1, 3) and values.shape[3] not in (1, 3):
-        values = np.moveaxis(values, 1, 3)
-        notices = (f"{entry.words}: its second dimension is taken for the colors of images.",)
-    if values.ndim == 4 and values.shape[3] not in (1, 3):
-        msg = f"must hold images with one or three colors, got {entry.words}. Save samples as (n, height, width, 3)."
-        raise file.error(msg)
-    shape = values.shape[1:3] if values.ndim == 3 or values.shape[3] == 1 else values.shape[1:]
-    flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=_float_kind(values.dtype))
-    return flat, tuple(map(int, shape)), notices
+def _damaged(file: File, kind: str, reason: str) -> InputError:
+    return file.error(f"must be {kind}, got a damaged one or another kind ({reason}). Write or copy it again.")
 
 
-def _float_kind(kind: np.dtype[Any]) -> type[np.floating[Any]]:
-    return np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64
+@contextmanager
+def _damage_told(file: File, kind: str) -> Iterator[None]:
+    """Let what goes wrong be told as damage to the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except UNREADABLE as error:
+        raise _damaged(file, kind, reason_of(error)) from error
 
 
-def _label_names(entry: Entry, n_samples: int) -> tuple[str, ...]:
-    """Names of these columns: that of the array, with numbers where it has several."""
-    if not _length_for(entry, n_samples):
-        return ()
-    count = prod(entry.shape) // n_samples
-    return (entry.name,) if count == 1 else numbered(count, f"{entry.name}_")
+def read_npy(file: File, options: ReadOptions) -> Table:
+    """Read an NPY file: an array, or records, whose fields are columns."""
+    with _damage_told(file, "an NPY file"), file.path.open("rb") as stream:
+        shape, dtype = _npy_header(stream)
+        held = file.path.stat().st_size - stream.tell()
+    if dtype.hasobject:
+        msg = "must hold numbers, got Python objects (a pickle, which could run anything). "
+        raise file.error(msg + "Save numbers: np.save(name, array.astype(float)).")
+    _check_held(file, "an NPY file", held, shape, dtype)
+
+    def read() -> NDArray[Any]:
+        with _damage_told(file, "an NPY file"):
+            return _check_characters(file, np.array(np.load(file.path, mmap_mode="r")))
+
+    if not dtype.names:
+        return table_of_arrays(file, [Entry.of("array", shape, dtype, read)], options, "NPY")
+    plain = [name for name in dtype.names if not dtype[name].shape]
+    numbers = [name for name in plain if dtype[name].kind in "iuf"]
+    check_fits(file, prod(shape) * (dtype.itemsize + 8 * len(plain)), prod(shape), len(numbers))
+    records = read().reshape(-1)
+    X = np.empty((len(records), len(numbers)))
+    for place, name in enumerate(numbers):
+        X[:, place] = records[name]
+    return matrix_table(
+        file,
+        X,
+        options,
+        feature_names=tuple(numbers),
+        labels={name: as_label(records[name]) for name in plain if name not in numbers},
+        stored={name: records[name] for name in numbers},
+        source="NPY, records",
+    )
 
 
-def _labels(entry: Entry, n_samples: int) -> dict[str, NDArray[Any]]:
-    """Columns of an array that has one entry, or a few, for each sample; none of others."""
-    names = _label_names(entry, n_samples)
-    if not names:
-        return {}
-    values = np.asarray(entry.read())
-    values = values if values.shape[0] == n_samples else values.T
-    return {name: as_label(column) for name, column in zip(names, values.reshape(n_samples, -1).T, strict=True)}
+def _npy_header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        # NumPy takes what a header claims to be long, up to 4 GB, before it looks.
+        length = int.from_bytes(stream.read(4), "little")
+        stream.seek(-4, 1)
+        if length > LONGEST_HEADER:
+            msg = f"a header of {length} bytes"
+            raise ValueError(msg)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(stream, max_header_size=LONGEST_HEADER)
+    wrong = [side for side in shape if not 0 <= side < LARGEST_SIDE]
+    if wrong:
+        msg = f"a side of {wrong[0]}"
+        raise ValueError(msg)
+    return shape, dtype
+
+
+def _check_held(
+    file: File, kind: str, held: int, shape: tuple[int, ...], dtype: np.dtype[Any], place: str = ""
+) -> None:
+    """Refuse an array that claims more bytes than there are: nothing has been made for it yet."""
+    expected = prod(shape) * dtype.itemsize
+    if held < expected:
+        raise _damaged(file, kind, f"{held} bytes of numbers{place}, not {expected}")
+
+
+def _check_characters(file: File, values: NDArray[Any]) -> NDArray[Any]:
+    """The same values, or an error where characters among them are none: Python would stumble over them later."""
+    names = values.dtype.names
+    for field in [values] if names is None else [values[name] for name in names]:
+        if field.dtype.kind == "U" and field.dtype.itemsize:
+            characters = np.ascontiguousarray(field, dtype=field.dtype.newbyteorder("=")).view(np.uint32)
+            if (characters > sys.maxunicode).any():
+                raise _damaged(file, "an array of text", "characters that are none")
+    return values
+
+
+def read_npz(file: File, options: ReadOptions) -> Table:
+    """Read an NPZ file: arrays, or a sparse matrix as SciPy writes it."""
+    kind = "an NPZ file"
+
+    def read(member: str) -> NDArray[Any]:
+        with _damage_told(file, kind), zipfile.ZipFile(file.path) as archive, archive.open(member) as stream:
+            values = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=LONGEST_HEADER)
+            return _check_characters(file, values)
+
+    entries = {}
+    with _damage_told(file, kind), zipfile.ZipFile(file.path) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name != member.filename:
+                with archive.open(member) as stream:
+                    shape, dtype = _npy_header(stream)  # type: ignore[arg-type]
+                    # What is said of a member's size is bounded by what it is packed in.
+                    held = min(member.file_size, DEFLATED * member.compress_size) - stream.tell()
+                _check_held(file, kind, held, shape, dtype, f" in {name}")
+                entries[name] = Entry.of(name, shape, dtype, partial(read, member.filename))
+    if not entries:
+        raise _damaged(file, kind, "no arrays in it")
+    if not entries.keys() >= SPARSE:
+        return table_of_arrays(file, list(entries.values()), options, "NPZ")
+    with _damage_told(file, kind):
+        n_rows, n_columns = (int(side) for side in entries["shape"].read())
+        if min(n_rows, n_columns) < 0:
+            raise _damaged(file, kind, f"a shape of {n_rows} x {n_columns}")
+        # Indices, values and both once more; an end for each row or column; names of the features.
+        n_features = n_rows if options.transpose else n_columns
+        size = 24 * prod(entries["data"].shape) + 8 * max(n_rows, n_columns) + TEXT_BYTES * n_features
+        check_fits(file, size, n_columns if options.transpose else n_rows, n_features)
+        matrix = load_npz(file.path)
+    if matrix.dtype.kind not in "biuf":
+        raise _damaged(file, "an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
+    check_indices(file, matrix)
+    with np.errstate(invalid="ignore", over="ignore"):
+        matrix = csr_array(matrix.T if options.transpose else matrix, dtype=np.float64)
+    return matrix_table(file, matrix, options, source="NPZ, sparse")

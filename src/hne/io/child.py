@@ -5,25 +5,21 @@ dies takes nobody with it, and tells no more than a table: what it says is read 
 """
 
 import faulthandler
-import io
 import os
 import pickle
 import select
 import signal
 import sys
-import time
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from math import ceil
-from typing import Any, BinaryIO, NoReturn, TypeVar
-
-import numpy as np
+from typing import IO, Any, NoReturn, TypeVar
 
 from hne._runtime.memory import addresses_taken, available_bytes
 from hne.exceptions import HNEError, InputError, MissingExtraError, TooLargeError
-from hne.io.sources import File
+from hne.io.files import File
 
 Result = TypeVar("Result")
 
@@ -31,12 +27,9 @@ Result = TypeVar("Result")
 SECONDS, SECONDS_PER_BYTE = 10.0, 1e-6
 # Seconds on the clock for one of computing, as on a slow disk; a child that takes more waits for what never comes.
 PATIENCE = 10
-# Bytes that are read from the child at a time.
-CHUNK = 1 << 20
 # What a table consists of: everything else that a child could name stays what it is, a name.
 KNOWN = {
-    ("hne.io.record", "Outline"),
-    ("hne.io.record", "Table"),
+    ("hne.io.table", "Table"),
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
     ("numpy._core.multiarray", "_reconstruct"),
@@ -52,6 +45,10 @@ def can_fork() -> bool:
     return hasattr(os, "fork") and sys.platform != "darwin"
 
 
+# Copies of a table that are in memory at once: the child's, and what it hands over.
+HANDED_OVER = 2 if can_fork() else 1
+
+
 def read_in_child(file: File, read: Callable[[], Result]) -> Result:
     """What `read` gives, or the error that it raises; in this process where a child cannot be had.
 
@@ -60,62 +57,52 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
     if not can_fork():
         return read()
     seconds = SECONDS + SECONDS_PER_BYTE * file.path.stat().st_size
-    child, ours = _begun(read, seconds)
-    answer = None
-    try:
-        with os.fdopen(ours, "rb", buffering=0) as pipe:
-            answer = _answer(pipe, time.monotonic() + PATIENCE * seconds)
-    finally:
-        if answer is None and not _has_ended(child):
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    if answer is None:
-        raise _died(file, status, seconds)
-    result: Result = _believed(file, answer)
-    return result
-
-
-def _begun(read: Callable[[], Any], seconds: float) -> tuple[int, int]:
-    """A child that reads, and the end of the pipe at which it answers."""
-    import fcntl
-
-    ours, theirs = os.pipe()
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # more than this user may have
-            fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, CHUNK)
-    with warnings.catch_warnings():
-        # Python 3.12 warns of threads that a child does not have: none that reading would wait for.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        os.close(ours)
-        _work(theirs, read, seconds)
-    os.close(theirs)
-    return child, ours
-
-
-def _has_ended(child: int) -> bool:
-    """Whether the child is at its end; one that has closed its pipe is, within a moment."""
-    for _ in range(100):
-        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            return True
-        time.sleep(0.01)
-    return False
-
-
-def _believed(file: File, answer: tuple[str, Any]) -> Any:
-    """The table that a child sent, or the error that it had."""
-    kind, value = answer
+    with _shared_file() as answer:
+        status = _run(answer, read, seconds)
+        try:
+            answer.seek(0)
+            word, value = _Reader(answer).load()
+            kind = str(word)
+        except Exception as error:  # a child that a file has broken may leave anything
+            raise _died(file, status, seconds) from error
     if not kind:
-        return value
+        result: Result = value
+        return result
     if kind in ERRORS:
         raise ERRORS[kind](value)
     if kind == "MemoryError":
         msg = f"{file.title} needs more memory to be read than there is. Write a part of it to a file of its own."
         raise TooLargeError(msg)
-    error = RuntimeError(f"{kind} while {file.title} was read")
-    error.add_note(value)
-    raise error
+    failure = RuntimeError(f"{kind} while {file.title} was read")
+    failure.add_note(value)
+    raise failure
+
+
+def _shared_file() -> IO[bytes]:
+    """A file without a name, in memory where the system has such files."""
+    return os.fdopen(os.memfd_create("hne"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()
+
+
+def _run(answer: IO[bytes], read: Callable[[], Any], seconds: float) -> int:
+    """Let a child read and answer; its status at the end, which is forced where it does not come."""
+    alive, life = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads that a child does not have: none that reading would wait for.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        _work(answer, life, read, seconds)
+    os.close(life)
+    ended: list[int] = []
+    try:
+        # A child says that it has answered; the death of one that has not closes its end of the pipe.
+        ended, _, _ = select.select([alive], [], [], PATIENCE * seconds)
+    finally:
+        os.close(alive)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return status
 
 
 def _died(file: File, status: int, seconds: float) -> InputError:
@@ -128,14 +115,15 @@ def _died(file: File, status: int, seconds: float) -> InputError:
     return file.error(f"must be a whole file, got {got}. Write or copy it again.")
 
 
-def _work(pipe: int, read: Callable[[], Any], seconds: float) -> NoReturn:
+def _work(answer: IO[bytes], life: int, read: Callable[[], Any], seconds: float) -> NoReturn:
     """Be the child: read, answer, end; nothing of the parent's is flushed, closed or cleaned up."""
     status = 1
     try:
         faulthandler.disable()
         _limit(seconds)
-        with os.fdopen(pipe, "wb") as stream:
-            _send(stream, _tried(read))
+        pickle.dump(_try(read), answer, protocol=5)
+        answer.flush()
+        os.write(life, b"!")
         status = 0
     finally:
         # Whatever happens: a child that went on would be a second parent.
@@ -156,7 +144,7 @@ def _limit(seconds: float) -> None:
         resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 
-def _tried(read: Callable[[], Any]) -> tuple[str, Any]:
+def _try(read: Callable[[], Any]) -> tuple[str, Any]:
     """What reading gives, after an empty word, or the kind of its error and what that says."""
     try:
         return "", read()
@@ -166,42 +154,6 @@ def _tried(read: Callable[[], Any]) -> tuple[str, Any]:
         return "MemoryError", ""
     except Exception as error:  # noqa: BLE001, the parent raises it
         return type(error).__name__, traceback.format_exc()
-
-
-def _send(stream: BinaryIO, answer: tuple[str, Any]) -> None:
-    """The answer, arrays behind it as they are."""
-    arrays: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(answer, protocol=5, buffer_callback=arrays.append)
-    parts = [memoryview(head), *(array.raw() for array in arrays)]
-    sizes = np.array([len(parts), *(part.nbytes for part in parts)], dtype=np.int64)
-    stream.writelines((sizes.data, *parts))
-
-
-def _answer(pipe: io.RawIOBase, deadline: float) -> tuple[str, Any] | None:
-    """What a child sends until then; None where that is no answer."""
-    try:
-        (count,) = _received(pipe, 8, deadline).view(np.int64)
-        sizes = _received(pipe, 8 * int(count), deadline).view(np.int64)
-        head, *arrays = (_received(pipe, int(size), deadline) for size in sizes)
-        kind, value = _Reader(io.BytesIO(head.tobytes()), buffers=arrays).load()
-    except Exception:  # noqa: BLE001, a child that a file has broken may send anything
-        return None
-    return str(kind), value
-
-
-def _received(pipe: io.RawIOBase, size: int, deadline: float) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """So many bytes from the pipe."""
-    content = np.empty(size, dtype=np.uint8)
-    filled = 0
-    while filled < size:
-        ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            raise TimeoutError
-        count = pipe.readinto(content[filled : filled + CHUNK].data)
-        if not count:
-            raise EOFError
-        filled += count
-    return content
 
 
 class _Reader(pickle.Unpickler):

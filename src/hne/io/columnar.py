@@ -1,8 +1,9 @@
 """Parquet, Arrow and Feather files -> Table."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,82 +11,154 @@ from numpy.typing import NDArray
 
 from hne._runtime.progress import track
 from hne.exceptions import InputError, quoted, shortened
-from hne.io.arrow import Columns, is_list, is_number, is_text, is_unique, label, numbers, value_type, values_of
-from hne.io.finish import shaped
-from hne.io.labels import as_ids
-from hne.io.mat_values import reason_of
-from hne.io.names import LISTED
-from hne.io.record import Outline, ReadOptions, Table
-from hne.io.selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
-from hne.io.sources import File, extra
+from hne.io.files import File, check_fits, extra, reason_of
+from hne.io.roles import LABEL, LISTED, NUMBER, TEXT, assign_roles
+from hne.io.table import TEXT_BYTES, ReadOptions, Table, as_label, build_table, with_gaps
 
 UNNAMED_INDEX = "__index_level_"
 
 
-def read_columnar(file: File, choices: ReadOptions) -> Table:
+def read_columnar(file: File, options: ReadOptions) -> Table:
     """Read a Parquet, Arrow or Feather file."""
-    with _opened(file) as columns:
-        _check_turned(file, choices)
-        widths = _widths(columns)
-        names, kinds, index, notices = _described(columns, widths)
-        roles = assigned_roles(
-            file, names, kinds, choices, lambda i: is_unique(values_of(columns, columns.schema.names[i])), index
-        )
-        stored = columns.schema.names
-        _check_colored(file, roles, stored, widths)
-        X, features = _matrix(columns, roles, widths)
-        beside = [i for i in roles.labels if kinds[i] != "" and stored[i] not in widths]
-        identity = None if roles.id is None else as_ids(label(columns, stored[roles.id]))
-        labels = {names[i]: label(columns, stored[i]) for i in beside}
-        for length in [*map(len, labels.values()), *([] if identity is None else [len(identity)])]:
-            _check_length(columns, length)
-        table = Table(
+    with _opened(file) as stored:
+        if options.transpose:
+            msg = "has samples as rows, as tables with named columns do, got --transpose. Leave it out."
+            raise file.error(msg)
+        widths = stored.list_widths()
+        names, kinds, index, notices = _describe(stored, widths)
+        keys = stored.schema.names
+
+        def is_unique(i: int) -> bool:
+            return keys[i] not in widths and stored.is_unique(keys[i])
+
+        roles = assign_roles(file, names, kinds, options, is_unique, index)
+        if roles.color is not None and keys[roles.color] in widths:
+            rule = "must have a number or a text in each row of the column to color by"
+            msg = f"{rule}, got lists in {quoted(keys[roles.color])}. Choose another --color."
+            raise file.error(msg)
+        features = [keys[i] for i in roles.features]
+        labels = tuple(i for i in roles.labels if kinds[i] != "" and keys[i] not in widths)
+        n_features = sum(widths.get(name, 1) for name in features)
+        size = stored.n_rows * (8 * n_features + TEXT_BYTES * (len(labels) + 1))
+        check_fits(file, size, stored.n_rows, n_features)
+        X, feature_names = stored.matrix(features, widths)
+        return build_table(
+            file,
+            options,
+            replace(roles, labels=labels),
+            names,
+            lambda i: stored.values(keys[i]),
             X=X,
-            feature_names=features,
-            source=columns.source,
-            ids=identity,
-            id_name="id" if roles.id is None else names[roles.id],
-            labels=labels,
-            color=None if roles.color is None else names[roles.color],
-            notices=(*notices, *roles.notices),
-        )
-        return shaped(file, table, choices)
-
-
-def outline_columnar(file: File, choices: ReadOptions) -> Outline:
-    """Foresee a table from its schema."""
-    with _opened(file) as columns:
-        widths = _widths(columns)
-        names, kinds, index, _ = _described(columns, widths)
-        roles = assigned_roles(file, names, kinds, choices, lambda _: False, index)
-        n_features = sum(widths.get(names[i], 1) for i in roles.features)
-        size = columns.n_rows * (8 * n_features + 72 * (len(roles.labels) + (roles.id is not None)))
-        return Outline(
-            n_samples=columns.n_rows, n_features=n_features, is_exact=True, bytes=size, source=columns.source
+            feature_names=feature_names,
+            source=stored.source,
+            notices=notices,
         )
 
 
-def _check_turned(file: File, choices: ReadOptions) -> None:
-    if choices.transpose:
-        msg = "has samples as rows, as tables with named columns do, got --transpose. Leave it out."
-        raise file.error(msg)
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """A table that waits to be read: names and types of its columns, and batches of some of them."""
 
+    arrow: Any  # the module pyarrow
+    source: str
+    schema: Any
+    n_rows: int
+    batches: Callable[[list[str]], Iterator[Any]]
 
-def _check_colored(file: File, roles: Roles, names: list[str], widths: dict[str, int]) -> None:
-    if roles.color is not None and names[roles.color] in widths:
-        got = f"lists in {quoted(names[roles.color])}"
-        msg = f"must have a number or a text in each row of the column to color by, got {got}. Choose another --color."
-        raise file.error(msg)
+    def is_number(self, kind: Any) -> bool:
+        """Whether a type is of numbers."""
+        types = self.arrow.types
+        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+    def is_list(self, kind: Any) -> bool:
+        """Whether a type is of lists of numbers."""
+        types = self.arrow.types
+        is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+        return is_list and self.is_number(kind.value_type)
+
+    def is_text(self, kind: Any) -> bool:
+        """Whether a type can be told as text."""
+        types = self.arrow.types
+        tests = (types.is_string, types.is_large_string, types.is_dictionary, types.is_boolean, types.is_temporal)
+        return any(test(kind) for test in tests) or types.is_null(kind) or str(kind) == "string_view"
+
+    def list_widths(self) -> dict[str, int]:
+        """Lengths of the lists in columns of them; 0 where they differ."""
+        compute = extra("pyarrow.compute", "reading lists")
+        widths = {}
+        for column in self.schema:
+            if self.is_list(column.type):
+                lengths = set(compute.unique(compute.list_value_length(self.column(column.name))).to_pylist()) - {None}
+                widths[column.name] = int(lengths.pop()) if len(lengths) == 1 else 0
+        return widths
+
+    def column(self, name: str) -> Any:
+        """A column in chunks."""
+        parts = [batch.column(0) for batch in self.batches([name])]
+        self.check_length(sum(map(len, parts)))
+        return self.arrow.chunked_array(parts, type=self.schema.field(name).type)
+
+    def is_unique(self, name: str) -> bool:
+        """Whether texts, or whole numbers, differ from each other."""
+        values = self.column(name).to_pylist()
+        return len(set(values)) == len(values) and all(isinstance(value, int | str) for value in values)
+
+    def values(self, name: str) -> NDArray[Any]:
+        """A column beside the features: numbers, whole ones exact, or text with None."""
+        column = self.column(name)
+        if self.arrow.types.is_integer(column.type):
+            zero = self.arrow.scalar(0, type=column.type)
+            return with_gaps(column.fill_null(zero).to_numpy(), column.is_null().to_numpy())
+        if self.is_number(column.type):
+            return self.floats(column)
+        return as_label(np.array([*column.to_pylist(), None], dtype=object)[:-1])
+
+    def floats(self, column: Any) -> NDArray[Any]:
+        """Numbers as float64; integers beyond 2^53 lose digits."""
+        values: NDArray[Any] = np.asarray(column.cast(self.arrow.float64(), safe=False))
+        return values
+
+    def matrix(self, names: Sequence[str], widths: dict[str, int]) -> tuple[NDArray[Any], tuple[str, ...]]:
+        """Features, filled batch by batch, and their names; lists give one for each of their entries."""
+        spread = [[f"{name}_{i + 1}" for i in range(widths[name])] if name in widths else [name] for name in names]
+        kinds = [self.schema.field(name).type for name in names]
+        numbers = [kind.value_type if self.is_list(kind) else kind for kind in kinds]
+        single = all(kind == self.arrow.float32() for kind in numbers)
+        X = np.empty((self.n_rows, sum(map(len, spread))), dtype=np.float32 if single else np.float64)
+        start = 0
+        for batch in track("batches", self.batches(list(names))):
+            place = 0
+            for name, features in zip(names, spread, strict=True):
+                column, width = batch.column(name), len(features)
+                if name not in widths:
+                    values = self.floats(column)
+                elif not column.null_count:
+                    values = self.floats(column.flatten())
+                else:
+                    gap = [np.nan] * width
+                    rows = [gap if value is None else value for value in column.to_pylist()]
+                    values = np.array(rows, dtype=np.float64)
+                X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
+                place += width
+            start += batch.num_rows
+        self.check_length(start)
+        return X, tuple(name for features in spread for name in features)
+
+    def check_length(self, length: int) -> None:
+        """Raise where a column is shorter or longer than the file says: Arrow reads each by itself."""
+        if length != self.n_rows:
+            msg = f"a column of {length} rows, not {self.n_rows}"
+            raise ValueError(msg)
 
 
 @contextmanager
-def _opened(file: File) -> Iterator[Columns]:
+def _opened(file: File) -> Iterator[_Stored]:
     arrow = extra("pyarrow", f"reading {file.title}")
+    wants_parquet = file.path.suffix.lower() in (".parquet", ".pq")
     try:
         with ExitStack() as stack:
             with file.path.open("rb") as stream:
                 is_parquet = stream.read(4) == b"PAR1"
-            wants_parquet = file.path.suffix.lower() in (".parquet", ".pq")
             yield (_parquet if is_parquet or wants_parquet else _ipc)(file, arrow, stack)
     except InputError:
         raise
@@ -95,9 +168,9 @@ def _opened(file: File) -> Iterator[Columns]:
         raise file.error(msg) from error
 
 
-def _parquet(file: File, arrow: Any, stack: ExitStack) -> Columns:
+def _parquet(file: File, arrow: Any, stack: ExitStack) -> _Stored:
     table = stack.enter_context(extra("pyarrow.parquet", f"reading {file.title}").ParquetFile(file.path))
-    return Columns(
+    return _Stored(
         arrow=arrow,
         source="Parquet",
         schema=table.schema_arrow,
@@ -106,98 +179,44 @@ def _parquet(file: File, arrow: Any, stack: ExitStack) -> Columns:
     )
 
 
-def _ipc(file: File, arrow: Any, stack: ExitStack) -> Columns:
+def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Stored:
     ipc = extra("pyarrow.ipc", f"reading {file.title}")
     mapped = stack.enter_context(arrow.memory_map(str(file.path)))
     head = mapped.read(6)
     mapped.seek(0)
     if head == b"ARROW1":
-        reader = ipc.open_file(mapped)
-        held = [reader.get_batch(i) for i in range(reader.num_record_batches)]
-        schema = reader.schema
+        table = ipc.open_file(mapped).read_all()
     elif head.startswith(b"FEA1"):
         table = extra("pyarrow.feather", f"reading {file.title}").read_table(str(file.path))
-        held, schema = table.to_batches(), table.schema
     else:
-        reader = ipc.open_stream(mapped)
-        held, schema = list(reader), reader.schema
-    for batch in held:
-        # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
-        batch.validate(full=True)
-    return Columns(
+        table = ipc.open_stream(mapped).read_all()
+    # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
+    table.validate(full=True)
+    return _Stored(
         arrow=arrow,
         source="Arrow",
-        schema=schema,
-        n_rows=sum(batch.num_rows for batch in held),
-        batches=lambda names: (batch.select(names) for batch in held),
+        schema=table.schema,
+        n_rows=table.num_rows,
+        batches=lambda names: iter(table.select(names).to_batches()),
     )
 
 
-def _widths(columns: Columns) -> dict[str, int]:
-    """Lengths of the lists in columns of them; 0 where they differ."""
-    compute = extra("pyarrow.compute", "reading lists")
-    widths = {}
-    for column in columns.schema:
-        if is_list(columns.arrow, column.type):
-            batches = columns.batches([column.name])
-            found = [compute.unique(compute.list_value_length(batch.column(0))).to_pylist() for batch in batches]
-            lengths = {length for some in found for length in some if length is not None}
-            widths[column.name] = int(lengths.pop()) if len(lengths) == 1 else 0
-    return widths
-
-
-def _described(columns: Columns, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, tuple[str, ...]]:
+def _describe(stored: _Stored, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, list[str]]:
     """Names and kinds of the columns, which one is the index of pandas, and what is left out."""
-    arrow, schema = columns.arrow, columns.schema
+    schema = stored.schema
     kinds, left = [], []
     for column in schema:
-        if widths.get(column.name) or is_number(arrow, column.type):
-            kinds.append(NUMBER)
-        elif is_text(arrow, column.type):
-            kinds.append(TEXT)
-        else:
-            kinds.append("")
+        is_number = bool(widths.get(column.name)) or stored.is_number(column.type)
+        kinds.append(NUMBER if is_number else TEXT if stored.is_text(column.type) else "")
+        if not kinds[-1]:
             left.append(f"{quoted(column.name)} ({shortened(str(column.type))})")
     more = ", ..." if len(left) > LISTED else ""
     rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
-    notices = (rest,) if left else ()
-    index = [schema.names.index(name) for name in _index_names(schema) if name in schema.names]
+    pandas = (schema.metadata or {}).get(b"pandas")
+    declared = [name for name in json.loads(pandas).get("index_columns", []) if isinstance(name, str)] if pandas else []
+    index_names = declared or [name for name in schema.names if name.startswith(UNNAMED_INDEX)]
+    index = [schema.names.index(name) for name in index_names if name in schema.names]
     for place in index:
         kinds[place] = LABEL
     names = ["id" if name.startswith(UNNAMED_INDEX) and "id" not in schema.names else name for name in schema.names]
-    return names, kinds, index[0] if index else None, notices
-
-
-def _index_names(schema: Any) -> list[str]:
-    stored = (schema.metadata or {}).get(b"pandas")
-    names = json.loads(stored).get("index_columns", []) if stored else []
-    named = [name for name in names if isinstance(name, str)]
-    return named or [name for name in schema.names if name.startswith(UNNAMED_INDEX)]
-
-
-def _matrix(columns: Columns, roles: Roles, widths: dict[str, int]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Features, filled batch by batch, and their names; lists give one for each of their entries."""
-    stored = [columns.schema.names[i] for i in roles.features]
-    names: list[str] = []
-    for name in stored:
-        names += [f"{name}_{i + 1}" for i in range(widths[name])] if name in widths else [name]
-    single = all(value_type(columns, name) == columns.arrow.float32() for name in stored)
-    X = np.empty((columns.n_rows, len(names)), dtype=np.float32 if single else np.float64)
-    start = 0
-    for batch in track("batches", columns.batches(stored)):
-        place = 0
-        for name in stored:
-            width = widths.get(name, 1)
-            values = numbers(columns, batch.column(name), widths.get(name))
-            X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
-            place += width
-        start += batch.num_rows
-    _check_length(columns, start)
-    return X, tuple(names)
-
-
-def _check_length(columns: Columns, length: int) -> None:
-    """Raise where a column is shorter or longer than the file says: Arrow reads each by itself."""
-    if length != columns.n_rows:
-        msg = f"a column of {length} rows, not {columns.n_rows}"
-        raise ValueError(msg)
+    return names, kinds, index[0] if index else None, [rest] if left else []

@@ -1,41 +1,130 @@
-"""HDF5 files -> Table: of AnnData, of MATLAB's version 7.3, and any others with matrices in them."""
+"""MAT, HDF5 and AnnData files -> Table; their parsers, of libraries of C, are to be run in a child."""
 
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
-from hne.exceptions import InputError
-from hne.io.anndata import is_anndata, outline_anndata, read_anndata
-from hne.io.arrays import Entry, outline_arrays, table_of_arrays
-from hne.io.mat_values import reason_of
-from hne.io.record import Outline, ReadOptions, Table
-from hne.io.sources import File, extra
+from hne.exceptions import InputError, shortened
+from hne.io.arrays import DEFLATED, Entry, check_indices, table_of_arrays
+from hne.io.child import HANDED_OVER
+from hne.io.files import File, check_fits, extra, reason_of
+from hne.io.roles import listed, matrix_table, numbered
+from hne.io.table import ReadOptions, Table, as_ids, as_label, with_gaps
 
-# MATLAB marks each of its arrays with its class.
+# MATLAB's classes of plain numbers: their kind and the bytes of one.
+MATLAB_NUMBERS = {
+    "double": ("f", 8), "single": ("f", 4), "logical": ("b", 1),
+    "int8": ("i", 1), "int16": ("i", 2), "int32": ("i", 4), "int64": ("i", 8),
+    "uint8": ("u", 1), "uint16": ("u", 2), "uint32": ("u", 4), "uint64": ("u", 8),
+}  # fmt: skip
+# In HDF5 files, MATLAB marks each of its arrays with its class.
 MATLAB_CLASS = "MATLAB_class"
+# Where AnnData has matrices with a row for each cell, and the one that most people mean.
+ANNDATA_PLACES = ("layers", "obsm")
+PRINCIPAL = "obsm/X_pca"
 
 
-def read_hdf5(file: File, choices: ReadOptions) -> Table:
-    """Read an HDF5 file."""
+def read_mat(file: File, options: ReadOptions) -> Table:
+    """Read a MAT file of version 7 or older."""
+    return table_of_arrays(file, _mat_entries(file), options, "MAT", is_matlab=True, copies=HANDED_OVER)
+
+
+def _mat_entries(file: File) -> list[Entry]:
+    """Arrays of numbers, which wait to be read, and what structs, cells and text hold, which has been."""
+    from scipy.io import loadmat, whosmat
+
+    def load(names: list[str]) -> dict[str, Any]:
+        try:
+            content: dict[str, Any] = loadmat(file.path, variable_names=names)
+        except Exception as error:  # SciPy's reader of damaged files raises whatever comes
+            raise unreadable(error) from error
+        return content
+
+    def load_one(name: str) -> Any:
+        return load([name])[name]
+
+    def unreadable(error: BaseException) -> InputError:
+        reason = reason_of(error)
+        return file.error(f"must be a MAT file, got one that cannot be read ({reason}). Write or copy it again.")
+
+    try:
+        variables = whosmat(file.path)
+    except NotImplementedError as error:
+        msg = "must be a whole MAT file, got one of version 7.3 that is damaged. Write or copy it again."
+        raise file.error(msg) from error
+    except Exception as error:  # as above
+        raise unreadable(error) from error
+    entries, others = [], []
+    # A number takes a byte or more, whatever its class: small ones are stored as small integers.
+    most = DEFLATED * file.path.stat().st_size
+    for name, shape, kind in variables:
+        if kind not in MATLAB_NUMBERS:
+            others.append(name)
+            continue
+        if not 0 <= prod(shape) <= most:
+            raise unreadable(ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
+        letter, size = MATLAB_NUMBERS[kind]
+        entries.append(Entry(name=name, shape=tuple(shape), kind=letter, size=size, read=partial(load_one, name)))
+    named: dict[str, Any] = {}
+    for name, value in named_values(load(others)) if others else ():
+        known = _texts(value) if getattr(value, "dtype", np.dtype("V")).kind == "O" else value
+        if issparse(known) or (isinstance(known, np.ndarray) and known.dtype.kind in "biufcU"):
+            named[name] = known
+            entries.append(Entry.of(name, known.shape, known.dtype, partial(named.get, name)))
+    return entries
+
+
+def named_values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Values of the variables, and of the fields of structs, which SciPy reads as records; what it adds is left out."""
+    for name, value in content.items():
+        if name.startswith("__"):
+            continue
+        if isinstance(value, np.ndarray) and value.dtype.names and value.size == 1:
+            record = value.reshape(-1)[0]
+            yield from named_values({f"{name}.{field}": record[field] for field in value.dtype.names})
+        else:
+            yield name, value
+
+
+def _texts(cells: Any) -> Any:
+    """Texts of a cell array of them, as SciPy reads one: an array of arrays of one text each; None for other cells."""
+    values = cells.reshape(-1).tolist()
+    if not all(isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.size <= 1 for value in values):
+        return None
+    return np.array([str(value.reshape(-1)[0]) if value.size else "" for value in values], dtype=str)
+
+
+def read_hdf5(file: File, options: ReadOptions) -> Table:
+    """Read an HDF5 file: of AnnData, of MATLAB's version 7.3, or any other with matrices in it."""
     with _opened(file) as root:
-        if is_anndata(root):
-            return read_anndata(file, root, choices)
-        is_matlab = _is_matlab(root)
-        source = "MAT 7.3" if is_matlab else "HDF5"
-        return table_of_arrays(file, _entries(root, is_matlab=is_matlab), choices, source, is_matlab=is_matlab)
+        if root.attrs.get("encoding-type") == "anndata" or {"X", "obs", "var"} <= set(root):
+            return _read_anndata(file, root, options)
+        # A link to nothing has no item.
+        is_matlab = any(MATLAB_CLASS in item.attrs for item in root.values() if item is not None)
+        entries: list[Entry] = []
 
+        def visit(name: str, item: Any) -> None:
+            attributes = getattr(item, "attrs", {})
+            hidden = name.startswith("#") or "MATLAB_empty" in attributes or attributes.get(MATLAB_CLASS) == b"char"
+            if not hasattr(item, "shape") or not item.shape or item.dtype.names or hidden:
+                return
+            if is_matlab:  # HDF5 reverses the dimensions of MATLAB's arrays
+                entry = Entry.of(name.replace("/", "."), item.shape[::-1], item.dtype, lambda: np.asarray(item[()].T))
+            else:
+                entry = Entry.of(name, item.shape, item.dtype, lambda: np.asarray(item[()]))
+            entries.append(entry)
 
-def outline_hdf5(file: File, choices: ReadOptions) -> Outline:
-    """Foresee an HDF5 file from the shapes of its arrays."""
-    with _opened(file) as root:
-        if is_anndata(root):
-            return outline_anndata(file, root, choices)
-        is_matlab = _is_matlab(root)
+        root.visititems(visit)
         source = "MAT 7.3" if is_matlab else "HDF5"
-        return outline_arrays(file, _entries(root, is_matlab=is_matlab), choices, source, is_matlab=is_matlab)
+        return table_of_arrays(file, entries, options, source, is_matlab=is_matlab, copies=HANDED_OVER)
 
 
 @contextmanager
@@ -75,34 +164,84 @@ def _check_is_all_here(file: File, h5py: Any, root: Any) -> None:
         raise file.error(msg)
 
 
-def _is_matlab(root: Any) -> bool:
-    # A link to nothing has no item.
-    return any(MATLAB_CLASS in item.attrs for item in root.values() if item is not None)
-
-
-def _entries(root: Any, *, is_matlab: bool) -> list[Entry]:
-    """Arrays of the file by their paths; MATLAB's, of which HDF5 reverses the dimensions, as MATLAB has them."""
-    entries = []
-
-    def visit(name: str, item: Any) -> None:
-        attributes = getattr(item, "attrs", {})
-        hidden = name.startswith("#") or "MATLAB_empty" in attributes or attributes.get(MATLAB_CLASS) == b"char"
-        if hasattr(item, "shape") and item.shape and item.dtype.names is None and not hidden:
-            entries.append(_entry(name, item, is_matlab=is_matlab))
-
-    root.visititems(visit)
-    return entries
-
-
-def _entry(name: str, item: Any, *, is_matlab: bool) -> Entry:
-    kind = item.dtype.kind
-    if kind == "S" or (kind == "O" and item.dtype.metadata and item.dtype.metadata.get("vlen") is str):
-        kind = "U"
-    shape = tuple(item.shape[::-1] if is_matlab else item.shape)
-    return Entry(
-        name=name.replace("/", ".") if is_matlab else name,
-        shape=shape,
-        kind=kind if kind in "biufcU" else "O",
-        size=item.dtype.itemsize,
-        read=lambda: np.asarray(item[()].T if is_matlab else item[()]),
+def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
+    """Read X or another matrix of cells, names of cells and genes, and what is known of the cells as labels."""
+    known = ["X"] if "X" in root else []
+    known += [f"{place}/{name}" for place in ANNDATA_PLACES if place in root for name in root[place]]
+    path = (options.array or (known[0] if known else "X")).strip("/")
+    if options.transpose:
+        msg = "has cells as rows, which are the samples, got --transpose. Leave it out."
+        raise file.error(msg)
+    if path not in known or len(_shape(root[path])) != 2:
+        msg = f"must hold the matrix that is chosen, got --array {shortened(path)}. It has {listed(known) or 'none'}."
+        raise file.error(msg)
+    n_samples, n_features = _shape(root[path])
+    size = 8 * n_samples * n_features if hasattr(root[path], "shape") else 16 * root[path]["data"].shape[0]
+    check_fits(file, HANDED_OVER * size, n_samples, n_features)
+    X, obs, var = _anndata_parts(file, root, path)
+    if X.dtype.kind not in "biuf":
+        msg = f"must hold numbers in {path}, got {X.dtype}. Choose another --array."
+        raise file.error(msg)
+    if issparse(X):
+        check_indices(file, X)
+        X = csr_array(X)
+    notices: tuple[str, ...] = ()
+    if options.array is None and path != PRINCIPAL and PRINCIPAL in known:
+        n_components = _shape(root[PRINCIPAL])[1]
+        there = f"its {n_components} principal components are there too: --array {PRINCIPAL}."
+        notices = (f"{path} ({n_samples} x {n_features}) is read; {there}",)
+    return matrix_table(
+        file,
+        X if X.dtype in (np.float32, np.float64) else X.astype(np.float64),
+        options,
+        source=f"AnnData, {path}",
+        # Columns of matrices that are not of genes are numbered.
+        feature_names=numbered(n_features, f"{path[5:]}_")
+        if path.startswith("obsm/")
+        else as_ids(var.index.to_numpy()),
+        ids=as_ids(obs.index.to_numpy()),
+        id_name="id" if obs.index.name in (None, "_index", "index") else str(obs.index.name),
+        labels={str(name): _frame_label(obs[name]) for name in obs},
+        notices=notices,
     )
+
+
+def _shape(item: Any) -> tuple[int, ...]:
+    # Sparse matrices are groups; those of before 2020 say h5sparse_shape.
+    sides = getattr(item, "shape", None) or item.attrs.get("shape", item.attrs.get("h5sparse_shape", ()))
+    return tuple(int(side) for side in sides)
+
+
+def _anndata_parts(file: File, root: Any, path: str) -> tuple[Any, Any, Any]:
+    """Matrix, and data frames of cells and genes."""
+    extra("anndata", f"reading {file.title}", group="anndata")
+    import anndata
+
+    try:
+        with warnings.catch_warnings():
+            # Of files that older versions wrote.
+            warnings.simplefilter("ignore")
+            if all(root[name].attrs.get("encoding-type") == "dataframe" for name in ("obs", "var")):
+                return tuple(anndata.io.read_elem(root[name]) for name in (path, "obs", "var"))
+            cells = anndata.read_h5ad(file.path)
+    except MemoryError:
+        raise
+    except Exception as error:  # of damaged files, anndata raises whatever comes
+        raise ValueError(reason_of(error)) from error
+    place, _, name = path.partition("/")
+    matrix = getattr(cells, place)
+    return (matrix[name] if name else matrix), cells.obs, cells.var
+
+
+def _frame_label(column: Any) -> NDArray[Any]:
+    """A column of a data frame: numbers with NaN, or text with None; categories of numbers are text."""
+    if hasattr(column, "cat"):
+        texts = [*as_ids(column.cat.categories.to_numpy()), None]
+        return np.array([texts[code] for code in column.cat.codes.tolist()], dtype=object)  # code -1 is None, the last
+    if column.dtype.kind in "iu" and column.hasnans:
+        return with_gaps(
+            column.to_numpy(dtype=np.dtype(str(column.dtype).lower()), na_value=0), column.isna().to_numpy()
+        )
+    if column.dtype.kind in "iuf":
+        return as_label(column.to_numpy())
+    return as_label(column.to_numpy(dtype=object, na_value=None))

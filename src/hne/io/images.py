@@ -4,7 +4,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne._runtime.progress import track
-from hne.io.mat_values import reason_of
-from hne.io.names import numbered
-from hne.io.record import Outline, ReadOptions, Table
-from hne.io.sources import PICTURES, File, extra
+from hne.io.files import PICTURES, File, check_fits, extra, reason_of
+from hne.io.roles import numbered
+from hne.io.table import ReadOptions, Table
 
 # Images of at most LARGEST pixels a side stay as they are, others become images within SMALL x SMALL.
 LARGEST, SMALL = 128, 64
@@ -31,104 +30,50 @@ ORIENTATION, ON_ITS_SIDE = 274, 5
 SAME_ASPECT = 0.02
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Folder:
-    """Images of a folder, as far as their headers tell."""
-
-    paths: tuple[Path, ...]
-    n_others: int  # files that are no images
-    sizes: frozenset[tuple[int, int]]  # widths and heights, turned as the camera was held
-    has_color: bool
-
-
-def read_images(file: File, choices: ReadOptions) -> Table:
+def read_images(file: File, options: ReadOptions) -> Table:
     """Read the images of a folder and of those below it."""
-    folder = _looked_through(file, choices)
-    mode = _mode(file, folder, choices)
-    (width, height), notices = _size(folder, choices)
-    shape = (height, width) if mode == GREY else (height, width, 3)
-    X = np.empty((len(folder.paths), int(np.prod(shape))), dtype=np.float64)
-    for row, path in enumerate(track("images", folder.paths, len(folder.paths))):
-        X[row] = _pixels(file, path, mode, (width, height)).reshape(-1)
-    if folder.n_others:
-        notices = (*notices, f"Files that are no images are left out: {folder.n_others}.")
-    names = [path.relative_to(file.path) for path in folder.paths]
+    paths, n_others = _find_images(file)
+    names = [path.relative_to(file.path) for path in paths]
     parents = [name.parent.as_posix() for name in names]
-    labels = {FOLDER: np.array(parents, dtype=object)} if len(set(parents)) > 1 else {}
+    _check_options(file, options, has_folders=len(set(parents)) > 1)
+    sizes, modes = zip(*(_header(file, path) for path in paths), strict=True)
+    mode = options.image_mode or (GREY if all(mode in GREY_MODES for mode in modes) else RGB)
+    (width, height), notices = (options.image_size, []) if options.image_size else _common_size(sorted(set(sizes)))
+    if n_others:
+        notices.append(f"Files that are no images are left out: {n_others}.")
+    shape = (height, width) if mode == GREY else (height, width, 3)
+    check_fits(file, 8 * len(paths) * prod(shape), len(paths), prod(shape))
+    X = np.empty((len(paths), prod(shape)), dtype=np.float64)
+    for row, path in enumerate(track("images", paths, len(paths))):
+        X[row] = _pixels(file, path, mode, (width, height)).reshape(-1)
+    has_label = len(set(parents)) > 1 and FOLDER not in options.drop
     return Table(
         X=X,
         feature_names=numbered(X.shape[1]),
-        source=_source(folder, width, height, mode),
+        source=f"{len(paths)} images of {width} x {height}, {'grey' if mode == GREY else 'color'}",
         ids=tuple(name.as_posix() for name in names),
         id_name="file",
-        labels={name: column for name, column in labels.items() if name not in choices.drop},
-        color=choices.color,
+        labels={FOLDER: np.array(parents, dtype=object)} if has_label else {},
+        color=options.color,
         image_shape=shape,
-        notices=notices,
+        notices=tuple(notices),
     )
 
 
-def outline_images(file: File, choices: ReadOptions) -> Outline:
-    """Foresee the table from the headers of the images."""
-    folder = _looked_through(file, choices)
-    mode = _mode(file, folder, choices)
-    (width, height), _ = _size(folder, choices)
-    n_features = width * height * (1 if mode == GREY else 3)
-    return Outline(
-        n_samples=len(folder.paths),
-        n_features=n_features,
-        is_exact=True,
-        bytes=8 * len(folder.paths) * n_features,
-        source=_source(folder, width, height, mode),
-    )
-
-
-def _source(folder: _Folder, width: int, height: int, mode: str) -> str:
-    return f"{len(folder.paths)} images of {width} x {height}, {'grey' if mode == GREY else 'color'}"
-
-
-def _looked_through(file: File, choices: ReadOptions) -> _Folder:
-    """Look at the headers of all images."""
-    files = [path for path in file.path.rglob("*") if path.is_file() and not _is_hidden(path, file.path)]
+def _find_images(file: File) -> tuple[list[Path], int]:
+    """Images below the folder, but for hidden ones, and the number of other files."""
+    every = (path for path in file.path.rglob("*") if path.is_file())
+    files = [path for path in every if not any(part.startswith(".") for part in path.relative_to(file.path).parts)]
     paths = sorted((path for path in files if path.suffix.lower() in PICTURES), key=_natural)
     if not paths and any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         msg = "must be a file or a folder of images, got a Zarr array. "
         msg += "Let Dask workers read it (hne embed --dask), or save it as .npy."
         raise file.error(msg)
     if not paths:
-        held = f"{len(files)} other files" if files else "an empty one"
-        msg = f"must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM), got {held}. "
-        raise file.error(msg + "Name one of the files in it." if files else msg + "Check the path.")
-    _check_choices(file, paths, choices)
-    sizes, modes = zip(*(_header(file, path) for path in paths), strict=True)
-    return _Folder(
-        paths=tuple(paths),
-        n_others=len(files) - len(paths),
-        sizes=frozenset(sizes),
-        has_color=any(mode not in GREY_MODES for mode in modes),
-    )
-
-
-def _check_choices(file: File, paths: Sequence[Path], choices: ReadOptions) -> None:
-    """Refuse what is chosen of a table but the label of a folder of folders, to color by or to forget."""
-    has_label = len({path.parent for path in paths}) > 1
-    for option in ("columns", "id", "array", "transpose", "drop", "color"):
-        chosen = getattr(choices, option)
-        means_label = option in ("drop", "color") and chosen in (FOLDER, (FOLDER,))
-        if not chosen or (means_label and has_label):
-            continue
-        if means_label:
-            msg = f"must have images in several folders for --{option} {FOLDER}, got all in one. Leave it out."
-        else:
-            msg = f"is a folder of images, which has no columns or arrays to choose, got --{option}. Leave it out."
+        got = f"{len(files)} other files. Name one of the files in it." if files else "an empty one. Check the path."
+        msg = f"must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM), got {got}"
         raise file.error(msg)
-    if choices.color and choices.drop:
-        msg = f"must keep the column to color by, got '{FOLDER}' for --color and --drop. Leave one of them out."
-        raise file.error(msg)
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return paths, len(files) - len(paths)
 
 
 def _natural(path: Path) -> list[list[tuple[int, int, str]]]:
@@ -137,6 +82,25 @@ def _natural(path: Path) -> list[list[tuple[int, int, str]]]:
         [(0, int(run), "") if run.isdecimal() else (1, 0, run) for run in re.split(r"(\d+)", part.lower()) if run]
         for part in path.parts
     ]
+
+
+def _check_options(file: File, options: ReadOptions, *, has_folders: bool) -> None:
+    """Refuse what is chosen of a table but the label of a folder of folders, to color by or to forget."""
+    for option in ("columns", "id", "array", "transpose", "drop", "color"):
+        chosen = getattr(options, option)
+        means_label = option in ("drop", "color") and chosen in (FOLDER, (FOLDER,))
+        if not chosen or (means_label and has_folders):
+            continue
+        msg = f"is a folder of images, which has no columns or arrays to choose, got --{option}. Leave it out."
+        if means_label:
+            msg = f"must have images in several folders for --{option} {FOLDER}, got all in one. Leave it out."
+        raise file.error(msg)
+    if options.color and options.drop:
+        msg = f"must keep the column to color by, got '{FOLDER}' for --color and --drop. Leave one of them out."
+        raise file.error(msg)
+    if options.image_mode not in (None, GREY, RGB):
+        msg = f"can be read in the modes {GREY} and {RGB}, got --image-mode {options.image_mode}. Choose one of them."
+        raise file.error(msg)
 
 
 def _header(file: File, path: Path) -> tuple[tuple[int, int], str]:
@@ -164,86 +128,57 @@ def _opened(file: File, path: Path) -> Iterator[Any]:
             with pillow.open(path) as image:
                 yield image
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, pillow.DecompressionBombError) as error:
-        raise _damaged(file, path, error) from error
+        got = f"'{path.relative_to(file.path).as_posix()}' ({reason_of(error).replace(f' {str(path)!r}', '')})"
+        msg = f"must hold whole images, got a damaged one, {got}. Mend it or move it away."
+        raise file.error(msg) from error
 
 
-def _damaged(file: File, path: Path, error: BaseException) -> Exception:
-    name = path.relative_to(file.path).as_posix()
-    reason = reason_of(error).replace(f" {str(path)!r}", "")
-    return file.error(f"must hold whole images, got a damaged one, '{name}' ({reason}). Mend it or move it away.")
+def _common_size(sizes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], list[str]]:
+    """Width and height that all images get, and a notice where they are resized.
 
-
-def _mode(file: File, folder: _Folder, choices: ReadOptions) -> str:
-    if choices.image_mode is None:
-        return RGB if folder.has_color else GREY
-    if choices.image_mode not in (GREY, RGB):
-        msg = f"can be read in the modes {GREY} and {RGB}, got --image-mode {choices.image_mode}. Choose one of them."
-        raise file.error(msg)
-    return choices.image_mode
-
-
-def _size(folder: _Folder, choices: ReadOptions) -> tuple[tuple[int, int], tuple[str, ...]]:
-    """Width and height that all images get, and a notice where that was decided here."""
-    if choices.image_size is not None:
-        return choices.image_size, ()
-    sizes = sorted(folder.sizes)
-    if len(sizes) == 1 and max(sizes[0]) <= LARGEST:
-        return sizes[0], ()
-    width, height = _common(sizes)
-    found = f"{sizes[0][0]} x {sizes[0][1]}" if len(sizes) == 1 else f"{len(sizes)} sizes"
-    notice = f"Images of {found} are resized to {width} x {height}; --image-size chooses another size."
-    return (width, height), (notice,)
-
-
-def _common(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The largest size within SMALL x SMALL of the aspect that all images have, else the square."""
+    That is the largest size within SMALL x SMALL of the aspect that all have, else the square.
+    """
+    width, height = sizes[0]
+    if len(sizes) == 1 and max(width, height) <= LARGEST:
+        return (width, height), []
+    before = f"{width} x {height}" if len(sizes) == 1 else f"{len(sizes)} sizes"
     aspects = [width / height for width, height in sizes]
     if max(aspects) / min(aspects) > 1 + SAME_ASPECT:
-        return SMALL, SMALL
-    width, height = sizes[0]
+        width, height = SMALL, SMALL
     scale = min(SMALL / max(width, height), 1.0)
-    return max(1, round(width * scale)), max(1, round(height * scale))
+    width, height = max(1, round(width * scale)), max(1, round(height * scale))
+    notice = f"Images of {before} are resized to {width} x {height}; --image-size chooses another size."
+    return (width, height), [notice]
 
 
 def _pixels(file: File, path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.float64]:
     """Pixels of an image from 0 to 1: upright, on white where it is transparent, of the size and mode wanted."""
+    pillow = extra("PIL.Image", f"reading {file.title}", "pillow")
     operations = extra("PIL.ImageOps", f"reading {file.title}", "pillow")
     with _opened(file, path) as opened:
         image = operations.exif_transpose(opened)
-        if image.mode in DEEP_MODES or image.mode == "F":
-            return _deep_pixels(image, mode, size)
-        image = _on_white(image).convert("L" if mode == GREY else "RGB")
+        is_deep = image.mode in DEEP_MODES or image.mode == "F"
+        if is_deep:
+            image = pillow.fromarray(_unit_greys(image))
+        elif "A" in image.getbands() or "transparency" in image.info:
+            image = image.convert("RGBA")
+            image = pillow.alpha_composite(pillow.new("RGBA", image.size, "white"), image)
+        if not is_deep:
+            image = image.convert("L" if mode == GREY else "RGB")
         if image.size != size:
-            image = image.resize(size, resample=_box_or_lanczos(image.size, size))
-        return np.asarray(image, dtype=np.float64) / 255
+            # Averages over boxes to shrink by whole numbers, else Lanczos.
+            is_whole = all(old % new == 0 for old, new in zip(image.size, size, strict=True))
+            image = image.resize(size, resample=pillow.Resampling.BOX if is_whole else pillow.Resampling.LANCZOS)
+        values = np.asarray(image, dtype=np.float64)
+        if not is_deep:
+            return values / 255
+        grey = np.clip(values, 0, 1)
+        return grey if mode == GREY else np.repeat(grey[..., None], 3, axis=2)
 
 
-def _box_or_lanczos(old: tuple[int, int], new: tuple[int, int]) -> int:
-    """Pillow's number of a filter: averages over boxes to shrink by whole numbers, else Lanczos."""
-    box, lanczos = 4, 1
-    return box if all(a % b == 0 for a, b in zip(old, new, strict=True)) else lanczos
-
-
-def _on_white(image: Any) -> Any:
-    if "A" not in image.getbands() and "transparency" not in image.info:
-        return image
-    pillow = extra("PIL.Image", "reading images", "pillow")
-    image = image.convert("RGBA")
-    white = pillow.new("RGBA", image.size, "white")
-    return pillow.alpha_composite(white, image)
-
-
-def _deep_pixels(image: Any, mode: str, size: tuple[int, int]) -> NDArray[np.float64]:
-    """Pixels of an image with 16 bits of grey, or with numbers of single precision."""
-    is_deep = image.mode in DEEP_MODES
-    values: NDArray[Any] = np.asarray(image, dtype=np.float32)
-    if is_deep:
-        values = values / np.float32(65535)
-    elif values.max() > 1:
-        values = values / np.float32(255 if values.max() <= 255 else 65535)
-    if image.size != size:
-        pillow = extra("PIL.Image", "reading images", "pillow")
-        resized = pillow.fromarray(values).resize(size, resample=_box_or_lanczos(image.size, size))
-        values = np.asarray(resized, dtype=np.float32)
-    grey = np.clip(values.astype(np.float64), 0, 1)
-    return grey if mode == GREY else np.repeat(grey[..., None], 3, axis=2)
+def _unit_greys(image: Any) -> NDArray[np.float32]:
+    """Pixels from 0 to 1 of an image with 16 bits of grey, or with numbers of single precision."""
+    values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
+    if image.mode in DEEP_MODES:
+        return values / np.float32(65535)
+    return values if values.max() <= 1 else values / np.float32(255 if values.max() <= 255 else 65535)

@@ -1,189 +1,327 @@
-"""A text table -> Table."""
+"""A text table -> Table: rows to columns chunk by chunk, numbers in one growing matrix and texts beside it."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hne._runtime.progress import step
+from hne.core.records import FloatArray
 from hne.exceptions import quoted
-from hne.io.cells import NO_TEXT, first_text, is_number
-from hne.io.characters import FALLBACK
-from hne.io.dialect import Dialect, dialect_of, with_fallback
-from hne.io.finish import finished, shaped
-from hne.io.gather import Gathered, gather
-from hne.io.names import listed
-from hne.io.record import Outline, ReadOptions, Table
-from hne.io.remarks import empty_rows_notice, mixed_notice, without_empty
-from hne.io.selection import LABEL, NUMBER, TEXT, Roles, assigned_roles
-from hne.io.sources import GZIP, File
+from hne.io.files import GZIP, File, check_fits
+from hne.io.roles import LABEL, NUMBER, TEXT, Roles, assign_roles, listed, matrix_table
+from hne.io.sniff import (
+    CODE,
+    FALLBACK,
+    FALLBACK_NOTICE,
+    NO_NUMBER,
+    NO_TEXT,
+    Dialect,
+    is_number,
+    number,
+    open_text,
+    sniff_dialect,
+    table_rows,
+    unreadable_field,
+)
+from hne.io.table import INEXACT, TEXT_BYTES, ReadOptions, Table, build_table
 
-# A short text in a list: its characters, Python's header, and the place in the list.
-TEXT_BYTES = 72
+# Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
+CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 6_000, 4, 4_000
+# Cells of a column that decide whether it is text with a few numbers, or numbers with a few texts.
+JUDGED = 10_000
+# Digits after a zero in a later one of many cells, a line each.
+LATER_CODE = re.compile(r"\n[ \t]*0[0-9]")
+# What spreadsheets and people write for 1000 and more.
+THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*")
 
 
-def read_text(file: File, choices: ReadOptions) -> Table:
+def read_text(file: File, options: ReadOptions) -> Table:
     """Read a text table."""
-    dialect, sample = _checked_dialect(file, choices)
-    read = _transposed if choices.transpose else _read
+    dialect, sample = sniff_dialect(file, options)
+    read = _read_transposed if options.transpose else _read
     try:
-        return read(file, dialect, sample, choices)
+        return read(file, dialect, sample, options)
     except UnicodeDecodeError as error:
-        if dialect.encoding != "utf-8" or choices.encoding:
+        if dialect.encoding != "utf-8" or options.encoding:
             msg = f"must be text, got bytes that are none in {dialect.encoding} ({error.reason}). Name its --encoding."
             raise file.error(msg) from error
     try:
-        return read(file, with_fallback(dialect), sample, choices)
+        notices = (*dialect.notices, FALLBACK_NOTICE)
+        return read(file, replace(dialect, encoding=FALLBACK, notices=notices), sample, options)
     except UnicodeDecodeError as error:
         msg = f"must be text, got bytes that are none in UTF-8 and {FALLBACK}. Name its --encoding, such as latin-1."
         raise file.error(msg) from error
 
 
-def outline_text(file: File, choices: ReadOptions) -> Outline:
-    """Foresee a text table from its size and its beginning."""
-    dialect, sample = _checked_dialect(file, choices)
-    kinds = _kinds(dialect, sample)
-    wanted = replace(choices, columns=(), features=(), drop=(), id=None, color=None) if choices.transpose else choices
-    roles = _roles(file, dialect, kinds, wanted, lambda i: _is_unique([row[i] for row in sample]))
-    n_rows = len(sample) if dialect.is_whole else max(len(sample), round(_text_bytes(file) / dialect.row_bytes))
-    n_texts = len(roles.labels) + (roles.id is not None)
-    shape = (n_rows, len(roles.features))
-    size = n_rows * (8 * len(roles.features) + TEXT_BYTES * n_texts)
-    n_samples, n_features = shape[::-1] if choices.transpose else shape
-    return Outline(
-        n_samples=n_samples, n_features=n_features, is_exact=dialect.is_whole, bytes=size, source=dialect.source
-    )
+def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
+    """Numbers of a column's cells; ValueError where one is neither a number nor missing.
+
+    >>> numbers(("1,5", "NA"), ",")
+    array([1.5, nan])
+    """
+    joined = "\n".join(cells)
+    # What `number` takes for a name, looked for in all cells at once.
+    if "_" in joined or CODE.match(joined) or LATER_CODE.search(joined):
+        raise ValueError
+    if decimal == ",":
+        if "." in joined:
+            return np.array([number(cell, decimal) for cell in cells], dtype=np.float64)
+        cells = tuple(cell.replace(",", ".") for cell in cells)
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return np.array([number(cell, ".") for cell in cells], dtype=np.float64)
 
 
-def _text_bytes(file: File) -> int:
-    """Size of the text, of a packed file as its end says."""
-    size = file.path.stat().st_size
-    with file.path.open("rb") as stream:
-        if stream.read(2) != GZIP:
-            return size
-        stream.seek(-4, 2)
-        # The end knows the size modulo 4 GB; text seldom packs worse than to a third.
-        return max(int.from_bytes(stream.read(4), "little"), size)
+def _first_text(cells: Iterable[str], decimal: str) -> tuple[int, str] | None:
+    """Place, from 1, and text of the first cell that is neither a number nor missing."""
+    for place, cell in enumerate(cells, start=1):
+        if cell.strip() not in NO_NUMBER and not is_number(cell, decimal):
+            return place, cell
+    return None
 
 
-def _checked_dialect(file: File, choices: ReadOptions) -> tuple[Dialect, list[list[str]]]:
-    dialect, sample = dialect_of(file, choices)
-    if dialect.has_header and not sample and dialect.is_whole:
-        got = f"the header alone ({len(dialect.names)} names)"
-        msg = f"must have rows below its header, got {got}. Add rows or, if it is data, --no-header."
-        raise file.error(msg)
-    if len(dialect.names) not in (dialect.n_fields, dialect.n_fields - 1):
-        got = f"{len(dialect.names)} names above rows of {dialect.n_fields}"
-        msg = f"must have as many names as fields, got {got}. Mend the header, or name the --separator."
-        raise file.error(msg)
-    return dialect, sample
-
-
-def _kinds(dialect: Dialect, sample: list[list[str]]) -> list[str]:
-    """Kinds of the columns by the first rows."""
-    kinds = []
-    for place in range(len(dialect.names)):
-        cells = (row[place] for row in sample)
-        kinds.append(NUMBER if first_text(cells, dialect.decimal) is None else TEXT)
-    if dialect.names[0] == "":
-        kinds[0] = LABEL
-    return kinds
-
-
-def _roles(
-    file: File, dialect: Dialect, kinds: list[str], choices: ReadOptions, is_unique: Callable[[int], bool]
-) -> Roles:
-    names = list(dialect.names)
-    index = None
-    if names[0] == "":
-        index, names[0] = 0, _free_name(dialect.names)
-    return assigned_roles(file, names, kinds, choices, is_unique, index)
-
-
-def _free_name(names: tuple[str, ...]) -> str:
-    return next(name for name in ("id", "row", "index", "unnamed", "-") if name not in names)
-
-
-def _is_unique(cells: list[str]) -> bool:
+def _is_unique(cells: Sequence[str]) -> bool:
     """Whether texts, or whole numbers, differ from each other."""
     if len(set(cells)) < len(cells):
         return False
     return not any("." in cell or "," in cell for cell in cells if is_number(cell) or is_number(cell, ","))
 
 
-def _read(file: File, dialect: Dialect, sample: list[list[str]], choices: ReadOptions) -> Table:
+def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOptions) -> Table:
     """Read with the kinds that the first rows show; read again where later rows show that a column is text."""
-    kinds = _kinds(dialect, sample)
+    names, index = list(dialect.names), None
+    cells = list(zip(*sample, strict=True)) or [()] * len(names)
+    kinds = [NUMBER if _first_text(column, dialect.decimal) is None else TEXT for column in cells[: len(names)]]
+    if names[0] == "":
+        index, kinds[0] = 0, LABEL
+        names[0] = next(name for name in ("id", "row", "index", "unnamed", "-") if name not in names)
     repeated: set[int] = set()
     texts: dict[int, tuple[int, str]] = {}
     while True:
-        roles = _roles(
-            file, dialect, kinds, choices, lambda i: i not in repeated and _is_unique([row[i] for row in sample])
-        )
-        gathered = gather(file, dialect, roles, kinds)
-        guessed = roles.id is not None and choices.id is None and dialect.names[roles.id] != ""
-        texts.update(gathered.turned)
-        if gathered.turned:
-            _check_chosen(file, dialect, choices, roles, gathered.turned)
-            kinds = [TEXT if i in gathered.turned else kind for i, kind in enumerate(kinds)]
-        elif guessed and not _is_unique(gathered.columns[int(roles.id or 0)]):
+        roles = assign_roles(file, names, kinds, options, lambda i: i not in repeated and _is_unique(cells[i]), index)
+        _check_fits(file, dialect, roles, len(sample))
+        columns = _read_columns(file, dialect, roles, kinds)
+        texts |= columns.texts
+        for i, (row, text) in columns.texts.items():
+            if options.columns and i in roles.features:
+                got = f"{quoted(text)} in column {quoted(names[i])}, row {row}"
+                msg = f"must have numbers in features, got {got}. Mend it, or leave the column out of --columns."
+                raise file.error(msg)
+            kinds[i] = TEXT
+        is_guess = roles.id is not None and roles.id != index and options.id is None
+        if is_guess and not columns.texts and not _is_unique(columns.beside[int(roles.id or 0)]):
             repeated.add(int(roles.id or 0))
-        else:
-            return _table(file, dialect, gathered, choices, texts)
+        elif not columns.texts:
+            break
+    X, features, left_out = _without_empty(columns.X, [names[i] for i in roles.features], options)
+    table = build_table(
+        file, options, roles, names, columns.values, X=X, feature_names=features, source=dialect.source,
+        notices=dialect.notices,
+    )  # fmt: skip
+    notices = ["The first column has no name: it names the samples."] if roles.id == index == 0 else []
+    notices += [notice for i in roles.labels for notice in _mixed_notice(names[i], columns, i, texts.get(i))]
+    if columns.n_empty:
+        notices.append(f"Left out {columns.n_empty} empty row{'s' * (columns.n_empty != 1)} at the end of the file.")
+    return table.noticed(*notices, *left_out)
 
 
-def _check_chosen(
-    file: File, dialect: Dialect, choices: ReadOptions, roles: Roles, turned: dict[int, tuple[int, str]]
-) -> None:
-    """Refuse text in a column that the user named as a feature."""
-    for i, (row, text) in turned.items():
-        if choices.columns and i in roles.features:
-            got = f"{quoted(text)} in column {quoted(dialect.names[i])}, row {row}"
-            msg = f"must have numbers in features, got {got}. Mend it, or leave the column out of --columns."
-            raise file.error(msg)
+def _check_fits(file: File, dialect: Dialect, roles: Roles, n_first: int) -> None:
+    """Foresee a text table from its size and its beginning."""
+    size = file.path.stat().st_size
+    with file.path.open("rb") as stream:
+        if stream.read(2) == GZIP:
+            stream.seek(-4, 2)
+            # The end knows the size of the text modulo 4 GB; text seldom packs worse than to a third.
+            size = max(int.from_bytes(stream.read(4), "little"), size)
+    n_rows = n_first if dialect.is_whole else max(n_first, round(size / dialect.row_bytes))
+    n_texts = len(roles.labels) + (roles.id is not None)
+    needed = n_rows * (8 * len(roles.features) + TEXT_BYTES * n_texts)
+    check_fits(file, needed, n_rows, len(roles.features), "" if dialect.is_whole else "about ")
 
 
-def _table(
-    file: File, dialect: Dialect, gathered: Gathered, choices: ReadOptions, texts: dict[int, tuple[int, str]]
-) -> Table:
-    names, roles = dialect.names, gathered.roles
-    notices = [*dialect.notices, *roles.notices]
-    ids = None if roles.id is None else tuple(cell.strip() for cell in gathered.columns.pop(roles.id))
-    unnamed = roles.id is not None and names[roles.id] == ""
-    if unnamed:
-        notices.append("The first column has no name: it names the samples.")
-    labels = {}
-    for i in roles.labels:
-        labels[names[i] or _free_name(names)] = _label(gathered, i)
-        notices += mixed_notice(dialect, gathered, i, texts.get(i))
-        gathered.columns.pop(i)
-    notices += empty_rows_notice(gathered.n_empty)
-    table = Table(
-        X=gathered.values,
-        feature_names=tuple(names[i] for i in roles.features),
-        source=dialect.source,
-        ids=ids,
-        id_name="id" if roles.id is None or unnamed else names[roles.id],
-        labels=labels,
-        color=None if roles.color is None else names[roles.color] or _free_name(names),
-        notices=tuple(notices),
-    )
-    return shaped(file, without_empty(table, choices), choices)
+@dataclass
+class _Columns:
+    """What has been read: a matrix with room to grow, columns beside it, and what turned out to be no number."""
+
+    roles: Roles
+    kinds: Sequence[str]
+    decimal: str
+    n_rows: int = 0
+    X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    beside: dict[int, list[Any]] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+    texts: dict[int, tuple[int, str]] = field(default_factory=dict)  # columns with text: its row, from 1, and the text
+    n_filled: int = 0  # rows up to the last one in which something is written
+    n_empty: int = 0  # rows below it, which spreadsheets leave
+
+    def add(self, chunk: list[list[str]]) -> None:
+        """Add a chunk of rows."""
+        count = len(chunk)
+        if self.n_rows + count > len(self.X):
+            # By an eighth at a time: what is not written yet takes no memory, and moving is the system's business.
+            shape = (max(self.n_rows + count, len(self.X) * 9 // 8), len(self.roles.features))
+            if self.X.size:
+                self.X.resize(shape, refcheck=False)
+            else:
+                self.X = np.empty(shape)
+        block = self.X[self.n_rows : self.n_rows + count]
+        if len(self.roles.features) <= count or not self._fill_rows(chunk, block):
+            cells = list(zip(*chunk, strict=True))
+            for place, i in enumerate(self.roles.features):
+                block[:, place] = self._numbers(i, cells[i])
+        for i in (*self.roles.labels, *(() if self.roles.id is None else (self.roles.id,))):
+            column = self.beside.setdefault(i, [])
+            texts = tuple(row[i] for row in chunk)
+            if self.is_number(i):
+                column.extend(self._exact_numbers(i, texts).tolist())
+            elif i == self.roles.id:
+                column.extend(texts)
+            else:
+                # Words of a label come again and again: one copy of each will do.
+                column.extend(map(self.words.setdefault, texts, texts))
+        for place in range(count, 0, -1):
+            if any(map(str.strip, chunk[place - 1])):
+                self.n_filled = self.n_rows + place
+                break
+        self.n_rows += count
+
+    def is_number(self, i: int) -> bool:
+        """Whether a column beside the features is kept as numbers."""
+        return self.kinds[i] == NUMBER and i != self.roles.id
+
+    def _fill_rows(self, chunk: list[list[str]], block: FloatArray) -> bool:
+        """Turn rows of a wide table to numbers, which is faster than its many short columns; False where one fails."""
+        pick = itemgetter(*self.roles.features)
+        try:
+            for row, numbers_of_row in zip(chunk, block, strict=True):
+                numbers_of_row[:] = numbers(pick(row), self.decimal)
+        except ValueError:
+            return False
+        return True
+
+    def _numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
+        try:
+            return numbers(cells, self.decimal)
+        except ValueError:
+            place, text = _first_text(cells, self.decimal) or (1, cells[0])
+            self.texts.setdefault(i, (self.n_rows + place, text))
+            return np.full(len(cells), np.nan)
+
+    def _exact_numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
+        """Numbers beside the features, which are to be told as the file has them: text where float64 has no room."""
+        values = self._numbers(i, cells)
+        with np.errstate(invalid="ignore"):
+            large = np.flatnonzero(np.abs(values) >= INEXACT)
+        for place in large:
+            if cells[place].strip().lstrip("+-").isdecimal() and i not in self.roles.features:
+                self.texts.setdefault(i, (self.n_rows + int(place) + 1, cells[place]))
+        return values
+
+    def cut(self) -> None:
+        """Keep no empty rows at the end, and no room to grow."""
+        n_rows = min(max(self.n_filled, 1), self.n_rows)
+        self.n_rows, self.n_empty = n_rows, self.n_rows - n_rows
+        self.X.resize((n_rows, len(self.roles.features)), refcheck=False)
+        self.beside = {i: column[:n_rows] for i, column in self.beside.items()}
+
+    def values(self, i: int) -> NDArray[Any]:
+        """A column beside the features: numbers, names as they are, or texts with None for what is missing."""
+        column = self.beside[i]
+        if self.is_number(i):
+            return np.array(column, dtype=np.float64)
+        if i == self.roles.id:
+            return np.array(column, dtype=object)
+        stripped = {cell: cell.strip() for cell in set(column)}
+        shared = {cell: None if text in NO_TEXT else text for cell, text in stripped.items()}
+        return np.array([shared[cell] for cell in column], dtype=object)
 
 
-def _label(gathered: Gathered, i: int) -> NDArray[Any]:
-    column = gathered.columns[i]
-    if gathered.is_number_beside(i):
-        return np.array(column, dtype=np.float64)
-    shared: dict[str, str | None] = {}
-    for cell in set(column):
-        text = cell.strip()
-        shared[cell] = None if text in NO_TEXT else text
-    return np.array([shared[cell] for cell in column], dtype=object)
+def _read_columns(file: File, dialect: Dialect, roles: Roles, kinds: Sequence[str]) -> _Columns:
+    """Read all rows; a column of numbers in which text was met has NaN there, and is told in `texts`."""
+    columns = _Columns(roles, kinds, dialect.decimal)
+    size = min(max(CHUNK_CELLS // dialect.n_fields, LEAST_ROWS), MOST_ROWS)
+    with _rows(file, dialect) as rows:
+        for chunk in iter(lambda: list(islice(rows, size)), []):
+            if set(map(len, chunk)) != {dialect.n_fields}:
+                # Blank lines are no rows; a row of empty fields is one.
+                chunk = [row for row in chunk if len(row) == dialect.n_fields or any(map(str.strip, row))]  # noqa: PLW2901
+                if any(len(row) != dialect.n_fields for row in chunk):
+                    raise _wrong_length(file, dialect)
+            if chunk:
+                columns.add(chunk)
+                step("rows", columns.n_rows)
+    columns.cut()
+    return columns
 
 
-def _transposed(file: File, dialect: Dialect, sample: list[list[str]], choices: ReadOptions) -> Table:
+@contextmanager
+def _rows(file: File, dialect: Dialect) -> Iterator[Any]:
+    """Give the rows below the header."""
+    try:
+        with open_text(file, dialect.encoding) as stream:
+            for _ in range(dialect.skipped):
+                next(stream)
+            rows = table_rows(stream, dialect.separator)
+            if dialect.has_header:
+                next(row for row in rows if any(cell.strip() for cell in row))
+            yield rows
+    except csv.Error as error:
+        raise unreadable_field(file, error) from error
+
+
+def _wrong_length(file: File, dialect: Dialect) -> Exception:
+    """Error that names the first line with too few or too many fields: lines, not rows, are what editors show."""
+    with _rows(file, dialect) as rows:
+        wrong = next(row for row in rows if len(row) != dialect.n_fields and any(cell.strip() for cell in row))
+        line = rows.line_num + dialect.skipped
+    msg = f"must have {dialect.n_fields} fields in every row, got {len(wrong)} in line {line}. "
+    return file.error(msg + f"Mend that line, or name the --separator (now {quoted(dialect.separator)}).")
+
+
+def _without_empty(X: FloatArray, names: list[str], options: ReadOptions) -> tuple[Any, tuple[str, ...], list[str]]:
+    """Features without columns that hold nothing at all, unless the user named them."""
+    # A column that begins with a number is not empty; few are left to be looked at.
+    suspects = np.flatnonzero(np.isnan(X[:1]).all(axis=0)).tolist() if len(X) else []
+    empty = [i for i in suspects if np.isnan(X[:, i]).all()]
+    if options.columns or not empty or len(empty) == X.shape[1]:
+        return X, tuple(names), []
+    kept = np.setdiff1d(np.arange(X.shape[1]), empty)
+    notice = f"Columns without any value are left out: {listed([names[i] for i in empty])}."
+    return X[:, kept], tuple(names[i] for i in kept), [notice]
+
+
+def _mixed_notice(name: str, columns: _Columns, i: int, first: tuple[int, str] | None) -> list[str]:
+    """A notice where most of a column's cells are numbers, and it is a label all the same."""
+    if columns.is_number(i):
+        return []
+    cells = [cell for cell in columns.beside[i][:JUDGED] if cell.strip() not in NO_NUMBER]
+    numeric = sum(is_number(cell, ".") or is_number(cell, ",") or bool(THOUSANDS.fullmatch(cell)) for cell in cells)
+    row, text = first or _first_text(columns.beside[i], columns.decimal) or (0, "")
+    # Whole numbers with more digits than float64 has are numbers too.
+    if 2 * numeric <= len(cells) or not row or is_number(text, columns.decimal):
+        return []
+    other = "," if columns.decimal == "." else "."
+    if CODE.match(text):
+        remedy = "Digits after a zero are codes; if they are numbers, write them without it."
+    elif columns.decimal == "." and THOUSANDS.fullmatch(text):
+        remedy = "Its commas separate thousands: remove them to use it as a feature."
+    elif is_number(text, other):
+        remedy = f"If numbers are written that way, add --decimal {other}"
+    else:
+        remedy = "If that stands for a missing value, leave the cell empty."
+    return [f"Column {quoted(name)} is text, not a feature, because of {quoted(text)} in row {row}. {remedy}"]
+
+
+def _read_transposed(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOptions) -> Table:
     """A table whose columns are samples: its names are those of samples, its first column names the features."""
     table = _read(file, dialect, sample, ReadOptions())
     names, labels = table.ids, dict(table.labels)
@@ -192,10 +330,10 @@ def _transposed(file: File, dialect: Dialect, sample: list[list[str]], choices: 
     notices = [notice for notice in table.notices if "names the samples" not in notice]
     if labels:
         notices.append(f"Columns of text are left out of a transposed table: {listed(list(labels))}.")
-    return finished(
+    return matrix_table(
         file,
         np.ascontiguousarray(table.X.T),
-        choices,
+        options,
         feature_names=names,
         ids=table.feature_names if dialect.has_header else None,
         source=f"{table.source}, transposed",

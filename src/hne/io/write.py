@@ -4,23 +4,60 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import step
+from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import InputError
-from hne.io.labels import INEXACT
-from hne.io.names import numbered
-from hne.io.record import Coordinates
-from hne.io.sources import STANDARD_INPUT, extra
+from hne.io.files import STANDARD_INPUT, extra
+from hne.io.roles import numbered
+from hne.io.table import INEXACT, Table
 
 # Rows that are turned to text at a time.
 CHUNK = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coordinates:
+    """An embedding to be written, with what names and describes its samples."""
+
+    Y: FloatArray  # (n, d); NaN where a sample has no place
+    names: tuple[str, ...] = ()  # (d,); empty means hne1, hne2, ...
+    ids: tuple[str, ...] | None = None
+    id_name: str = "id"
+    labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    rows: IndexArray | None = None  # rows in the file that was read, from 1, where some were dropped
+
+    @classmethod
+    def of(cls, table: Table, Y: FloatArray) -> Self:
+        """Coordinates of a table's samples, with what it carries along."""
+        return cls(Y=Y, ids=table.ids, id_name=table.id_name, labels=table.labels, rows=table.rows)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Columns in their order: row, id, labels, coordinates; of those with one name, later ones get a number."""
+        axes = self.names or numbered(self.Y.shape[1], "hne")
+        columns: dict[str, NDArray[Any]] = {}
+
+        def add(name: str, column: NDArray[Any]) -> None:
+            free, number = name, 2
+            while free in columns or free in axes:
+                free, number = f"{name}_{number}", number + 1
+            columns[free] = column
+
+        if self.rows is not None:
+            add("row", np.asarray(self.rows))
+        if self.ids is not None:
+            add(self.id_name, np.array([*self.ids, None], dtype=object)[:-1])
+        for name, label in self.labels.items():
+            add(name, _whole(np.asarray(label)))
+        return columns | {name: self.Y[:, i] for i, name in enumerate(axes)}
 
 
 def check_output_ending(path: Path | str | None) -> None:
@@ -60,21 +97,6 @@ def write_coordinates(path: Path | str | None, coordinates: Coordinates, stream:
         WRITERS[place.suffix.lower()](temporary, coordinates)
 
 
-def named_columns(coordinates: Coordinates) -> dict[str, NDArray[Any]]:
-    """Columns in their order; of columns with one name, the later ones get a number at their end."""
-    columns: dict[str, NDArray[Any]] = {}
-    d = coordinates.Y.shape[1]
-    own = coordinates.names or numbered(d, "hne")
-    taken = set(own)
-    if coordinates.rows is not None:
-        _add(columns, taken, "row", np.asarray(coordinates.rows))
-    if coordinates.ids is not None:
-        _add(columns, taken, coordinates.id_name, np.array([*coordinates.ids, None], dtype=object)[:-1])
-    for name, label in coordinates.labels.items():
-        _add(columns, taken, name, _whole(np.asarray(label)))
-    return columns | {name: coordinates.Y[:, i] for i, name in enumerate(own)}
-
-
 def _whole(label: NDArray[Any]) -> NDArray[Any]:
     """A label of floats as integers, with None for NaN, where all of them are whole: 20240101, not 20240101.0."""
     if label.dtype.kind != "f":
@@ -91,33 +113,21 @@ def _whole(label: NDArray[Any]) -> NDArray[Any]:
     return integers
 
 
-def _add(columns: dict[str, NDArray[Any]], taken: set[str], name: str, column: NDArray[Any]) -> None:
-    """Add a column under its name or, where coordinates or another column have it, under name_2, name_3, ..."""
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    taken.add(free)
-    columns[free] = column
-
-
-def _chunks(coordinates: Coordinates) -> Iterator[list[list[Any]]]:
+def _chunks(columns: Mapping[str, NDArray[Any]], n_samples: int) -> Iterator[list[list[Any]]]:
     """Columns of a chunk of rows after the other, as Python's values; None for what is missing."""
-    columns = list(named_columns(coordinates).values())
-    n_samples = len(coordinates.Y)
     for start in range(0, n_samples, CHUNK):
-        yield [_values(column[start : start + CHUNK]) for column in columns]
+        yield [_values(column[start : start + CHUNK]) for column in columns.values()]
         step("rows written", min(start + CHUNK, n_samples), n_samples)
 
 
 def _values(column: NDArray[Any]) -> list[Any]:
     """Python's values: its floats print as the shortest text that gives the same bits back."""
     values: list[Any] = column.tolist()
-    if column.dtype.kind == "f":
-        missing = np.isnan(column)
-        if column.dtype == np.float32:
-            values = [float(str(value)) for value in column]
-        return [None if gap else value for value, gap in zip(values, missing, strict=True)] if missing.any() else values
-    return values
+    if column.dtype.kind != "f":
+        return values
+    if column.dtype == np.float32:
+        values = [float(str(value)) for value in column]
+    return [None if value != value else value for value in values]  # noqa: PLR0124, NaN
 
 
 def _write_csv(path: Path, coordinates: Coordinates) -> None:
@@ -126,13 +136,13 @@ def _write_csv(path: Path, coordinates: Coordinates) -> None:
 
 
 def _write_rows(stream: TextIO, coordinates: Coordinates, separator: str) -> None:
-    columns = named_columns(coordinates)
+    columns = coordinates.columns()
     # The csv module puts quotes around a \r only where \r ends lines.
     texts = [text for column in columns.values() if column.dtype == object for text in column if isinstance(text, str)]
     has_returns = any("\r" in text for text in [*columns, *texts])
     writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n" if has_returns else "\n")
     writer.writerow(columns)
-    for values in _chunks(coordinates):
+    for values in _chunks(columns, len(coordinates.Y)):
         writer.writerows(zip(*values, strict=True))
 
 
@@ -147,28 +157,24 @@ def _write_npy(path: Path, coordinates: Coordinates) -> None:
 
 
 def _write_json(path: Path, coordinates: Coordinates) -> None:
-    names = list(named_columns(coordinates))
+    columns = coordinates.columns()
     encode = json.JSONEncoder(ensure_ascii=False).encode
+    infinite = (float("inf"), -float("inf"))
     with path.open("w", encoding="utf-8") as stream:
         stream.write("[")
         before = "\n"
-        for columns in _chunks(coordinates):
-            rows = zip(*map(_finite, columns), strict=True)
-            stream.write(before + ",\n".join(encode(dict(zip(names, row, strict=True))) for row in rows))
+        for chunk in _chunks(columns, len(coordinates.Y)):
+            # JSON has no infinity: it is null.
+            finite = ([None if value in infinite else value for value in values] for values in chunk)
+            records = (dict(zip(columns, row, strict=True)) for row in zip(*finite, strict=True))
+            stream.write(before + ",\n".join(map(encode, records)))
             before = ",\n"
         stream.write("\n]\n")
 
 
-def _finite(values: list[Any]) -> list[Any]:
-    """JSON has no infinity: it is null."""
-    infinite = (float("inf"), -float("inf"))
-    return [None if value in infinite else value for value in values]
-
-
 def _write_columnar(path: Path, coordinates: Coordinates) -> None:
     arrow = extra("pyarrow", f"writing '{path}'")
-    columns = {name: _arrow_column(arrow, column) for name, column in named_columns(coordinates).items()}
-    table = arrow.table(columns)
+    table = arrow.table({name: _arrow_column(arrow, column) for name, column in coordinates.columns().items()})
     if path.suffix.lower() in (".parquet", ".pq"):
         extra("pyarrow.parquet", f"writing '{path}'").write_table(table, path)
     else:
@@ -181,8 +187,7 @@ def _arrow_column(arrow: Any, column: NDArray[Any]) -> Any:
     values = column.tolist()
     if any(isinstance(value, int) for value in values):
         return arrow.array(values, type=arrow.int64())
-    texts = [None if value is None else str(value) for value in values]
-    return arrow.array(texts, type=arrow.string())
+    return arrow.array([None if value is None else str(value) for value in values], type=arrow.string())
 
 
 COLUMNAR = (".parquet", ".pq", ".arrow", ".feather")

@@ -16,7 +16,9 @@ from hne.datasets import Dataset
 from hne.datasets.record import titled
 from hne.datasets.rolls import ROLL_CITATION
 from hne.exceptions import InputError, InputTypeError, quoted
-from hne.io.mat_values import UNREADABLE, named_values, reason_of
+from hne.io.arrays import UNREADABLE
+from hne.io.files import reason_of
+from hne.io.hdf5 import named_values
 
 # Files by the names under which they go around, in small letters; the first is the original.
 FACES_FILES = ("face_data.mat", "statue_face_32x32.mat")

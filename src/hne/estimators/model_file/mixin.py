@@ -15,7 +15,7 @@ from hne.estimators.model_file.model import read_model, write_model
 from hne.estimators.model_file.prepared import preparation_from
 from hne.estimators.model_file.values import Arrays
 from hne.exceptions import PreparedModelWarning
-from hne.io.preparation import Preparation
+from hne.io.preprocess import ColumnPreprocessor
 
 __all__ = ["SavedMixin"]
 
@@ -24,7 +24,7 @@ class SavedMixin:
     """Estimators that can be kept in a file; each says what it consists of by the methods at the end."""
 
     # What the command line did to the columns of a file before the fit; None for samples that came as they are.
-    preparation_: Preparation | None = None
+    preparation_: ColumnPreprocessor | None = None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `load` reads, without pickle.

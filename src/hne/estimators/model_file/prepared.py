@@ -6,14 +6,14 @@ from typing import Any
 
 from hne.estimators.model_file.archive import Archive
 from hne.estimators.model_file.values import Arrays
-from hne.io.preparation import SCALINGS, Preparation
+from hne.io.preprocess import SCALINGS, ColumnPreprocessor
 
 KEY = "preparation"
 # Rows, columns and perhaps three channels.
 IMAGE_DIMENSIONS = (2, 3)
 
 
-def preparation_parts(preparation: Preparation | None) -> tuple[dict[str, Any], Arrays]:
+def preparation_parts(preparation: ColumnPreprocessor | None) -> tuple[dict[str, Any], Arrays]:
     """Entries of the header and arrays; nothing of either where samples came as they are."""
     if preparation is None:
         return {}, {}
@@ -28,7 +28,7 @@ def preparation_parts(preparation: Preparation | None) -> tuple[dict[str, Any], 
     return {KEY: described}, {f"{KEY}.{name}": one for name, one in numbers.items() if one is not None}
 
 
-def preparation_from(archive: Archive, n_features: int) -> Preparation | None:
+def preparation_from(archive: Archive, n_features: int) -> ColumnPreprocessor | None:
     """The preparation of a fit with so many features, None where there was none."""
     if KEY not in archive.header:
         return None
@@ -43,7 +43,7 @@ def preparation_from(archive: Archive, n_features: int) -> Preparation | None:
     if scale is not None and not (scale > 0).all():
         archive.refuse(f"array '{KEY}.scale' must be positive")
     shape = _image_shape(described, n_features)
-    return Preparation(tuple(names), scaling, fill, center, scale, shape, _pixel_scale(described))
+    return ColumnPreprocessor(tuple(names), scaling, fill, center, scale, shape, _pixel_scale(described))
 
 
 def _numbers(archive: Archive, name: str, n_features: int) -> Any:

@@ -1,4 +1,4 @@
-"""Path or standard input -> a file that can be opened, and what kind of file it is."""
+"""Path or standard input -> a file that can be opened, and its kind; what messages say of it."""
 
 import difflib
 import importlib
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hne._runtime.files import expanded
+from hne._runtime.memory import available_bytes, gigabytes
 from hne._runtime.progress import one_line
-from hne.exceptions import InputError, MissingExtraError
+from hne.exceptions import InputError, MissingExtraError, TooLargeError, shortened
 
 STANDARD_INPUT = "-"
 KINDS = {
@@ -26,7 +27,15 @@ KINDS = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
-# First bytes of what can be read, at their place, and of what cannot, with what to do about it.
+KIND_NAMES = {
+    "npy": "an NPY file",
+    "npz": "an NPZ file",
+    "mat": "a MAT file",
+    "hdf5": "an HDF5 file",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+}
+# First bytes of what can be read, at their place.
 MAGIC = (
     (0, b"\x93NUMPY", "npy"),
     (0, b"PK\x03\x04", "npz"),
@@ -38,19 +47,9 @@ MAGIC = (
     (512, b"\x89HDF\r\n\x1a\n", "hdf5"),
     (0, b"MATLAB 5.0 MAT-file", "mat"),
 )
-# Deflate, the packing of NPZ and MAT files, makes at most so many bytes of one.
-DEFLATED = 1032
 GZIP = b"\x1f\x8b"
-NAMES = {
-    "text": "text",
-    "npy": "an NPY file",
-    "npz": "an NPZ file",
-    "mat": "a MAT file",
-    "hdf5": "an HDF5 file",
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow file",
-}
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pnm", ".pbm")
+# Endings of what cannot be read, and what to do about it.
 REMEDIES = {
     (".xlsx", ".xls", ".xlsm", ".ods"): "In the spreadsheet, save the table as CSV.",
     (".pkl", ".pickle", ".joblib"): "Loading a pickle runs what is in it: save the table as CSV, Parquet or NPY.",
@@ -59,6 +58,8 @@ REMEDIES = {
     (".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".z"): "Unpack it first.",
     PICTURES: "Pass the folder that holds the images.",
 }
+# Characters of what a library says: its own words, and what it quotes.
+MOST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -74,22 +75,24 @@ class File:
 
 
 @contextmanager
-def found(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]:
+def locate(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]:
     """Give the file; what comes through a pipe is kept in a temporary one, since kinds of files are told by seeking."""
     if str(source) == STANDARD_INPUT:
-        with _kept(stream or sys.stdin.buffer) as path:
+        with _copy(stream or sys.stdin.buffer) as path:
             yield File(path, "standard input")
         return
     path = expanded(source)
     try:
         mode = path.stat().st_mode
-        if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
-            if stat.S_ISREG(mode):
-                path.open("rb").close()
+        if stat.S_ISDIR(mode):
             yield File(path, f"'{path}'")
             return
-        with path.open("rb") as pipe, _kept(pipe) as kept:
-            yield File(kept, f"'{path}'")
+        with path.open("rb") as opened:
+            if stat.S_ISREG(mode):
+                yield File(path, f"'{path}'")
+                return
+            with _copy(opened) as copy:
+                yield File(copy, f"'{path}'")
     except FileNotFoundError as error:
         msg = f"cannot read '{path}': no such file. {_similar(path)}"
         raise InputError(msg) from error
@@ -102,7 +105,7 @@ def found(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]:
 
 
 @contextmanager
-def _kept(stream: BinaryIO) -> Iterator[Path]:
+def _copy(stream: BinaryIO) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hne-") as folder:
         path = Path(folder) / "input"
         with path.open("wb") as copy:
@@ -112,13 +115,10 @@ def _kept(stream: BinaryIO) -> Iterator[Path]:
 
 def _similar(path: Path) -> str:
     folder = path.parent
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=1)
-    if near:
-        return f"Did you mean '{folder / near[0]}'?"
     if not folder.is_dir():
         return f"There is no folder '{folder}' either: check the path."
-    return "Check the path."
+    near = difflib.get_close_matches(path.name, sorted(entry.name for entry in folder.iterdir()), n=1)
+    return f"Did you mean '{folder / near[0]}'?" if near else "Check the path."
 
 
 def kind_of(file: File, *, is_text: bool = False) -> str:
@@ -139,10 +139,16 @@ def kind_of(file: File, *, is_text: bool = False) -> str:
     if named is None and is_text:
         return "text"
     if named is None:
-        _check_ending(file, ending, head, inside)
+        remedy = next((remedy for endings, remedy in REMEDIES.items() if ending in endings), None)
+        is_binary = inside is None and b"\x00" in head and not head.startswith((GZIP, b"\xff\xfe", b"\xfe\xff"))
+        if remedy or is_binary:
+            known = ", ".join(endings[0] for endings in KINDS.values())
+            got = f"the ending '{ending}'" if ending else "bytes of no kind that is known"
+            msg = f"must be a table of a known kind ({known}) or a folder of images, got {got}. "
+            raise file.error(msg + (remedy or "Save it as CSV."))
         return inside or "text"
     if named == "text" and inside is not None:
-        msg = f"must be text, got {NAMES[inside]}. Rename it to '{file.path.stem}{KINDS[inside][0]}'."
+        msg = f"must be text, got {KIND_NAMES[inside]}. Rename it to '{file.path.stem}{KINDS[inside][0]}'."
         raise file.error(msg)
     # MAT files of version 7.3 are HDF5.
     return "hdf5" if named == "mat" and inside == "hdf5" else named
@@ -153,21 +159,29 @@ def kind_inside(head: bytes) -> str | None:
     return next((kind for place, magic, kind in MAGIC if head[place:].startswith(magic)), None)
 
 
-def _check_ending(file: File, ending: str, head: bytes, inside: str | None) -> None:
-    remedy = next((remedy for endings, remedy in REMEDIES.items() if ending in endings), None)
-    is_binary = inside is None and b"\x00" in head and not head.startswith((GZIP, b"\xff\xfe", b"\xfe\xff"))
-    if remedy is None and not is_binary:
-        return
-    known = ", ".join(endings[0] for endings in KINDS.values())
-    what = f"the ending '{ending}'" if ending else "bytes of no kind that is known"
-    msg = f"must be a table of a known kind ({known}) or a folder of images, got {what}. "
-    raise file.error(msg + (remedy or "Save it as CSV."))
-
-
-def extra(module: str, purpose: str, name: str | None = None) -> Any:
+def extra(module: str, purpose: str, package: str | None = None, group: str = "io") -> Any:
     """Module of an optional dependency, or an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        msg = f"{purpose} needs {name or module.partition('.')[0]}, got none installed. Run: pip install 'hne[io]'."
+        needs = f"{purpose} needs {package or module.partition('.')[0]}"
+        msg = f"{needs}, got none installed. Run: pip install 'hne[{group}]'."
         raise MissingExtraError(msg) from error
+
+
+def check_fits(file: File, size: int, n_samples: int, n_features: int, about: str = "") -> None:
+    """Raise where reading a table of that shape would take more bytes than there are."""
+    available = available_bytes()
+    if size > available:
+        msg = (
+            f"{file.title} needs {gigabytes(size)} to be read ({about}{n_samples} samples of {n_features} features), "
+            f"got {gigabytes(available)} of free memory. Choose fewer columns, or write a part of its rows to a file "
+            "of their own."
+        )
+        raise TooLargeError(msg)
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, in a few words of one line, to stand in a message."""
+    reason = " ".join(str(getattr(error, "strerror", None) or error).split()).rstrip(".")
+    return shortened(f"{reason[:1].lower()}{reason[1:]}", MOST_REASON) or type(error).__name__

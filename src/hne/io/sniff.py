@@ -1,0 +1,329 @@
+"""The beginning of a text table -> its dialect: encoding, separator, decimal mark, and where its names stand."""
+
+import codecs
+import csv
+import gzip
+import io
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TextIO
+
+from hne.exceptions import quoted, shortened
+from hne.io.files import GZIP, KIND_NAMES, File, kind_inside, reason_of
+from hne.io.table import ReadOptions
+
+# Encodings that the first bytes tell; what is none of them and no UTF-8 is read as FALLBACK.
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+FALLBACK = "cp1252"
+FALLBACK_NOTICE = "The text is no UTF-8 and was read as Windows-1252; --encoding names another."
+# Lines, and characters, of the beginning that a table is judged by; of very long lines at least MIN_LINES.
+MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 18, 3
+SEPARATORS = (",", ";", "\t", "|")
+BLANKS = " "
+SEPARATOR_NAMES = {",": "','", ";": "';'", "\t": "tab", "|": "'|'", " ": "blanks"}
+# Share of rows that a separator splits into equally many fields for it to be one: a broken line may be among them.
+CONSISTENT = 0.9
+# Whole numbers that are years if they count up in a first row.
+YEARS = (1000, 2999)
+# Fields of a row that its separator, its decimal mark and its header are judged by: those of a wide table are alike.
+JUDGED = 500
+# What programs write where a number is missing; among text, "-" or "?" may be a word of its own.
+NO_TEXT = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"})
+NO_NUMBER = NO_TEXT | {
+    "na", "None", "none", "?", "-", "--", ".", "..", "NAN", "Null", "-nan", "#NV", "#DIV/0!", "#NUM!",
+}  # fmt: skip
+# Digits after a zero: 007 is a code, 0, 0.5 and 0e5 are numbers.
+CODE = re.compile(r"\s*0[0-9]")
+
+
+def number(cell: str, decimal: str = ".") -> float:
+    """One cell's number, NaN where it is missing; ValueError for anything else."""
+    text = cell.strip()
+    if text in NO_NUMBER:
+        return math.nan
+    # Python reads 1_2 as 12, which no other program writes: here it is a name, and so is 007.
+    if "_" in text or CODE.match(text) or (decimal == "," and "." in text):
+        raise ValueError
+    return float(text.replace(",", ".") if decimal == "," else text)
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether the cell holds a number; a missing one is none."""
+    try:
+        return cell.strip() not in NO_NUMBER and number(cell, decimal) is not None
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """How a text table is written."""
+
+    encoding: str
+    separator: str = ","
+    decimal: str = "."
+    skipped: int = 0  # lines before the table: comments, and Excel's "sep=;"
+    has_header: bool = False
+    names: tuple[str, ...] = ()  # of all fields; "" for a first one without a name, which names the samples
+    n_fields: int = 0  # of a row; one more than names where each row ends in a separator
+    is_whole: bool = False  # whether the beginning is all there is
+    row_bytes: float = 1.0  # of a row, on average over the beginning
+    notices: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The dialect in a line."""
+        parts = [f"text table, separator {SEPARATOR_NAMES.get(self.separator, repr(self.separator))}"]
+        parts += ["decimal comma"] * (self.decimal == ",")
+        parts += [self.encoding] * (self.encoding not in ("utf-8", "utf-8-sig"))
+        return ", ".join([*parts, "header" if self.has_header else "no header"])
+
+
+def table_rows(lines: Iterable[str], separator: str) -> Any:
+    """The csv module's reader of the rows."""
+    if separator == BLANKS:
+        # Blanks after a separator are skipped, so that runs of them count once; those at the end would count.
+        lines = (line.rstrip().replace("\t", " ") + "\n" for line in lines)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=separator == BLANKS)
+
+
+@contextmanager
+def _unpacked(file: File) -> Iterator[tuple[Any, bool]]:
+    """Give the bytes of a file, and whether they were packed."""
+    with file.path.open("rb") as raw:
+        is_packed = raw.read(2) == GZIP
+        raw.seek(0)
+        try:
+            yield (gzip.GzipFile(fileobj=raw) if is_packed else raw), is_packed
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            msg = f"must be a whole gzip file, got a damaged one ({reason_of(error)}). Copy or pack it again."
+            raise file.error(msg) from error
+
+
+@contextmanager
+def open_text(file: File, encoding: str) -> Iterator[TextIO]:
+    """Give the characters of a file, unpacked if need be."""
+    with _unpacked(file) as (stream, _), io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+        yield text
+
+
+def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[str]]]:
+    """Dialect of a text table, and its first rows, without the header."""
+    encoding = _check_text(file, options)
+    try:
+        lines, is_whole = _first_lines(file, encoding)
+    except UnicodeDecodeError:
+        encoding = FALLBACK
+        lines, is_whole = _first_lines(file, encoding)
+    notices = [FALLBACK_NOTICE] if encoding == FALLBACK and options.encoding is None else []
+    lines, comments, skipped, separator = _without_preface(lines)
+    separator = options.separator or separator or _separator(lines)
+    rows = _first_rows(file, lines, separator, is_whole=is_whole)
+    decimal = options.decimal or _decimal(rows, separator)
+    n_fields = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
+    has_header = _has_header(rows, n_fields, decimal) if options.header is None else options.header
+    if has_header:
+        names, body = [name.strip() for name in rows[0]], rows[1:]
+        if options.header is None and any(map(is_number, names[:JUDGED])):
+            notices.append("The first row was taken for names, some of them numbers; --no-header says it is data.")
+    else:
+        names, body = _commented_names(comments, n_fields, separator), rows
+        if not names and options.header is None:
+            notices.append("No header was found: columns are called x1, x2, ...; --header says that there is one.")
+    ends_empty = bool(body) and all(len(row) == n_fields and not row[-1].strip() for row in body)
+    if not names:
+        names = [f"x{place}" for place in range(1, n_fields + 1)]
+    elif len(names) == n_fields - 1 and not ends_empty:
+        names = ["", *names]  # R's write.table
+    dialect = Dialect(
+        encoding=encoding,
+        separator=separator,
+        decimal=decimal,
+        skipped=skipped,
+        has_header=has_header,
+        names=tuple(name or (f"x{place}" if place > 1 else "") for place, name in enumerate(names, start=1)),
+        n_fields=n_fields,
+        is_whole=is_whole,
+        row_bytes=(2 if "16" in encoding else 4 if "32" in encoding else 1) * sum(map(len, lines)) / len(lines),
+        notices=tuple(notices),
+    )
+    _check_names(file, dialect, has_rows=bool(body))
+    return dialect, [row for row in body if len(row) == n_fields]
+
+
+def _check_names(file: File, dialect: Dialect, *, has_rows: bool) -> None:
+    n_names = len(dialect.names)
+    if dialect.has_header and not has_rows and dialect.is_whole:
+        msg = f"must have rows below its header, got the header alone ({n_names} names). "
+        raise file.error(msg + "Add rows or, if it is data, --no-header.")
+    if n_names not in (dialect.n_fields, dialect.n_fields - 1):
+        got = f"{n_names} names above rows of {dialect.n_fields}"
+        msg = f"must have as many names as fields, got {got}. Mend the header, or name the --separator."
+        raise file.error(msg)
+
+
+def _check_text(file: File, options: ReadOptions) -> str:
+    """Encoding that the user or the first bytes tell, or an error where these are no text."""
+    with _unpacked(file) as (stream, is_packed):
+        head: bytes = stream.read(1 << 16)
+    inside = kind_inside(head)
+    if inside is not None and is_packed:
+        msg = f"must be packed text, got {KIND_NAMES[inside]} in it. Unpack it first: gunzip."
+        raise file.error(msg)
+    marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
+    if b"\x00" in head and marked is None and options.encoding is None:
+        msg = "must be text, got bytes that are none (NUL). Save it as CSV, or name its --encoding, such as utf-16."
+        raise file.error(msg)
+    if not head.strip():
+        msg = "must hold a table, got blank lines only. Check how it was written."
+        raise file.error(msg)
+    return options.encoding or marked or "utf-8"
+
+
+def _first_lines(file: File, encoding: str) -> tuple[list[str], bool]:
+    """First lines of a file, and whether they are all; UnicodeDecodeError where UTF-8 was a guess that failed."""
+    lines: list[str] = []
+    size = 0
+    try:
+        with open_text(file, encoding) as stream:
+            for line in stream:
+                lines.append(line)
+                size += len(line)
+                if len(lines) >= MAX_LINES or (size > MAX_CHARACTERS and len(lines) >= MIN_LINES):
+                    return lines, False
+    except LookupError as error:
+        msg = f"needs an encoding that Python knows, got --encoding {shortened(encoding)}. Try utf-8, cp1252 or utf-16."
+        raise file.error(msg) from error
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            raise
+        msg = f"must be text, got bytes that are none in {encoding}. Name its --encoding, such as latin-1."
+        raise file.error(msg) from error
+    return lines, True
+
+
+def _without_preface(lines: list[str]) -> tuple[list[str], list[str], int, str | None]:
+    """Lines of the table, comments before it, number of lines that are no part of it, and Excel's "sep=;"."""
+    comments: list[str] = []
+    separator = None
+    for skipped, line in enumerate(lines):
+        named = re.fullmatch(r"sep=(.)", line.rstrip("\r\n"), re.IGNORECASE)
+        if named:
+            separator = named[1]
+        elif line.lstrip().startswith("#"):
+            comments.append(line.strip().lstrip("#").strip())
+        elif line.strip():
+            return lines[skipped:], comments, skipped, separator
+    return [], comments, len(lines), separator
+
+
+def _separator(lines: list[str]) -> str:
+    """The separator under which most fields are numbers and most rows equally long; a comma where there is none.
+
+    Blanks are in names and sentences too: where a mark splits the rows evenly, they separate only what is numbers
+    throughout, as 1,5 2,5 is.
+    """
+    scores = {separator: _score(lines, separator) for separator in (*SEPARATORS, BLANKS)}
+    marks = [separator for separator in SEPARATORS if scores[separator][1] >= CONSISTENT]
+    if marks and scores[BLANKS] < (1, 1, 0):
+        return max(marks, key=lambda separator: scores[separator])
+    best = max(scores, key=lambda separator: scores[separator])
+    return best if scores[best] > (0, 0, 0) else ","
+
+
+def _score(lines: list[str], separator: str) -> tuple[float, float, float]:
+    """Share of numbers in rows of the usual length, the share of such rows, and that with the first row, of names."""
+    try:
+        rows = [row for row in table_rows(lines, separator) if row]
+    except csv.Error:  # Without its separator, a wide table is one field that is too long.
+        rows = []
+    body = rows[1:] or rows
+    width, count = Counter(map(len, body)).most_common(1)[0] if body else (0, 0)
+    if width < 2:
+        return 0, 0, 0
+    cells = [cell for row in body for cell in row[:JUDGED] if cell.strip() not in NO_NUMBER]
+    marks = "." if separator == "," else ".,"
+    share = sum(any(is_number(cell, mark) for mark in marks) for cell in cells) / max(len(cells), 1)
+    # Tables without numbers are told by the length of their rows alone.
+    even = count / len(body)
+    return share * even, even, sum(len(row) == width for row in rows) / len(rows)
+
+
+def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool) -> list[list[str]]:
+    try:
+        rows = [row for row in table_rows(lines, separator) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise unreadable_field(file, error) from error
+    except TypeError as error:
+        msg = f"needs a separator of one character, got --separator {quoted(separator)}. Write it as it is: ';'."
+        raise file.error(msg) from error
+    if not rows:
+        msg = "must hold a table, got comments and blank lines only. Check how it was written."
+        raise file.error(msg)
+    # The last row may go on beyond the beginning.
+    return rows if is_whole or len(rows) < 2 else rows[:-1]
+
+
+def unreadable_field(file: File, error: csv.Error) -> Exception:
+    """Error for a field that the csv module cannot read."""
+    msg = f"must have fields of at most {csv.field_size_limit()} characters, got a longer one ({error}). "
+    return file.error(msg + "Look for a quote that is not closed.")
+
+
+def _decimal(rows: list[list[str]], separator: str) -> str:
+    if separator == ",":
+        return "."
+    cells = [cell for row in rows for cell in row[:JUDGED]]
+    commas = sum("," in cell and is_number(cell, ",") for cell in cells)
+    points = sum("." in cell and is_number(cell, ".") for cell in cells)
+    return "," if commas > points else "."
+
+
+def _commented_names(comments: list[str], n_fields: int, separator: str) -> list[str]:
+    """Names from the last comment before the table, as np.savetxt writes them, if they are as many as fields."""
+    names = [name.strip() for name in next(table_rows(comments[-1:], separator), [])]
+    is_header = len(names) == n_fields == len(set(names)) and not any(map(is_number, names))
+    return names if is_header else []
+
+
+def _has_header(rows: list[list[str]], n_fields: int, decimal: str) -> bool:
+    first, body = rows[0], rows[1:]
+    if not body:
+        return not any(is_number(cell, decimal) for cell in first)
+    if len(first) == n_fields - 1 and not any(is_number(cell, decimal) for cell in first):
+        return True
+    votes = 0
+    for place, cell in enumerate(first[: min(n_fields, JUDGED)]):
+        column = (row[place] for row in islice(body, 50) if len(row) == n_fields)
+        below = [other for other in column if other.strip() not in NO_NUMBER]
+        is_numeric = bool(below) and 2 * sum(is_number(other, decimal) for other in below) > len(below)
+        if is_numeric and cell.strip() not in NO_NUMBER:
+            votes += -1 if is_number(cell, decimal) else 1
+    if votes < 0:
+        return _counts(first, body)
+    return votes > 0 or not any(is_number(cell, decimal) for cell in first[:JUDGED])
+
+
+def _counts(first: list[str], body: list[list[str]]) -> bool:
+    """Whether the first row counts, as 0, 1, 2, ..., which pandas calls columns, or as years do beside another name.
+
+    Rows of data may count too: where no cell beside the numbers tells, those below must not be whole.
+    """
+    cells = [cell.strip() for cell in first if is_number(cell)]
+    if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
+        return False
+    start = int(cells[0])
+    if cells != [str(start + i) for i in range(len(cells))]:
+        return False
+    if not first[0].strip():
+        return True
+    has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
+    is_year = len(cells) < len(first) and YEARS[0] <= start <= YEARS[1]
+    return has_fractions and (start == 0 or is_year)
