@@ -640,10 +640,12 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "NaN" not in notebook_html(replace(result, core=constant))
 
 
-def test_a_small_report_never_waits_for_a_compiler():
+def test_a_small_report_never_waits_for_a_compiler_and_templates_are_loaded_for_pages_alone():
     code = (
-        "import numpy as np; from hne import embed; from hne.viz.report import Details, report_page, notebook_html\n"
+        "import sys; import numpy as np; from hne import embed\n"
+        "from hne.viz.report import Details, report_page, notebook_html\n"
         "result = embed(np.random.default_rng(0).random((500, 3)))\n"
+        "assert 'jinja2' not in sys.modules\n"
         "report_page(result, Details()); notebook_html(result)"
     )
     assert not modules_after(code) & {"numba", "llvmlite", "matplotlib", "PIL"}

@@ -705,8 +705,8 @@ def test_lines_and_many_coordinates(browser, folder, d):
         assert "sample 12" in watched.words("#card")
 
 
-def test_twenty_thousand_points(browser, folder):
-    write_report(folder / "many.html", *rolled(20_000))
+def test_twenty_thousand_points(browser, folder, small):
+    write_report(folder / "many.html", crowd(small, 20_000, np.random.default_rng(0)))
     with Watched(browser, folder / "many.html") as watched:
         assert watched.state()["drawnAs"] == "discs"
         assert watched.page.locator("#all").is_disabled()

@@ -133,16 +133,16 @@ def environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("hne.viz.report")
-    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     # In ASCII, so that marks that turn the direction of text are escaped too; NaN is no JSON.
-    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    found.filters |= {
+    jinja.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    jinja.filters |= {
         "counted": counted, "duration": duration, "percent": lambda share, digits=0: f"{share:.{digits}%}",
         "sentence": sentence, "shorten": shorten, "spaced": spaced, "sqrt": math.sqrt, "written": written,
     }  # fmt: skip
-    found.tests["finite"] = math.isfinite
-    found.globals["version"] = __version__
-    return found
+    jinja.tests["finite"] = math.isfinite
+    jinja.globals["version"] = __version__
+    return jinja
 
 
 def render_page(template: str, scripts: Sequence[str], styles: Sequence[str] = (), **context: Any) -> str:

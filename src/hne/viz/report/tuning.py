@@ -63,8 +63,8 @@ def write_tuning_report(
     >>> from hne.viz.report import write_tuning_report
     >>> from hne.tuning import tune
     >>> roll = make_swiss_roll(100)
-    >>> found = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
-    >>> write_tuning_report(found, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
+    >>> tuning = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
+    >>> write_tuning_report(tuning, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
     """
     if color is not None and np.shape(color) != (tuning.n_samples,):
         rule = f"must have one value for each of {tuning.n_samples} samples"
