@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hne.core.chart.lengths import rescaled_coordinates
+from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import embedded_pieces, split_into_pieces
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.parameters import check_parameters

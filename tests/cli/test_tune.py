@@ -273,7 +273,7 @@ def test_auto_chooses_what_was_not_given(points, tmp_path, capsys):
 
 def test_auto_is_the_three_words_auto(points, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr("hne.tuning.auto.settled", lambda *given: asked.append(given[1:]) or 1 / 0)
+    monkeypatch.setattr("hne.tuning.auto.resolve_auto", lambda *given: asked.append(given[1:]) or 1 / 0)
     for words in (["--auto"], ["-k", "auto", "--reg", "auto", "--variant", "auto"], ["--auto", "-k", "auto"]):
         main(["embed", str(points), "-q", *words])
     assert asked[0] == asked[1] == asked[2]
@@ -282,7 +282,7 @@ def test_auto_is_the_three_words_auto(points, capsys, monkeypatch):
 
 def test_published_sets_what_was_not_given(points, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr("hne.tuning.auto.settled", lambda *given: asked.append(given[1]) or 1 / 0)
+    monkeypatch.setattr("hne.tuning.auto.resolve_auto", lambda *given: asked.append(given[1]) or 1 / 0)
     given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "rescaled", "--short-circuits", "cut"]
     for words in ([], given[:2], given, [*given[2:], "--n-rounds", "2"]):
         main(["embed", str(points), "-q", *words, "--published"])

@@ -1,6 +1,8 @@
 """Charts: exact where the span holds the truth, never worse than what they start from, and theirs to the bit."""
 
 import logging
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +15,13 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from hne import HNE, PUBLISHED, embed
 from hne.core.chart import chart as _chart
-from hne.core.chart import chart as _pairs
-from hne.core.chart.chart import Pairs, Piece, chart_of, listed_pairs, near_pairs
-from hne.core.chart.stress import Picture, Ways, farthest_first, landmark_scaling, longest_way, relaxed, stressed
-from hne.core.chart.unfolding import SPREADING, polished, stress_of, unfolded
+from hne.core.chart.chart import Piece, chart_of, unfolded_chart
+from hne.core.chart.stress import Picture, Ways, farthest_first, landmark_scaling, longest_way, minimize_stress, relax
+from hne.core.chart.unfolding import SPREADING, Pairs, listed_pairs, near_pairs, polish, stress_of, unfold
 from hne.core.neighbors.edges import edges_of
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph, Settings
+from hne.core.tangent.score import LocalGeometry
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
 from tests.conftest import advised, frozen, lattice_clouds
@@ -63,9 +65,9 @@ def spanned(*columns):
     return Q @ ortho_group.rvs(Q.shape[1], random_state=2)
 
 
-def of_neighbors(X, k=6):
+def of_neighbors(X, k=6, **limits):
     """Pairs within two hops among the nearest."""
-    return near_pairs(X, edges_of(knn_graph(X, k)))
+    return near_pairs(X, edges_of(knn_graph(X, k)), **limits)
 
 
 # Pairs
@@ -95,21 +97,18 @@ def test_near_pairs_are_those_within_two_hops_each_once(cloud):
     np.testing.assert_allclose(pairs.lengths, np.linalg.norm(X[pairs.first] - X[pairs.second], axis=1), rtol=1e-12)
 
 
-def test_of_many_pairs_some_are_drawn_each_once(strip, monkeypatch):
-    everyone = of_neighbors(strip)
-    monkeypatch.setattr(_pairs, "MAX_PAIRS", 300)
-    some = of_neighbors(strip)
-    assert len(everyone) > 1000
-    assert len(some) == 300
+def test_of_many_pairs_some_are_drawn_each_once(strip):
+    everyone, some = of_neighbors(strip), of_neighbors(strip, max_pairs=300)
+    assert len(everyone.first) > 1000
+    assert len(some.first) == 300
     drawn, known = ({frozenset(pair) for pair in zip(p.first, p.second, strict=True)} for p in (some, everyone))
     assert len(drawn) == 300
     assert drawn < known
 
 
-def test_of_many_samples_some_begin_all_pairs_that_they_are_in(strip, monkeypatch):
-    monkeypatch.setattr(_pairs, "PAIRS_A_SAMPLE", 4000)
+def test_of_many_samples_some_begin_all_pairs_that_they_are_in(strip):
     drawn = set(np.random.RandomState(0).choice(150, 10, replace=False).tolist())
-    pairs = of_neighbors(strip)
+    pairs = of_neighbors(strip, pairs_a_sample=4000)
     edges = edges_of(knn_graph(strip, 6)).pairs
     found = [tuple(sorted(pair)) for pair in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)]
     assert sorted(found) == sorted(pair for pair in within_two_hops(edges, 150) if drawn & set(pair))
@@ -156,8 +155,8 @@ def test_where_the_span_holds_a_plane_the_chart_is_that_plane(strip, kind):
     more = {"the plane": [], "and waves of it": [np.sin(x), np.cos(2 * x)], "and powers of it": [x**2, x**3]}
     vectors, pairs = spanned(x, y, *more[kind]), of_neighbors(strip)
     ratios = pairs.ratios(vectors)
-    B, values = unfolded(ratios, 2)
-    Y = vectors @ polished(ratios, B)
+    B, values = unfold(ratios, 2)
+    Y = vectors @ polish(ratios, B)
     np.testing.assert_allclose(pdist(Y), pdist(strip), atol=1e-5)
     assert procrustes_error(Y, strip) < 1e-9
     # Two directions carry all of it.
@@ -175,7 +174,7 @@ def test_unfolding_is_the_least_of_its_objective(strip):
         kept = np.array([a @ P @ a - 1 for a in ratios])
         return (kept**2).mean() / 2 - SPREADING * np.trace(P) / scale.max() ** 2
 
-    B, values = unfolded(ratios, 3)
+    B, values = unfold(ratios, 3)
     P = B @ B.T
     np.testing.assert_allclose(np.sort(np.linalg.eigvalsh(P))[::-1], values, rtol=1e-9, atol=1e-9 * values[0])
     rng = np.random.default_rng(3)
@@ -189,7 +188,7 @@ def test_a_vector_that_is_the_same_wherever_pairs_are_tells_nothing(strip):
     vectors = np.column_stack([spanned(*strip.T), np.repeat([1.0, -1.0], 75)])
     pairs = of_neighbors(strip)
     within = Pairs(*(part[(pairs.first < 75) == (pairs.second < 75)] for part in vars(pairs).values()))
-    B, values = unfolded(within.ratios(vectors), 2)
+    B, values = unfold(within.ratios(vectors), 2)
     assert (B[2] == 0).all()
     assert values[2] == 0.0
 
@@ -203,7 +202,7 @@ def test_polishing_lowers_the_stress_from_anywhere(cloud):
     ratios = of_neighbors(X, min(3, len(X) - 1)).ratios(vectors)
     for seed in range(3):
         B = np.random.default_rng(seed).normal(size=(4, 2))
-        assert stress_of(ratios @ polished(ratios, B)) <= stress_of(ratios @ B) * (1 + 1e-9) + 1e-12
+        assert stress_of(ratios @ polish(ratios, B)) <= stress_of(ratios @ B) * (1 + 1e-9) + 1e-12
 
 
 def test_stress_is_the_mean_square_of_how_much_longer_pairs_are():
@@ -214,10 +213,10 @@ def test_stress_is_the_mean_square_of_how_much_longer_pairs_are():
 def test_a_chart_has_no_more_stress_than_the_first_eigenvectors_unfolded(model):
     for result in (model._fitted, embed(make_swiss_roll(300, noise=0.6, random_state=3).X)):
         vectors, pairs = result.eigenpairs.vectors, near_pairs(result.core.X, edges_of(result.core.graph))
-        chart = _chart._unfolded(vectors, pairs, 2)
+        chart = unfolded_chart(Piece(result.core.X, result.core.graph, NO_CUTS, vectors), 2)
         ratios = pairs.ratios(vectors[:, :2])
-        assert chart.stress <= stress_of(ratios @ polished(ratios, unfolded(ratios, 2)[0]))
-        assert chart.stress <= stress_of(pairs.ratios(vectors) @ unfolded(pairs.ratios(vectors), 2)[0])
+        assert chart.stress <= stress_of(ratios @ polish(ratios, unfold(ratios, 2)[0]))
+        assert chart.stress <= stress_of(pairs.ratios(vectors) @ unfold(pairs.ratios(vectors), 2)[0])
         assert chart.stress == pytest.approx(stress_of(pairs.ratios(vectors @ chart.B)))
 
 
@@ -276,7 +275,7 @@ def test_the_best_map_of_the_vectors_is_found_where_it_keeps_all_ways(strip):
     x, y = strip.T
     vectors, ways = spanned(x, y, x**2, np.sin(3 * y)), exact_ways(strip)
     start = vectors.T @ (strip + 0.2 * np.random.default_rng(4).normal(size=strip.shape))
-    Y = vectors @ stressed(vectors, ways, start)
+    Y = vectors @ minimize_stress(vectors, ways, start)
     assert ways.stress(Y) < 1e-6 < ways.stress(vectors @ start)
     np.testing.assert_allclose(pdist(Y), pdist(strip), atol=0.01)
 
@@ -285,22 +284,22 @@ def test_majorization_lowers_the_stress_from_anywhere(table):
     vectors, ways = spanned(*table.T), exact_ways(table)
     for seed in range(3):
         start = np.random.default_rng(seed).normal(size=(8, 2))
-        assert ways.stress(vectors @ stressed(vectors, ways, start)) < 0.5 * ways.stress(vectors @ start)
+        assert ways.stress(vectors @ minimize_stress(vectors, ways, start)) < 0.5 * ways.stress(vectors @ start)
 
 
 def test_relaxing_lowers_the_stress_of_what_leaves_the_span(strip):
     ways = exact_ways(strip)
     moved = strip + 0.05 * np.random.default_rng(5).normal(size=strip.shape)
-    assert ways.stress(relaxed(moved, ways, 10)) < 0.2 * ways.stress(moved)
-    np.testing.assert_allclose(relaxed(np.array(strip), ways, 10), strip, atol=1e-9)
+    assert ways.stress(relax(moved, ways, 10)) < 0.2 * ways.stress(moved)
+    np.testing.assert_allclose(relax(np.array(strip), ways, 10), strip, atol=1e-9)
 
 
 def test_samples_that_fall_onto_a_landmark_stay_numbers(strip):
     ways = exact_ways(strip)
-    Y = relaxed(np.zeros_like(strip), ways, 10)
+    Y = relax(np.zeros_like(strip), ways, 10)
     vectors = spanned(*strip.T)
     assert np.isfinite(Y).all()
-    assert np.isfinite(stressed(vectors, ways, np.zeros((2, 2)))).all()
+    assert np.isfinite(minimize_stress(vectors, ways, np.zeros((2, 2)))).all()
 
 
 # Charts of pieces
@@ -368,7 +367,7 @@ def test_edges_are_put_back_by_groups_and_none_without_which_lengths_are_kept_be
     assert 2.5 < times[0] < 4
     assert max(times[1:]) < 1.1
     for cut, count in ((wrong, 0), (right, 2), (np.vstack([right, wrong]), 2)):
-        _, found = _chart._unfolding(Piece(X, graph, np.sort(cut, axis=1), vectors), 2)
+        found = unfolded_chart(Piece(X, graph, np.sort(cut, axis=1), vectors), 2)
         assert found.n_put_back == count
         assert found.stress < 0.01
 
@@ -382,7 +381,7 @@ def test_wrong_edges_are_not_put_back():
     assert model.chart_.n_put_back <= np.count_nonzero(true < 1.5 * given_length)
 
 
-def test_heaps_are_not_unfolded(table, table_model):
+def test_heaps_are_not_unfold(table, table_model):
     chart = table_model.chart_
     assert chart.route != UNFOLDED
     assert 0 < chart.way_stress < 0.5
@@ -454,13 +453,18 @@ def piece_of(result):
     return Piece(result.core.X, result.core.graph, NO_CUTS, result.eigenpairs.vectors)
 
 
+def geometry_of(piece):
+    """What neighborhoods of its samples tell."""
+    return LocalGeometry.of(piece.X, Settings(), 1)
+
+
 def test_what_is_unfolded_wider_than_the_longest_way_is_drawn_along_the_graph(model, monkeypatch):
     piece = piece_of(model._fitted)
-    Y, chart = chart_of(piece, 1.0, Settings(coordinates="chart"), 1)
+    Y, chart = chart_of(piece, 1.0, 2, geometry_of(piece))
     assert chart.route == UNFOLDED
-    real = _chart._unfolding
-    monkeypatch.setattr(_chart, "_unfolding", lambda *parts: (3 * real(*parts)[0], real(*parts)[1]))
-    narrow, chart = chart_of(piece, 1.0, Settings(coordinates="chart"), 1)
+    wide = replace(unfolded_chart(piece, 2), B=3 * unfolded_chart(piece, 2).B)
+    monkeypatch.setattr(_chart, "unfolded_chart", lambda *_: wide)
+    narrow, chart = chart_of(piece, 1.0, 2, geometry_of(piece))
     assert chart.route == ALONG_GRAPH
     assert np.abs(narrow).max() < 1.2 * np.abs(Y).max()
 
@@ -481,26 +485,24 @@ PICTURES = (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH, BETWEEN, BETWEEN, STRAIGHT, FIRS
 
 
 @pytest.mark.parametrize("best", range(len(PICTURES)))
-def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, best, monkeypatch, caplog):
+def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, best, caplog):
     caplog.set_level(logging.INFO, logger="hne")
     kept = [1.9 if number == best else 1.8 for number in range(len(PICTURES))]
-    monkeypatch.setattr(_chart, "ranks_of", lambda *_: Judge(*kept))
-    _, chart = chart_of(piece_of(model._fitted), 0.84, Settings(coordinates="chart"), 1)
+    _, chart = chart_of(piece_of(model._fitted), 0.84, 2, SimpleNamespace(ranks=Judge(*kept)))
     assert chart.route == PICTURES[best]
     assert f"{kept[best]:.4f} {PICTURES[best]}" in caplog.text
 
 
-def test_what_keeps_ranks_as_well_as_the_graph_is_drawn_along_it(model, monkeypatch):
+def test_what_keeps_ranks_as_well_as_the_graph_is_drawn_along_it(model):
     for straight, route in ((1.804, ALONG_GRAPH), (1.806, STRAIGHT)):
-        monkeypatch.setattr(_chart, "ranks_of", lambda *_, last=straight: Judge(1.7, 1.8, 1.8, 1.7, 1.7, last, 1.7))
-        assert chart_of(piece_of(model._fitted), 0.84, Settings(coordinates="chart"), 1)[1].route == route
+        geometry = SimpleNamespace(ranks=Judge(1.7, 1.8, 1.8, 1.7, 1.7, straight, 1.7))
+        assert chart_of(piece_of(model._fitted), 0.84, 2, geometry)[1].route == route
 
 
-def test_near_a_surface_nobody_asks_for_ranks_and_far_from_it_nobody_unfolds(model, monkeypatch):
+def test_near_a_surface_nobody_asks_for_ranks_and_far_from_it_nobody_unfolds(model):
     piece = piece_of(model._fitted)
-    assert chart_of(piece, 0.79, Settings(coordinates="chart"), 1)[1].route != UNFOLDED
-    monkeypatch.setattr(_chart, "ranks_of", None)
-    assert chart_of(piece, 0.9, Settings(coordinates="chart"), 1)[1].route == UNFOLDED
+    assert chart_of(piece, 0.79, 2, geometry_of(piece))[1].route != UNFOLDED
+    assert chart_of(piece, 0.9, 2, geometry=None)[1].route == UNFOLDED
 
 
 def test_a_sphere_with_a_small_hole_which_no_plane_has_room_for_shows_its_first_eigenvectors():

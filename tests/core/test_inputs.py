@@ -299,7 +299,7 @@ def test_far_samples_spoil_no_embedding_by_a_given_graph(kind):
     with advised("3 of them isolated"):
         model = HNE(neighbors=given_as(kind, X, 12)).fit(X)
     assert affine_errors(model.embedding_[:1000], roll.chart)[0] < 0.01
-    advice = [one.advice for one in model.trust_.findings if one.kind == "pieces"]
+    advice = [one.remedy for one in model.trust_.findings if one.kind == "pieces"]
     assert advice == ["Add links to the given graph where they belong together"]
 
 

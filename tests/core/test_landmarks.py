@@ -151,7 +151,7 @@ def test_the_embedding_unrolls_and_says_how_it_was_found(roll, exact, model):
     assert (model.eigenvalues_ >= exact.eigenpairs.values).all()
     finding = next(one for one in model.trust_.findings if one.kind == "landmarks")
     assert finding.level == "good"
-    assert finding.advice == "Raise n_landmarks (now 1000), or lower reg (now 1e-05)"
+    assert finding.remedy == "Raise n_landmarks (now 1000), or lower reg (now 1e-05)"
 
 
 def test_a_chart_of_eigenvectors_on_landmarks_is_the_roll(roll, chart):

@@ -1,4 +1,4 @@
-"""The yardstick: frames keep what an affine map keeps, corrections give lengths back, ranks are the known ones."""
+"""Tangent scores: frames keep what an affine map keeps, corrections give lengths back, ranks are the known ones."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from sklearn.manifold import trustworthiness
 from hne.core.records import Settings
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances
-from hne.core.tangent.frames import Frames, frames_of, is_measurable
-from hne.core.tangent.score import yardstick
+from hne.core.tangent.frames import Frames, is_measurable
+from hne.core.tangent.score import TangentScorer
 from hne.datasets import make_cube, make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors, continuity, tangent_score
@@ -38,29 +38,29 @@ def loop_loss(X, Y, k):
 
 def test_the_tangent_loss_is_that_of_its_definition(roll):
     Y = roll.X[:, [0, 2]] + 0.1 * roll.chart
-    rule = yardstick(roll.X, 2, "euclidean", None, 1)
-    assert rule.tangent_loss(Y) == pytest.approx(loop_loss(roll.X, Y, 8), abs=1e-9)
-    assert rule.tangent_loss(Y) > 0.01
+    scorer = TangentScorer.from_samples(roll.X, Settings())
+    assert scorer.tangent_loss(Y) == pytest.approx(loop_loss(roll.X, Y, 8), abs=1e-9)
+    assert scorer.tangent_loss(Y) > 0.01
 
 
 def test_three_dimensions_have_larger_frames():
     cube = make_cube(200, random_state=1)
-    rule = yardstick(cube.X, 3, "euclidean", None, 1)
-    assert rule.frames.members.shape == (200, 13)
+    scorer = TangentScorer.from_samples(cube.X, Settings(n_components=3))
+    assert scorer.frames.members.shape == (200, 13)
     Y = cube.chart * cube.chart[:, :1]
-    assert rule.tangent_loss(Y) == pytest.approx(loop_loss(cube.X, Y, 12), abs=1e-9)
+    assert scorer.tangent_loss(Y) == pytest.approx(loop_loss(cube.X, Y, 12), abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "distances", "sparse distances"])
 def test_frames_are_the_same_whatever_samples_are_known_by(roll, kind):
-    plain = frames_of(roll.X, 2, "euclidean", None, 1)
+    plain = TangentScorer.from_samples(roll.X, Settings()).frames
     known = {
         "sparse": (csr_array(roll.X), "euclidean"),
         "distances": (Distances(squareform(pdist(roll.X))), "precomputed"),
         "sparse distances": (check_samples(csr_array(squareform(pdist(roll.X))), BY_DISTANCE), "precomputed"),
     }
     X, metric = known[kind]
-    other = frames_of(X, 2, metric, None, 1)
+    other = TangentScorer.from_samples(X, Settings(metric=metric)).frames
     assert (other.members == plain.members).all()
     assert np.allclose(other.S, plain.S, rtol=1e-6)
     planes = np.abs(np.linalg.det(plain.U.transpose(0, 2, 1) @ other.U))
@@ -93,7 +93,7 @@ def test_extreme_units_of_X_come_back_in_the_correction(roll, factor):
 
 def test_a_whitened_embedding_is_laid_along_its_axes(roll):
     white, _ = np.linalg.qr(roll.chart - roll.chart.mean(axis=0))
-    A = frames_of(roll.X, 2, "euclidean", None, 1).correction(white)[0]
+    A = TangentScorer.from_samples(roll.X, Settings()).frames.correction(white)[0]
     assert abs(A[:, 0] @ A[:, 1]) < 1e-9 * np.linalg.norm(A[:, 0]) * np.linalg.norm(A[:, 1])
     assert np.linalg.norm(A[:, 0]) > np.linalg.norm(A[:, 1])
 
@@ -104,7 +104,7 @@ def test_what_has_fewer_dimensions_is_drawn_thin():
     line = np.outer(t, [3.0, 4.0, 0.0])
     white = np.column_stack([t - t.mean(), np.sin(9 * t)])
     for X in (arc, line):
-        moved = white @ frames_of(X, 2, "euclidean", None, 1).correction(white)[0]
+        moved = white @ TangentScorer.from_samples(X, Settings()).frames.correction(white)[0]
         lengths = np.ptp(moved, axis=0)
         assert lengths[1] < (0.05 if X is arc else 0.2) * lengths[0]
         assert lengths[0] == pytest.approx(3 if X is arc else 15, rel=0.06)
@@ -112,17 +112,17 @@ def test_what_has_fewer_dimensions_is_drawn_thin():
 
 def test_ranks_are_those_of_the_measures(roll):
     Y = roll.X[:, :2].copy()
-    rule = yardstick(roll.X, 2, "euclidean", None, 1)
-    rows = rule.ranks.rows
+    scorer = TangentScorer.from_samples(roll.X, Settings())
+    rows = scorer.ranks.rows
     # Over all rows the numbers are those of scikit-learn; over some, near them.
-    assert rule.ranks.kept(Y)[0] == pytest.approx(trustworthiness(roll.X, Y, n_neighbors=10), abs=0.05)
+    assert scorer.ranks.kept(Y)[0] == pytest.approx(trustworthiness(roll.X, Y, n_neighbors=10), abs=0.05)
     ranks = np.argsort(np.argsort(cdist(roll.X[rows], roll.X), axis=1), axis=1)
-    assert (rule.ranks.ranks == ranks).all()
+    assert (scorer.ranks.ranks == ranks).all()
 
 
 def test_of_few_samples_all_are_ranked():
     X = make_swiss_roll(100, random_state=1).X
-    kept = yardstick(X, 2, "euclidean", None, 1).ranks.kept(X[:, :2])
+    kept = TangentScorer.from_samples(X, Settings()).ranks.kept(X[:, :2])
     assert kept[0] == pytest.approx(own_trustworthiness(X, X[:, :2], n_neighbors=10))
     assert kept[1] == pytest.approx(continuity(X, X[:, :2], n_neighbors=10))
 
@@ -143,10 +143,10 @@ def test_a_collapse_is_no_error_and_scores_badly(roll):
 
 def test_many_samples_are_measured_by_some():
     roll = make_swiss_roll(2500, random_state=0)
-    rule = yardstick(roll.X, 2, "euclidean", None, 1)
-    assert len(rule.frames.rows) == 2000
-    assert (np.diff(rule.frames.rows) > 0).all()
-    assert rule.measure(roll.chart).score < 1e-3
+    scorer = TangentScorer.from_samples(roll.X, Settings())
+    assert len(scorer.frames.rows) == 2000
+    assert (np.diff(scorer.frames.rows) > 0).all()
+    assert scorer.measure(roll.chart).score < 1e-3
 
 
 def test_copies_count_once(roll):
@@ -162,7 +162,7 @@ def test_threads_change_nothing(roll):
 
 
 def test_frames_among_chosen_samples_have_no_others(roll):
-    frames = frames_of(roll.X, 2, "euclidean", None, 1)
+    frames = TangentScorer.from_samples(roll.X, Settings()).frames
     chosen = roll.chart[:, 0] > np.median(roll.chart[:, 0])
     inside = frames.among(chosen)
     assert isinstance(inside, Frames)

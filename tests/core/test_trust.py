@@ -12,12 +12,13 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import kneighbors_graph
 
 from hne import HNE, PUBLISHED, embed
-from hne.core.tangent.frames import frames_of
+from hne.core.tangent.score import TangentScorer
 from hne.core.trust.measures import collapsed_share, filled_share, repeated_share
 from hne.core.trust.record import LEVELS
 from hne.datasets import make_cube, make_s_curve, make_swiss_hole, make_swiss_roll
 from hne.exceptions import HNEWarning, UntrustworthyWarning
 from hne.metrics import affine_errors
+from hne.settings import Settings
 from hne_paper.datasets import load_statue_faces, load_teapots
 from tests.conftest import advised, shared_file
 
@@ -63,7 +64,7 @@ def test_repeated_places_do_not_confuse_the_share(rng):
 
 
 def test_points_and_lines_have_collapsed_and_a_turned_or_squeezed_strip_has_not(chart):
-    members = frames_of(chart, 2, "euclidean", None, 1).members
+    members = TangentScorer.from_samples(chart, Settings()).frames.members
     assert collapsed_share(members, chart @ [[0.0, 1.0], [-1.0, 0.0]]) < 0.02
     assert collapsed_share(members, chart * [1.0, 1e-9]) == collapsed_share(members, chart)
     assert collapsed_share(members, np.round(chart * [1.0, 3.0])) > 0.5
@@ -118,7 +119,7 @@ def test_links_across_gaps_are_told_with_the_numbers_of_samples():
     assert trust.level in ("bad", "doubtful")
     told = next(finding for finding in trust.findings if finding.kind == "short circuits")
     assert told.text.startswith(f"{len(trust.short_circuits)} edges seem to lead across gaps")
-    assert told.advice == "Pass short_circuits='cut', or look at the pairs"
+    assert told.remedy == "Pass short_circuits='cut', or look at the pairs"
     assert across(roll, shuffled[trust.short_circuits]).mean() > 0.7
 
 
@@ -137,7 +138,7 @@ def test_too_few_coordinates_are_doubtful_and_advised_against(big_roll):
     with advised(r"own dimension, 2 \(.*agreed\), got 1\. Try n_components=2\.$"):
         result = embed(big_roll.X, n_components=1)
     told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
-    assert (told.level, told.advice) == ("doubtful", "Try n_components=2")
+    assert (told.level, told.remedy) == ("doubtful", "Try n_components=2")
     assert result.trust.level in ("bad", "doubtful")
     assert "dimension" not in [finding.kind for finding in embed(big_roll.X).trust.findings]
 
@@ -147,7 +148,7 @@ def test_two_coordinates_of_samples_with_more_are_what_screens_have(caplog):
     result = embed(cube.X)
     assert "n_components should be" not in caplog.text
     told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
-    assert (told.level, told.advice) == ("good", "Try n_components=3")
+    assert (told.level, told.remedy) == ("good", "Try n_components=3")
     assert told.text == "the samples have 3 dimensions, and the embedding 2"
     assert embed(cube.X, **PUBLISHED, n_components=3).trust.level == "good"
 
@@ -314,9 +315,9 @@ def test_what_cannot_be_measured_is_left_out_and_loses_no_embedding(monkeypatch)
     def fails(*_):
         raise np.linalg.LinAlgError("no convergence")
 
-    for name in ("yardstick", "dimension_of"):
-        monkeypatch.setattr(f"hne.core.trust.measures.{name}", fails)
-    result = embed(ROLL, **PUBLISHED)
+    for name in ("frames_among", "dimension_of"):
+        monkeypatch.setattr(f"hne.core.tangent.score.{name}", fails)
+    result = embed(ROLL)
     assert result.trust.level == "unknown"
     assert result.trust.score is None
     assert np.isfinite(result.Y).all()

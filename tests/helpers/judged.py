@@ -10,10 +10,10 @@ from hne.core.trust.record import Assessment, Finding
 def some_trust(**changes):
     """A record of trust, with changes."""
     findings = (
-        Finding("score", "bad", "try n_neighbors=5"),  # which the verdict says
-        Finding("short circuits", "bad", "2 pairs tie what is far apart", "Lower n_neighbors"),
-        Finding("dimension", "doubtful", "The samples seem to have 3 dimensions."),
-        Finding("pieces", "good", "There is 1 piece."),
+        Finding("score", "bad", {"score": 0.5}, text="try n_neighbors=5"),  # which the verdict says
+        Finding("short circuits", "bad", {"n_edges": 2}, "Lower n_neighbors", "2 pairs tie what is far apart"),
+        Finding("dimension", "doubtful", {"dimension": 3}, text="The samples seem to have 3 dimensions."),
+        Finding("pieces", "good", {"n_pieces": 1}, text="There is 1 piece."),
     )
     known = {
         "level": "bad", "verdict": "Do not believe it: try n_neighbors=5.", "findings": findings,

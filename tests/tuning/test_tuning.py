@@ -15,7 +15,7 @@ from hne._runtime.progress import listening
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import COORDINATES, Settings
 from hne.core.samples.check import check_samples
-from hne.core.tangent.score import yardstick
+from hne.core.tangent.score import TangentScorer
 from hne.core.weights.layers import layer_weights, layer_weights_of_all
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
@@ -378,7 +378,7 @@ def test_unknown_ranks_are_the_farthest():
     roll = make_swiss_roll(500, random_state=0).X
     graph = KNeighborsTransformer(n_neighbors=60).fit_transform(roll)
     known = check_samples(graph, Settings(metric="precomputed"))
-    found = yardstick(known, 2, "precomputed", None, 1).ranks
+    found = TangentScorer.from_samples(known, Settings(metric="precomputed")).ranks
     stored = np.asarray(known.matrix[found.rows].toarray() > 0)
     own = np.zeros_like(stored)
     own[np.arange(len(own)), found.rows] = True
@@ -437,8 +437,8 @@ def test_who_let_settings_be_chosen_is_not_told_to_do_so():
     X = np.random.RandomState(0).rand(40, 3)
     chosen_ones = HNE(n_neighbors="auto", reg="auto", variant="auto").fit(X)
     by_hand = HNE(**PUBLISHED | {"reg": 1e-2}).fit(make_s_curve(300, random_state=1).X)
-    assert not any("'auto'" in finding.advice for finding in chosen_ones.trust_.findings)
-    assert any("'auto'" in finding.advice for finding in by_hand.trust_.findings)
+    assert not any("'auto'" in finding.remedy for finding in chosen_ones.trust_.findings)
+    assert any("'auto'" in finding.remedy for finding in by_hand.trust_.findings)
 
 
 def test_a_ridge_that_is_left_open_suits_each_number_of_neighbors(letter):

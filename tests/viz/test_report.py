@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 
 from hne import PUBLISHED, embed
-from hne.core.notices import notices
+from hne.core.notices import embedding_warnings
 from hne.core.records import ROUTES
 from hne.core.trust.record import Finding
 from hne.datasets import make_swiss_roll
@@ -100,11 +100,11 @@ def test_nothing_of_the_data_becomes_markup(result, tmp_path):
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(60)], id_name=HOSTILE, columns=columns, color=HOSTILE,
         data_notes=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1.0},
-        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
+        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", {}, HOSTILE, HOSTILE),)),
     )  # fmt: skip
     plain = [tag for tag, _ in read(result, title="t", ids=["x"] * 60, columns={"a": columns["n"], "b": columns["n"]},
              data_notes=["w"], source="s", command="c", timings={"t": 1.0},
-             trust=some_trust(level="good", findings=(Finding("score", "bad", "t", "a"),))).elements]  # fmt: skip
+             trust=some_trust(level="good", findings=(Finding("score", "bad", {}, "a", "t"),))).elements]  # fmt: skip
     write_report(tmp_path / "hostile.html", result, details)
     written = (tmp_path / "hostile.html").read_text(encoding="utf-8")
     page = Page(written)
@@ -274,7 +274,7 @@ def test_pieces_are_a_column_and_warned_of(in_pieces):
     pieces = next(column for column in page.meta()["columns"] if column["name"] == "piece")
     assert pieces["categories"] == ["piece 1 (of 40 samples)", "piece 2 (of 20 samples)"]
     np.testing.assert_array_equal(page.array(pieces["block"], "u1"), in_pieces.pieces.labels)
-    message = next(message for category, message in notices(in_pieces) if category is None and "pieces" in message)
+    message = next(one.message for one in embedding_warnings(in_pieces) if one.kind == "pieces")
     assert message[1:] in page.text
     (said,) = re.findall(r"(\d+) things worth knowing", page.text)
     assert int(said) == sum(tag == "li" and attrs.get("class") == "data" for tag, attrs in page.elements)

@@ -654,7 +654,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
     details = Details(
         title=HOSTILE, ids=[f"{i}{HOSTILE}" for i in range(rows)], id_name=HOSTILE, columns=columns, color=HOSTILE,
         data_notes=[HOSTILE], source=HOSTILE, command=HOSTILE, timings={HOSTILE: 1},
-        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", f"{HOSTILE}!", HOSTILE),)),
+        trust=some_trust(level="good", verdict=HOSTILE, findings=(Finding("score", "bad", {}, HOSTILE, HOSTILE),)),
     )  # fmt: skip
     result = embed(np.random.default_rng(0).normal(size=(rows, 3)))
     write_report(folder / "hostile.html", result, details)

@@ -47,8 +47,8 @@ def test_what_the_verdict_says_is_not_said_again_among_the_warnings(result):
 
 
 def test_a_finding_that_the_verdict_has_told_is_not_listed_again(result):
-    told = Finding("score", "bad", "neighborhoods lose their shape", "Try reg='auto'")
-    other = Finding("self", "good", "samples rebuild themselves", "Pass include_self=False")
+    told = Finding("score", "bad", {}, "Try reg='auto'", "neighborhoods lose their shape")
+    other = Finding("self", "good", {}, "Pass include_self=False", "samples rebuild themselves")
     verdict = "Do not believe it: neighborhoods lose their shape; try reg='auto'."
     page = read(result, trust=some_trust(verdict=verdict, findings=(told, other)))
     assert page.text.lower().count("neighborhoods lose their shape") == 1

@@ -251,7 +251,7 @@ def _report(
 def _trust_in_flags(trust: "Assessment") -> "Assessment":
     """The same, with the options of the command line in its sentences."""
     findings = (
-        replace(one, text=with_cli_names(one.text), advice=with_cli_names(one.advice)) for one in trust.findings
+        replace(one, text=with_cli_names(one.text), remedy=with_cli_names(one.remedy)) for one in trust.findings
     )
     return replace(trust, verdict=with_cli_names(trust.verdict), findings=tuple(findings))
 

@@ -195,7 +195,7 @@ def _untried(options: argparse.Namespace, found: "Tuning") -> list[str]:
 
 def _doubts(found: "Tuning", ready: "PreparedTable") -> list[str]:
     """What a high score says, from data of known truth."""
-    from hne.core.trust.limits import SCORE_BAD, SCORE_DOUBTFUL
+    from hne.core.trust.assess import SCORE_BAD, SCORE_DOUBTFUL
 
     if found.best.score < SCORE_DOUBTFUL:
         return []

@@ -6,6 +6,8 @@ What the data is like, in pieces or of another dimension, and what might be bett
 
 import math
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +20,6 @@ from hne.core.records import (
     FloatArray,
     NeighborGraph,
     Pieces,
-    Settings,
     UniqueSamples,
     is_settled,
 )
@@ -26,24 +27,20 @@ from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,
     HNEWarning,
-    InputError,
     LandmarkWarning,
     NeighborRecallWarning,
     UntrustworthyWarning,
     caller_stacklevel,
+    refuse,
 )
-
-# A category of warnings, or None for advice, and what is said.
-Notice = tuple[type[HNEWarning] | None, str]
+from hne.settings import Settings
 
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
 # Dimensions of a picture.
 SCREEN = 2
-
 # Decimal exponents of sizes that leave room for what is computed from them.
 FAR_BELOW = {"float64": 300, "float32": 30}
-
 # What became of the pieces.
 TREATMENT = {
     "separate": "each is embedded on its own and laid beside the others, so that directions and distances between "
@@ -53,120 +50,95 @@ TREATMENT = {
 }
 
 
+@dataclass(frozen=True)
+class Notice:
+    """What a user is told: a warning, or advice where it has no category."""
+
+    kind: str  # "recall", "pieces", "eigenvalues", "landmarks", "verdict" or "dimension"
+    message: str
+    category: type[HNEWarning] | None = None
+
+
 def check_connected(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> None:
     """Raise for a graph in several pieces, where that is what the user wants."""
     if pieces.count > 1 and settings.pieces == "raise":
-        msg = (
-            f"pieces='raise' needs a connected neighbor graph, got {_counted(pieces, distinct, settings)}. "
-            f"{_advice(settings)}, or choose pieces='separate' or 'largest'."
-        )
-        raise DisconnectedGraphError(msg)
+        count, remedy = _count_pieces(pieces, distinct, settings), _join_remedy(settings)
+        remedy = f"{remedy}, or choose pieces='separate' or 'largest'"
+        refuse("pieces='raise'", "needs a connected neighbor graph", count, remedy, DisconnectedGraphError)
 
 
 def check_lengths(result: Embedding) -> None:
     """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
-    kind, units = np.dtype(result.dtype), result.units
+    kind, coordinates = np.dtype(result.dtype), result.settings.coordinates
     drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
-    if not result.settings.in_lengths or units.restore_lengths(np.array(drawn)) <= np.finfo(kind).max:
+    if not result.settings.in_lengths or result.units.restore_lengths(np.array(drawn)) <= np.finfo(kind).max:
         return
-    size = math.log10(drawn) - math.log10(units.scale)
-    msg = (
-        f"coordinates='{result.settings.coordinates}' needs an X whose lengths {kind} holds, got coordinates of "
-        f"about 1e+{size:.0f}. Divide X by {10.0 ** (math.ceil(size) - FAR_BELOW[kind.name]):.0e}, or choose "
-        "coordinates='eigenvectors'."
-    )
-    raise InputError(msg)
+    size = math.log10(drawn) - math.log10(result.units.scale)
+    unit = f"{10.0 ** (math.ceil(size) - FAR_BELOW[kind.name]):.0e}"
+    remedy = f"Divide X by {unit}, or choose coordinates='eigenvectors'"
+    rule = f"needs an X whose lengths {kind} holds"
+    refuse(f"coordinates='{coordinates}'", rule, f"coordinates of about 1e+{size:.0f}", remedy)
 
 
 def emit_warnings(result: Embedding) -> None:
     """Warn of what is wrong with the embedding, and log what is worth knowing."""
-    for category, message in notices(result):
-        if category is None:
-            advise(message)
+    for notice in embedding_warnings(result):
+        if notice.category is None:
+            advise(notice.message)
         else:
-            warnings.warn(message, category, stacklevel=caller_stacklevel())
+            warnings.warn(notice.message, notice.category, stacklevel=caller_stacklevel())
 
 
-def notices(result: Embedding) -> list[Notice]:
+def embedding_warnings(result: Embedding) -> Iterator[Notice]:
     """What makes the embedding less than it seems: warnings, and advice."""
-    found: list[Notice] = []
-    if result.core.graph.recall < LOW_RECALL:
-        found.append((NeighborRecallWarning, _low_recall(result.core.graph)))
-    if result.core.pieces.count > 1:
-        found.append((None, _in_pieces(result)))
+    core, settings, pairs = result.core, result.settings, result.eigenpairs
+    if core.graph.recall < LOW_RECALL:
+        yield Notice("recall", _low_recall(core.graph), NeighborRecallWarning)
+    if core.pieces.count > 1:
+        count, treatment = _count_pieces(core.pieces, result.distinct, settings), TREATMENT[settings.pieces]
+        message = f"the neighbor graph has {count}: {treatment}. See piece_labels_. {_join_remedy(settings)}."
+        yield Notice("pieces", message)
     # A chart is made of eigenvectors of which the last are some of many.
-    elif (
-        result.settings.coordinates != "chart"
-        and result.eigenpairs is not None
-        and not result.eigenpairs.certificate.is_resolved
-    ):
-        pairs, proof = result.eigenpairs, result.eigenpairs.certificate
-        told = _close_eigenvalues(pairs.values, pairs.next_value, f" ({proof.resolution:.1e})")
-        found.append((CloseEigenvaluesWarning, told))
-    found += [(LandmarkWarning, told) for told in _of_landmarks(result)[:1]]
-    return found + _of_trust(result)
-
-
-def _of_landmarks(result: Embedding) -> list[str]:
-    """What is told of pieces whose eigenvectors are on their way and whose charts do not make up for it."""
-    parts = result.core.parts
-    charts = result.core.rescaled.charts or (None,) * len(parts)
-    return [
-        _unsettled(pairs, chart, result.settings)
-        for pairs, chart in zip(parts, charts, strict=True)
-        if pairs is not None and not is_settled(pairs, chart)
-    ]
+    elif settings.coordinates != "chart" and pairs is not None and not pairs.certificate.is_resolved:
+        message = _close_eigenvalues(pairs.values, pairs.next_value, f" ({pairs.certificate.resolution:.1e})")
+        yield Notice("eigenvalues", message, CloseEigenvaluesWarning)
+    charts = core.rescaled.charts or (None,) * len(core.parts)
+    for part, chart in zip(core.parts, charts, strict=True):
+        if part is not None and not is_settled(part, chart):
+            yield Notice("landmarks", _unsettled(part, chart, settings), LandmarkWarning)
+            break
+    trust, d = result.trust, settings.n_components
+    if trust is None:
+        return
+    if trust.level == "bad":
+        # Limits of scores were calibrated on other samples: what lies beyond them need not be wrong.
+        category = UntrustworthyWarning if trust.is_certainly_bad else None
+        yield Notice("verdict", f"{trust.verdict} See trust_.", category)
+    estimate = trust.dimension
+    # Two are what screens have: who asks for them knows.
+    if any(one.kind == "dimension" for one in trust.findings) and not estimate.dimension > d == SCREEN:
+        remedy = f"Try n_components={estimate.dimension}."
+        yield Notice("dimension", f"n_components should be the samples' own dimension, {estimate}, got {d}. {remedy}")
 
 
 def _unsettled(pairs: EigenPairs, chart: Chart | None, settings: Settings) -> str:
-    m, moved, d = settings.n_landmarks, pairs.certificate.last_move, len(pairs.values)
+    """What is told of a piece whose eigenvectors are on their way and whose chart does not make up for it."""
+    moved, d = pairs.certificate.last_move, len(pairs.values)
     if chart is not None:
-        return (
-            f"n_landmarks={m} should leave a chart that keeps the lengths between near samples, got one with a stress "
-            f"of {chart.stress:.1e}, of eigenvectors that the last refinement moved by {moved:.1e} rad. Raise "
-            "n_landmarks, unless the samples are noisy or near no surface."
-        )
-    if moved > UNSETTLED:
-        return (
-            f"n_landmarks={m} should leave an embedding at rest, got one that the last refinement moved by {moved:.1e} "
-            "rad, and the eigenvectors may be far away. Raise n_landmarks."
-        )
-    return (
-        f"n_landmarks={m} should leave eigenvalues far below the next, got {pairs.values[-1]:.1e} and "
-        f"{pairs.next_value:.1e} for numbers {d} and {d + 1}: nothing tells that the embedding is near the "
-        "eigenvectors. Raise n_landmarks."
-    )
+        rule = "a chart that keeps the lengths between near samples"
+        got = f"one with a stress of {chart.stress:.1e}, of eigenvectors that the last refinement moved by {moved:.1e}"
+        got, remedy = f"{got} rad", ", unless the samples are noisy or near no surface"
+    elif moved > UNSETTLED:
+        rule, remedy = "an embedding at rest", ""
+        got = f"one that the last refinement moved by {moved:.1e} rad, and the eigenvectors may be far away"
+    else:
+        rule, remedy = "eigenvalues far below the next", ""
+        got = f"{pairs.values[-1]:.1e} and {pairs.next_value:.1e} for numbers {d} and {d + 1}"
+        got = f"{got}: nothing tells that the embedding is near the eigenvectors"
+    return f"n_landmarks={settings.n_landmarks} should leave {rule}, got {got}. Raise n_landmarks{remedy}."
 
 
-def _of_trust(result: Embedding) -> list[Notice]:
-    """What its trust says: nothing where it has not been measured."""
-    found: list[Notice] = []
-    if result.trust is None:
-        return found
-    if result.trust.level == "bad":
-        # Limits of scores were calibrated on other samples: what lies beyond them need not be wrong.
-        category = UntrustworthyWarning if result.trust.is_certainly_bad else None
-        found.append((category, f"{result.trust.verdict} See trust_."))
-    told, d = result.trust.dimension, result.settings.n_components
-    # Two are what screens have: who asks for them knows.
-    is_told = any(finding.kind == "dimension" for finding in result.trust.findings)
-    if is_told and not told.dimension > d == SCREEN:
-        message = (
-            f"n_components should be the samples' own dimension, {told}, got {d}. Try n_components={told.dimension}."
-        )
-        found.append((None, message))
-    return found
-
-
-def _in_pieces(result: Embedding) -> str:
-    counted = _counted(result.core.pieces, result.distinct, result.settings)
-    return (
-        f"the neighbor graph has {counted}: {TREATMENT[result.settings.pieces]}. See piece_labels_. "
-        f"{_advice(result.settings)}."
-    )
-
-
-def _counted(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> str:
+def _count_pieces(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> str:
     """Number of pieces, sizes of the largest with all copies, and how many are no larger than a neighborhood."""
     with_copies = np.bincount(pieces.labels[distinct.inverse], minlength=pieces.count)
     sizes = ", ".join(str(size) for size in with_copies[:5]) + (", ..." if pieces.count > 5 else "")
@@ -175,7 +147,7 @@ def _counted(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> str
     return f"{pieces.count} pieces (of {sizes} samples){isolated}"
 
 
-def _advice(settings: Settings) -> str:
+def _join_remedy(settings: Settings) -> str:
     if isinstance(settings.neighbors, NeighborGraph):
         return "Where they belong together, add links to the given graph"
     join = "" if settings.pieces == "join" else ", or pass pieces='join'"

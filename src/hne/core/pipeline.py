@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.chart.lengths import rescaled_coordinates
+from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import Found, PieceEmbeddings, embedded_pieces, split_into_pieces, without_isolated
 from hne.core.forecast import check_fits
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
@@ -34,7 +34,8 @@ from hne.core.samples.scaling import InputScaling
 from hne.core.samples.tables import output_kind
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
-from hne.core.trust.assess import judgment
+from hne.core.tangent.score import local_geometry
+from hne.core.trust.assess import assess
 from hne.core.weights.layers import layer_weights
 from hne.settings import DEFAULTS, SEARCHED, STAGES, Settings, suited
 
@@ -110,14 +111,16 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
                 solved = done(backend.parts(samples, weights, pieces, settings, n_threads))
             with stage("chart") as done:
                 made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
-                rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads))
+                geometry = local_geometry(samples, pieces, settings, n_threads)
+                rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads, geometry))
             errors = scaling.restore_lengths(backend.errors(samples, weights))
             core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)
             trust = None
             if settings.assess:
                 with stage("trust") as done:
-                    walked = (samples, graph, pieces, weights, solved, rescaled, circuits.pairs, settings, n_threads)
-                    trust = done(judgment(auto >= {*SEARCHED}, *walked)).trust.of_samples(unique.index)
+                    is_chosen = auto >= {*SEARCHED}
+                    trust = done(assess(core, settings, n_threads, geometry=geometry, is_chosen=is_chosen))
+                    trust = trust.of_samples(unique.index)
     result = Embedding(settings, unique, scaling, core, output_kind(X), trust, tuning)
     check_lengths(result)
     emit_warnings(result)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
 from hne._runtime.threads import thread_count
-from hne.core.chart.lengths import rescaled_coordinates
+from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
@@ -24,7 +24,7 @@ from hne.core.samples.check import check_new_samples, check_points
 from hne.core.samples.kinds import Distances, width
 from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
-from hne.core.trust.assess import trust_in
+from hne.core.trust.assess import assess
 from hne.core.trust.record import Assessment
 from hne.estimators.callbacks import CallbackSupportMixin, called_back, with_callbacks
 from hne.estimators.model_file.archive import Archive
@@ -259,9 +259,10 @@ class HierarchicNeighborsEmbedding(
         """How far it can be believed; of a loaded model, measured when asked for."""
         check_is_fitted(self)
         if self._fitted.trust is None:
-            self._fitted = replace(self._fitted, trust=trust_in(self._fitted))
-        trust: Assessment = self._fitted.trust
-        return trust
+            trust = assess(self._fitted.core, self._fitted.settings).of_samples(self._fitted.distinct.index)
+            self._fitted = replace(self._fitted, trust=trust)
+        assessment: Assessment = self._fitted.trust
+        return assessment
 
     @property
     def verdict_(self) -> str:

@@ -10,13 +10,13 @@ from hne._runtime.random import random_generator
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_settings
-from hne.core.records import FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray, Settings
 from hne.core.samples.kinds import Samples
 from hne.core.samples.scaling import InputScaling, check_told_apart
 from hne.core.samples.unique import unique_samples
 from hne.core.tangent.dimension import Dimension, estimated_dimension
 from hne.core.tangent.frames import frame_neighbors, is_measurable
-from hne.core.tangent.score import TangentScore, yardstick
+from hne.core.tangent.score import TangentScore, TangentScorer
 from hne.exceptions import InputError
 from hne.metrics.checks import check_embedded, check_given
 
@@ -69,8 +69,8 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
         needed = 2 * (frame_neighbors(d) + 1)
         msg = f"X must have at least {needed} different samples for {d} coordinates, got {len(first)}. Pass more."
         raise InputError(msg)
-    rule = yardstick(units.transform(samples)[first], d, "euclidean", None, n_threads)
-    measured = rule.measure(own.transform(embedding)[first])
+    scorer = TangentScorer.from_samples(units.transform(samples)[first], Settings(n_components=d), n_threads)
+    measured = scorer.measure(own.transform(embedding)[first])
     return replace(measured, correction=units.restore_lengths(measured.correction * own.scale))
 
 

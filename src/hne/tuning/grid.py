@@ -12,7 +12,7 @@ from hne.core.neighbors.graph import canonicalize
 from hne.core.parameters import check_choice, check_integer, check_positive
 from hne.core.records import VARIANTS, Settings
 from hne.core.samples.kinds import Samples
-from hne.core.tangent.dimension import dimension_of
+from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputError, InputTypeError, quoted
 from hne.settings import NEAR_SURFACE
 
@@ -22,7 +22,7 @@ def found_dimension(X: Samples, settings: Settings) -> int:
     n_threads = thread_count(settings.n_jobs)
     _, _, places, settings = canonicalize(X, settings)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        found = run_stage("dimension", dimension_of, places, settings.metric, settings.metric_params, n_threads)
+        found = run_stage("dimension", lambda: LocalGeometry.of(places, settings, n_threads).dimension)
     if found is None:
         msg = (
             f"n_components='auto' needs more different samples to tell their dimension by, got {places.shape[0]}. "

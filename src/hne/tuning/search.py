@@ -1,4 +1,4 @@
-"""Settings -> trials: one neighbor search and one yardstick for all, Gram matrices shared over reg and variant.
+"""Settings -> trials: one neighbor search and one geometry for all, Gram matrices shared over reg and variant.
 
 Settings come in rounds: those that are usually good first. What a round has found lets later ones stop early, and
 since only finished rounds count, the outcome does not depend on threads.
@@ -16,12 +16,12 @@ import numpy as np
 
 from hne._runtime.progress import mute_progress, step
 from hne._runtime.threads import limit_blas_threads, map_blocks
-from hne.core.chart.lengths import rescaled_coordinates
+from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import Found, embedded_pieces, split_into_pieces, without_isolated
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import cut_short_circuits
-from hne.core.tangent.score import TangentScorer
+from hne.core.tangent.score import LocalGeometry, TangentScorer
 from hne.core.weights.layers import layer_weights_of_all
 from hne.exceptions import HNEError
 from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, STOPPED, Trial
@@ -44,7 +44,7 @@ class Problem:
 
     X: Samples
     graph: NeighborGraph  # of the largest k
-    yardstick: TangentScorer
+    geometry: LocalGeometry
     flat_share: float  # of the local variance of the samples, in tangent planes
     settings: Settings
     n_threads: int
@@ -146,7 +146,7 @@ def is_torn(problem: Problem, pieces: Pieces) -> bool:
     """Whether the pieces of a graph are too many to go on with: they cut through neighborhoods, or none are wanted."""
     if pieces.count == 1 or problem.settings.pieces == "join":
         return False
-    labels = pieces.labels[problem.yardstick.frames.members]
+    labels = pieces.labels[problem.geometry.frames.members]
     cut = float((labels != labels[:, :1]).any(axis=1).mean())
     return problem.settings.pieces == "raise" or cut > MAX_CUT
 
@@ -164,23 +164,23 @@ def _tried(problem: Problem, settings: Settings, found: Found, cut: IndexArray, 
             Y = parts.Y
             if settings.coordinates == "chart" or np.isnan(Y).any() or len(parts.eigenpairs) > 1:
                 drawing = (problem.X, found.graph, cut, parts, pieces, problem.flat_share)
-                Y = rescaled_coordinates(*drawing, settings, 1).Y
+                Y = rescaled_coordinates(*drawing, settings, 1, problem.geometry).Y
     except HNEError as error:
         return trial(FAILED, reason=_first_sentence(error))
-    return _measured(problem.yardstick, Y, best, trial, is_chart=settings.coordinates == "chart")
+    return _measured(problem.geometry.scorer, Y, best, trial, is_chart=settings.coordinates == "chart")
 
 
 def _measured(
-    yardstick: TangentScorer, Y: FloatArray, best: float, trial: Callable[..., Trial], *, is_chart: bool
+    scorer: TangentScorer, Y: FloatArray, best: float, trial: Callable[..., Trial], *, is_chart: bool
 ) -> Trial:
     """Measure the embedding; one whose tangents alone lose more than the best loses in all is not ranked."""
-    yardstick = yardstick.among(np.asarray(np.isfinite(Y).all(axis=1)))
-    if not len(yardstick.frames.rows):
+    scorer = scorer.among(np.asarray(np.isfinite(Y).all(axis=1)))
+    if not len(scorer.frames.rows):
         return trial(FAILED, reason="too few samples are embedded")
-    loss = yardstick.tangent_loss(Y)
+    loss = scorer.tangent_loss(Y)
     if loss > best:
         return trial(STOPPED, score=loss, reason="its tangents lose too much")
-    measure = yardstick.measure(Y)
+    measure = scorer.measure(Y)
     return trial(MEASURED, score=measure.score, measure=measure, Y=Y if is_chart else Y @ measure.correction)
 
 

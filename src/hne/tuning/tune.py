@@ -20,9 +20,9 @@ from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, Un
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Samples, take
 from hne.core.samples.scaling import InputScaling
-from hne.core.tangent.dimension import Dimension, dimension_of
+from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
-from hne.core.tangent.score import yardstick
+from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputError, quoted
 from hne.settings import suited
 from hne.tuning.grid import GRID, check_grid, found_dimension, settings_of, usual_grid
@@ -175,16 +175,16 @@ def _trials(
     wanted, beyond = _possible(settings_tried, X.shape[0], given, settings.n_components)
     largest = replace(settings, n_neighbors=max(k for _, k, _ in wanted))
     graph = searched_graph(X, largest, n_threads) if given is None else given
-    rule = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    if not len(rule.frames.rows):
+    geometry = LocalGeometry.of(X, settings, n_threads)
+    if not len(geometry.frames.rows):
         msg = (
             f"X as a graph of distances must know those among the {frame_neighbors(settings.n_components)} nearest of "
             "a sample to choose settings by, got none that does. Store more, or give n_neighbors, reg and variant."
         )
         raise InputError(msg)
-    trials = _Trials(searched(Problem(X, graph, rule, flatness, settings, n_threads, until), wanted) + beyond)
+    trials = _Trials(searched(Problem(X, graph, geometry, flatness, settings, n_threads, until), wanted) + beyond)
     trials.rows = rows
-    trials.dimension = dimension_of(X, settings.metric, settings.metric_params, n_threads)
+    trials.dimension = geometry.dimension
     return trials
 
 

@@ -30,6 +30,11 @@ RIDGE = 1e-12
 SAME_PLACE = 1e-12
 # Ways shorter than this share of the longest count no more for it: those to near-copies would outweigh all others.
 NEAR_COPIES = 1e-4
+# Free steps from the span of the eigenvectors: without any, groups of samples are drawn as lines; with more than the
+# second number, what the span smooths is lost.
+FEW_STEPS, MORE_STEPS = 3, 10
+# A picture is crowded where a hundredth of it, 4 of 20 x 20 cells, holds more than a third of the samples.
+CELLS, FULLEST, CROWDED = 20, 4, 1 / 3
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,11 @@ class Ways:
         weights: FloatArray = np.where(is_way, 1 / np.where(is_way, lengths, 1.0), 0.0)
         return weights
 
-    def distances(self, Y: FloatArray) -> FloatArray:
-        """Distances of an embedding that stand for the ways, none of them zero."""
-        distances: FloatArray = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
-        return distances
+    def pulls(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weights times the length of each way over the distance that stands for it, of which none is zero."""
+        distances = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
+        pulls: FloatArray = weights * self.lengths / distances
+        return pulls
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
@@ -61,10 +67,7 @@ class Ways:
 
 
 def longest_way(graph: SparseMatrix) -> tuple[int, float]:
-    """A sample at one end of a connected graph, and how far it is from one in the middle of nowhere.
-
-    Which sample the search for an end begins at hardly matters, and all are numbered by what they are.
-    """
+    """A sample at one end of a connected graph, and how far it is from the first, which hardly matters."""
     ways = dijkstra(graph, indices=0)
     return int(np.argmax(ways)), float(ways.max())
 
@@ -97,7 +100,7 @@ def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
     return coordinates
 
 
-def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
+def minimize_stress(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     """B (m, d), improved until V B keeps the ways best."""
     weights = ways.weights()
     ends = vectors[ways.landmarks]
@@ -107,7 +110,7 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     normal += RIDGE * np.trace(normal) * np.eye(len(normal))
     for _ in range(STEPS):
         Y = vectors @ B
-        pull = weights * ways.lengths / ways.distances(Y)
+        pull = ways.pulls(Y, weights)
         ours = Y[ways.landmarks]
         target = (vectors * pull.sum(axis=0)[:, None]).T @ Y + (ends * pull.sum(axis=1)[:, None]).T @ ours
         target -= vectors.T @ (pull.T @ ours) + ends.T @ (pull @ Y)
@@ -115,23 +118,16 @@ def stressed(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     return B
 
 
-def relaxed(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
+def relax(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
     """Y after so many steps by which each sample goes halfway to where its ways to the landmarks want it."""
     weights = ways.weights()
     total = weights.sum(axis=0)[:, None]
     for _ in range(steps):
         ours = Y[ways.landmarks]
-        pull = weights * ways.lengths / ways.distances(Y)
+        pull = ways.pulls(Y, weights)
         wanted = (weights.T @ ours + pull.sum(axis=0)[:, None] * Y - pull.T @ ours) / total
         Y = (1 - FREE_SHARE) * Y + FREE_SHARE * wanted
     return Y
-
-
-# Free steps from the span of the eigenvectors: without any, groups of samples are drawn as lines; with more than the
-# second number, what the span smooths is lost.
-FEW_STEPS, MORE_STEPS = 3, 10
-# A picture is crowded where a hundredth of it, 4 of 20 x 20 cells, holds more than a third of the samples.
-CELLS, FULLEST, CROWDED = 20, 4, 1 / 3
 
 
 @dataclass(frozen=True)
@@ -150,7 +146,7 @@ class Picture:
         return bool(np.sort(counts, axis=None)[-FULLEST:].sum() > CROWDED * len(self.Y))
 
 
-def pictures_of(
+def candidate_pictures(
     X: Samples, vectors: FloatArray, edge_lengths: SparseMatrix, ways: Ways, first_map: FloatArray
 ) -> list[Picture]:
     """The candidates; where all that keep lengths crowd, two more in which far samples are nearer.
@@ -158,30 +154,26 @@ def pictures_of(
     `first_map` (d, d) gives the first eigenvectors the lengths of near pairs.
     """
     m, d = vectors.shape[1], first_map.shape[1]
-    straight = Ways(ways.landmarks, _straight_lengths(X, ways))
+    ends = np.meshgrid(ways.landmarks, np.arange(X.shape[0]), indexing="ij")
+    lengths = lengths_of_pairs(X, *(end.ravel() for end in ends)).reshape(ways.lengths.shape)
+    # The way where a distance is not known.
+    straight = Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
     between = Ways(ways.landmarks, np.sqrt(ways.lengths * straight.lengths))
     pictures = [
-        *_drawn(ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
-        *_drawn(BETWEEN, vectors, between, d),
-        Picture(STRAIGHT, relaxed(landmark_scaling(straight, d), straight, MORE_STEPS)),
+        *_draw(ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
+        *_draw(BETWEEN, vectors, between, d),
+        Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS)),
     ]
     if all(picture.is_crowded for picture in pictures):
         # Edges count by their roots, so that a few far samples leave room for the others.
         parts = (np.sqrt(edge_lengths.data), edge_lengths.indices, edge_lengths.indptr)
         nearer = farthest_first(csr_array(parts, shape=edge_lengths.shape))
-        pictures += _drawn(ALONG_GRAPH, vectors, nearer, d)
+        pictures += _draw(ALONG_GRAPH, vectors, nearer, d)
     return [*pictures, Picture(FIRST_EIGENVECTORS, vectors[:, :d] @ first_map)]
 
 
-def _drawn(route: str, vectors: FloatArray, ways: Ways, d: int, *starts: FloatArray) -> list[Picture]:
+def _draw(route: str, vectors: FloatArray, ways: Ways, d: int, *starts: FloatArray) -> list[Picture]:
     """The picture in the span of the eigenvectors that keeps the ways best, few steps from there, and more."""
-    maps = [stressed(vectors, ways, B) for B in (vectors.T @ landmark_scaling(ways, d), *starts)]
-    near = relaxed(vectors @ min(maps, key=lambda B: ways.stress(vectors @ B)), ways, FEW_STEPS)
-    return [Picture(route, near), Picture(route, relaxed(near, ways, MORE_STEPS - FEW_STEPS))]
-
-
-def _straight_lengths(X: Samples, ways: Ways) -> FloatArray:
-    """Distances from the landmarks to all samples, (l, n); the way where one is not known."""
-    ends = np.meshgrid(ways.landmarks, np.arange(X.shape[0]), indexing="ij")
-    lengths = lengths_of_pairs(X, *(end.ravel() for end in ends)).reshape(ways.lengths.shape)
-    return np.where(np.isnan(lengths), ways.lengths, lengths)
+    maps = [minimize_stress(vectors, ways, B) for B in (vectors.T @ landmark_scaling(ways, d), *starts)]
+    near = relax(vectors @ min(maps, key=lambda B: ways.stress(vectors @ B)), ways, FEW_STEPS)
+    return [Picture(route, near), Picture(route, relax(near, ways, MORE_STEPS - FEW_STEPS))]

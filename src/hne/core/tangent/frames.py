@@ -4,6 +4,7 @@ N_i  (m,)    sample i and its k_c nearest       U_i (m, d)  their first d princi
 T_i = U_i S_i  (m, d)  tangent coordinates      Y_i (m, d)  their coordinates in an embedding, centered
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,27 +121,26 @@ def is_measurable(n_samples: int, n_components: int) -> bool:
     return n_samples >= 2 * (frame_neighbors(n_components) + 1)
 
 
-def drawn_rows(n: int) -> IndexArray:
+def drawn_rows(n: int, most: int = MAX_FRAMES) -> IndexArray:
     """The samples whose neighborhoods are looked at, ascending: all, or some at random."""
-    if n <= MAX_FRAMES:
-        return np.arange(n)
-    return np.sort(np.random.RandomState(0).choice(n, MAX_FRAMES, replace=False))
+    return np.arange(n) if n <= most else np.sort(np.random.RandomState(0).choice(n, most, replace=False))
 
 
-def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> Frames:
-    """Frames of the samples, or of some of them where they are many."""
-    n = X.shape[0]
-    k = min(frame_neighbors(n_components), n - 1)
-    rows = drawn_rows(n)
-    targets = X if len(rows) == n else X[rows]
-    near, _, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
-    members = np.column_stack([rows, near])
-    members = members[are_known(X, members)]
-    # Bytes of the differences of a neighborhood, or of what stands for them.
-    step = max(1, BLOCK_BYTES // (8 * (k + 1) * (k + 1 + difference_width(X))))
-    blocks = [principal(X, members[start : start + step]) for start in range(0, len(members), step)]
-    values = np.concatenate([np.empty((0, k + 1)), *(block[0] for block in blocks)])
-    vectors = np.concatenate([np.empty((0, k + 1, k + 1)), *(block[1] for block in blocks)])
+def nearest_of_rows(
+    X: Samples, rows: IndexArray, k: int, metric: Any, params: Any, n_threads: int
+) -> tuple[IndexArray, FloatArray]:
+    """The k nearest others of some samples, and their distances by the metric."""
+    targets = X if len(rows) == X.shape[0] else X[rows]
+    near, distances, _ = nearest_by(metric, params, X, targets, k, rows, n_threads)
+    return near, distances
+
+
+def frames_among(X: Samples, members: IndexArray, n_components: int) -> Frames:
+    """Frames of neighborhoods (a, m), of those all of whose distances are known."""
+    members = members[_are_known(X, members)]
+    m, blocks = members.shape[1], list(_principal_blocks(X, members))
+    values = np.concatenate([np.empty((0, m)), *(block[0] for block in blocks)])
+    vectors = np.concatenate([np.empty((0, m, m)), *(block[1] for block in blocks)])
     spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
     U = vectors[:, :, :n_components] * spans[:, None, :]
     S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
@@ -148,7 +148,7 @@ def frames_of(X: Samples, n_components: int, metric: Any, params: Any, n_threads
     return Frames(members, U, S, values / np.where(total > 0, total, 1.0))
 
 
-def are_known(X: Samples, members: IndexArray) -> BoolArray:
+def _are_known(X: Samples, members: IndexArray) -> BoolArray:
     """Which neighborhoods have all their distances; a sparse graph of distances may lack some."""
     known = np.asarray((members >= 0).all(axis=1))
     if not is_complete(X):
@@ -156,18 +156,23 @@ def are_known(X: Samples, members: IndexArray) -> BoolArray:
     return known
 
 
-def principal(X: Samples, members: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Variances (b, m), descending, and directions (b, m, m) of each neighborhood."""
-    if is_dense(X):
-        local = X[members] - X[members[:, :1]]
-        K = local @ local.transpose(0, 2, 1)
-    else:
-        K, units = gram_of_differences(X, X[members[:, 0]], members)
-        K *= units[:, None, None] ** 2
-    K = K - K.mean(axis=1, keepdims=True)
-    K -= K.mean(axis=2, keepdims=True)
-    values, vectors = np.linalg.eigh(K)
-    return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
+def _principal_blocks(X: Samples, members: IndexArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Variances (b, m), descending, and directions (b, m, m) of each neighborhood, block by block."""
+    m = members.shape[1]
+    # Bytes of the differences of a neighborhood, or of what stands for them.
+    step = max(1, BLOCK_BYTES // (8 * m * (m + difference_width(X))))
+    for start in range(0, len(members), step):
+        some = members[start : start + step]
+        if is_dense(X):
+            local = X[some] - X[some[:, :1]]
+            K = local @ local.transpose(0, 2, 1)
+        else:
+            K, units = gram_of_differences(X, X[some[:, 0]], some)
+            K *= units[:, None, None] ** 2
+        K = K - K.mean(axis=1, keepdims=True)
+        K -= K.mean(axis=2, keepdims=True)
+        values, vectors = np.linalg.eigh(K)
+        yield np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
 
 
 def _centered(Y: FloatArray, members: IndexArray) -> FloatArray:
@@ -224,22 +229,18 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
     """
     n = X.shape[0]
     sizes = [min(NEIGHBORS, n - 1), *([MORE_NEIGHBORS] if n > 2 * MORE_NEIGHBORS else [])]
-    rows = np.arange(n) if n <= ROWS else np.sort(np.random.RandomState(0).choice(n, ROWS, replace=False))
+    rows = drawn_rows(n, ROWS)
     with mute_progress():
-        near, _, _ = nearest_by(metric, params, X, X if len(rows) == n else X[rows], sizes[-1], rows, n_threads)
+        near, _ = nearest_of_rows(X, rows, sizes[-1], metric, params, n_threads)
     members = np.column_stack([rows, near])
     shares = [_share(X, members[:, : size + 1], n_components) for size in sizes]
     return float(np.nanmax(shares)) if not np.isnan(shares).all() else float("nan")
 
 
 def _share(X: Samples, members: IndexArray, d: int) -> float:
-    members = members[are_known(X, members)]
-    m = members.shape[1]
-    step = max(1, BLOCK_BYTES // (8 * m * (m + difference_width(X))))
-    held = []
-    for start in range(0, len(members), step):
-        variances, _ = principal(X, members[start : start + step])
+    held = [np.empty(0)]
+    for variances, _ in _principal_blocks(X, members[_are_known(X, members)]):
         total = variances.sum(axis=1)
         held.append(variances[total > 0, :d].sum(axis=1) / total[total > 0])
-    found = np.concatenate([np.empty(0), *held])
-    return float(found.mean()) if len(found) else float("nan")
+    shares = np.concatenate(held)
+    return float(shares.mean()) if len(shares) else float("nan")

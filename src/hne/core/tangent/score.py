@@ -1,6 +1,7 @@
 """TangentScorer, Y -> TangentScore: how far an embedding can be believed, told without knowing the truth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from scipy.spatial.distance import cdist
 
 from hne._runtime.threads import limit_blas_threads
 from hne.core.neighbors.graph import nearest_by
-from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.core.samples.kinds import Distances, Samples
-from hne.core.tangent.frames import Frames, frames_of
+from hne.core.records import BoolArray, FloatArray, IndexArray, Pieces
+from hne.core.samples.kinds import Distances, Samples, take
+from hne.core.tangent.dimension import MOST_NEIGHBORS, Dimension, dimension_of
+from hne.core.tangent.frames import Frames, drawn_rows, frame_neighbors, frames_among, nearest_of_rows
+from hne.settings import Settings
 
 # Neighbors whose ranks are compared, and samples whose neighbors are.
 RANKED_NEIGHBORS, RANKED_ROWS = 10, 120
@@ -131,8 +134,13 @@ class TangentScorer:
     frames: Frames
     ranks: Ranks
 
+    @classmethod
+    def from_samples(cls, X: Samples, settings: Settings, n_threads: int = 1) -> "TangentScorer":
+        """The scorer of samples, made by two searches for neighbors of some of them."""
+        return LocalGeometry.of(X, settings, n_threads).scorer
+
     def among(self, chosen: BoolArray) -> "TangentScorer":
-        """The yardstick of some of the samples, which have as many neighbors of their own."""
+        """The scorer of some of the samples, which have as many neighbors of their own."""
         return self if chosen.all() else TangentScorer(self.frames.among(chosen), self.ranks.among_chosen(chosen))
 
     def measure(self, Y: FloatArray) -> TangentScore:
@@ -148,9 +156,57 @@ class TangentScorer:
         return float(np.mean(self.frames.tangent_losses(Y)))
 
 
-def yardstick(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> TangentScorer:
-    """Make the yardstick of samples: two searches for neighbors of some of them."""
-    with limit_blas_threads(1):
-        return TangentScorer(
-            frames_of(X, n_components, metric, params, n_threads), ranks_of(X, metric, params, n_threads)
-        )
+@dataclass(frozen=True)
+class LocalGeometry:
+    """What neighborhoods of samples tell, made when it is asked for and once: for lengths, dimension and trust."""
+
+    X: Samples
+    rows: IndexArray  # which of all samples these are
+    n_components: int
+    metric: Any
+    metric_params: Any
+    n_threads: int
+
+    @classmethod
+    def of(cls, X: Samples, settings: Settings, n_threads: int) -> "LocalGeometry":
+        """That of all samples."""
+        return cls(X, np.arange(X.shape[0]), settings.n_components, settings.metric, settings.metric_params, n_threads)
+
+    @cached_property
+    def _nearest(self) -> tuple[IndexArray, IndexArray, FloatArray]:
+        """Some samples, their nearest others and the distances of these: as many as frames and dimension need."""
+        n = self.X.shape[0]
+        rows, k = drawn_rows(n), min(max(frame_neighbors(self.n_components), MOST_NEIGHBORS), n - 1)
+        return rows, *nearest_of_rows(self.X, rows, k, self.metric, self.metric_params, self.n_threads)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """Tangent frames of the samples, or of some of them where they are many."""
+        rows, near, _ = self._nearest
+        with limit_blas_threads(1):
+            members = np.column_stack([rows, near[:, : frame_neighbors(self.n_components)]])
+            return frames_among(self.X, members, self.n_components)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """Ranks around some samples."""
+        return ranks_of(self.X, self.metric, self.metric_params, self.n_threads)
+
+    @property
+    def scorer(self) -> TangentScorer:
+        """What embeddings of the samples are measured by."""
+        return TangentScorer(self.frames, self.ranks)
+
+    @cached_property
+    def dimension(self) -> Dimension | None:
+        """How many dimensions the samples have; None where too few distances are known."""
+        return dimension_of(self.X, self._nearest[2], self.metric)
+
+
+def local_geometry(X: Samples, pieces: Pieces, settings: Settings, n_threads: int) -> LocalGeometry:
+    """That of the samples of the largest piece, or of all where pieces are joined."""
+    if pieces.count == 1 or settings.pieces == "join":
+        return LocalGeometry.of(X, settings, n_threads)
+    rows = np.flatnonzero(pieces.labels == 0)
+    geometry = LocalGeometry.of(take(X, rows), settings, n_threads)
+    return replace(geometry, rows=rows)

@@ -1,53 +1,53 @@
-"""What a walk made -> Measures: the numbers that a verdict is read off, of the largest piece where there are more."""
+"""Fit -> Measures: the numbers that a verdict is read off, of the largest piece where there are more."""
 
 import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from hne._runtime.progress import mute_progress
-from hne.core.eigenpairs import PieceEmbeddings, leading
+from hne.core.eigenpairs import leading
 from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import (
-    PRECOMPUTED,
     Chart,
+    Core,
     EigenPairs,
     FloatArray,
     IndexArray,
     NeighborGraph,
     Pieces,
-    Rescaled,
-    Settings,
     Weights,
 )
-from hne.core.samples.kinds import Distances, Samples, is_complete, take
-from hne.core.tangent.dimension import Dimension, dimension_of
+from hne.core.samples.kinds import Distances, Samples, is_complete, is_dense
+from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.frames import Frames, is_measurable
-from hne.core.tangent.score import TangentScore, TangentScorer, yardstick
-from hne.core.trust.limits import (
-    COLLAPSED_SIDE,
-    FEW_SAMPLES,
-    MANY_FEATURES,
-    MOST_BINS,
-    SAMPLES_A_BIN,
-    SELF_WEIGHT,
-    TELLING_NEIGHBORS,
-    TELLING_ROWS,
-    TIED_ROWS,
-    TIES_NOTED,
-)
+from hne.core.tangent.score import LocalGeometry, TangentScore, local_geometry
 from hne.exceptions import HNEError
+from hne.settings import PRECOMPUTED, Settings
 
 logger = logging.getLogger("hne")
 
 Result = TypeVar("Result")
 
-NAN = float("nan")
+# Neighbors that a coordinate is told by, and samples that are looked at.
+TELLING_NEIGHBORS, TELLING_ROWS = 8, 2000
+# A neighborhood has collapsed where its narrowest side is less than this share of what even samples would have.
+COLLAPSED_SIDE = 0.1
+# Bins by which it is told how samples fill their range, and samples for each.
+MOST_BINS, SAMPLES_A_BIN = 50, 4
+# Share of |J_i| that makes a sample mostly its own.
+SELF_WEIGHT = 0.5
+# Share of samples from which ties are told of: digits at k = 6 .03, where another choice among them turned the plane by
+# .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a hundredth of its size .01, measured values none.
+# Samples that it is measured on: 500 tell .03 to .008.
+TIES_NOTED, TIED_ROWS = 0.02, 500
+# So few samples with so many features are measured by all their distances, made once by products: a third of the time.
+FEW_SAMPLES, MANY_FEATURES = 3000, 100
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,6 @@ class Shape:
     def explained(self, dimension: int) -> float:
         """Share of the local variance that lies in so many directions."""
         return float(self.frames.shares[:dimension].sum())
-
-    def is_flat(self, dimension: int) -> bool:
-        """Whether the samples lie on a surface of that dimension, or near it: what limits were calibrated on."""
-        return self.frames.is_flat(dimension)
 
 
 @dataclass(frozen=True)
@@ -87,90 +83,74 @@ class Measures:
     tied_share: float = 0.0  # of samples whose last neighbor is one of several that are as near
 
 
-def measures(
-    X: Samples,
-    graph: NeighborGraph,
-    pieces: Pieces,
-    weights: Weights,
-    parts: PieceEmbeddings,
-    rescaled: Rescaled,
-    circuits: IndexArray,
-    settings: Settings,
-    n_threads: int,
-) -> Measures:
-    """Measure the embedding of places; `circuits` are the short circuits, found or cut."""
-    is_whole = pieces.count == 1 or settings.pieces == "join"
-    rows = np.arange(X.shape[0]) if is_whole else np.flatnonzero(pieces.labels == 0)
-    own = X if is_whole else take(X, rows)
-    pairs = parts.eigenpairs[0]
+def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeometry | None = None) -> Measures:
+    """Measure the embedding of places; `geometry` is that of the largest piece, where it was made before."""
+    geometry = local_geometry(fit.X, fit.pieces, settings, n_threads) if geometry is None else geometry
+    rows, d = geometry.rows, settings.n_components
+    pairs, rescaled = fit.parts[0], fit.rescaled
     dimension, shape = None, None
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
     chart = rescaled.charts[0] if rescaled.charts else None
-    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else leading(pairs, settings.n_components)
-    if pairs is not None and is_measurable(len(rows), settings.n_components):
-        near, by = _with_distances(own, settings)
-        dimension = _attempted("dimension", dimension_of, near, by.metric, by.metric_params, n_threads)
-        shape = _attempted("shape", _shape, near, rescaled.Y[rows], drawn, by, n_threads)
+    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else leading(pairs, d)
+    if drawn is not None and is_measurable(len(rows), d):
+        geometry = _with_distances(geometry)
+        dimension = _attempted("dimension", lambda: geometry.dimension)
+        shape = _attempted("shape", lambda: _shape(geometry, rescaled.Y[rows], drawn))
     return Measures(
         shape=shape,
         pairs=pairs,
         chart=chart,
         is_refused=rescaled.is_refused,
-        eigenvalue_gap=NAN if pairs is None else pairs.gap(settings.n_components),
-        repeated_share=NAN if drawn is None else repeated_share(drawn),
-        self_share=_self_share(weights),
-        pieces=pieces,
-        thin=find_bridges(graph),
-        short_circuits=circuits,
+        eigenvalue_gap=math.nan if pairs is None else pairs.gap(d),
+        repeated_share=math.nan if drawn is None else repeated_share(drawn),
+        self_share=_self_share(fit.weights),
+        pieces=fit.pieces,
+        thin=find_bridges(fit.graph),
+        short_circuits=fit.short_circuits,
         dimension=dimension,
         n_rows=len(rows),
-        tied_share=_attempted("ties", tied_share, X, graph, settings, n_threads) or 0.0,
+        tied_share=_attempted("ties", lambda: tied_share(fit.X, fit.graph, settings, n_threads)) or 0.0,
     )
 
 
-def _shape(X: Samples, Y: FloatArray, drawn: FloatArray, settings: Settings, n_threads: int) -> Shape | None:
+def _shape(geometry: LocalGeometry, Y: FloatArray, drawn: FloatArray) -> Shape | None:
     """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
-    if not is_complete(X):
+    if not is_complete(geometry.X):
         return None
-    rule: TangentScorer = yardstick(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    frames = rule.frames
+    frames = geometry.frames
     if not len(frames.members) or not (frames.S[:, -1] > 0).any():
         return None
-    return Shape(
-        score=rule.measure(Y),
-        collapsed_share=collapsed_share(frames.members, drawn),
-        filled_share=filled_share(drawn),
-        frames=frames,
-    )
+    return Shape(geometry.scorer.measure(Y), collapsed_share(frames.members, drawn), filled_share(drawn), frames)
 
 
-def _attempted(what: str, function: Callable[..., Result], *arguments: Any) -> Result | None:
-    """What the function makes, or None: no embedding is lost because it cannot be judged."""
+def _attempted(what: str, measure: Callable[[], Result]) -> Result | None:
+    """What is measured, or None: no embedding is lost because it cannot be judged."""
     try:
-        return function(*arguments)
+        return measure()
     except (HNEError, np.linalg.LinAlgError, MemoryError) as error:
         logger.info("trust: %s not measured, %s", what, error)
         return None
 
 
-def _with_distances(X: Samples, settings: Settings) -> tuple[Samples, Settings]:
-    """The samples, or where they are few with many features their distances, which are searched many times."""
-    is_plain = isinstance(X, np.ndarray) and isinstance(settings.metric, str) and settings.metric == "euclidean"
+def _with_distances(geometry: LocalGeometry) -> LocalGeometry:
+    """The same, or where samples are few with many features that of their distances, which are searched many times."""
+    X, metric = geometry.X, geometry.metric
+    is_plain = is_dense(X) and isinstance(metric, str) and metric == "euclidean"
     if not is_plain or len(X) > FEW_SAMPLES or X.shape[1] < MANY_FEATURES:
-        return X, settings
+        return geometry
     centered = X - X.mean(axis=0)
     squares = np.einsum("ij,ij->i", centered, centered)
     away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * (centered @ centered.T), 0.0))
     away = np.maximum(away, away.T)
     np.fill_diagonal(away, 0.0)
-    return Distances(away), replace(settings, metric=PRECOMPUTED, metric_params=None)
+    return replace(geometry, X=Distances(away), metric=PRECOMPUTED, metric_params=None)
 
 
 def _self_share(weights: Weights) -> float:
     """Share of samples whose own weight is more than half of all in their outer layer."""
     total = abs(weights.J).sum(axis=1)
     if not len(total):
-        return NAN
+        return math.nan
     return float(np.mean(np.abs(weights.J.diagonal()) > SELF_WEIGHT * total))
 
 
@@ -212,7 +192,7 @@ def repeated_share(Y: FloatArray) -> float:
     if d == 1:
         return 0.0
     if n < 3 * TELLING_NEIGHBORS:
-        return float("nan")
+        return math.nan
     if n > TELLING_ROWS:
         Y = Y[np.sort(np.random.RandomState(0).choice(n, TELLING_ROWS, replace=False))]
     spread = Y.std(axis=0)
@@ -222,12 +202,13 @@ def repeated_share(Y: FloatArray) -> float:
 
 
 def _told(others: FloatArray, coordinate: FloatArray) -> float:
+    """Share of the variance of a coordinate that the means of those around tell."""
     near = cKDTree(others).query(others, k=TELLING_NEIGHBORS + 1)[1]
     is_other = near != np.arange(len(others))[:, None]
     # Of places that coincide, a sample may be missing from its own list.
     is_other[is_other.all(axis=1), -1] = False
-    told = coordinate[near[is_other].reshape(len(others), -1)].mean(axis=1)
-    return 1.0 - float(((coordinate - told) ** 2).mean())
+    means = coordinate[near[is_other].reshape(len(others), -1)].mean(axis=1)
+    return 1.0 - float(((coordinate - means) ** 2).mean())
 
 
 def tied_share(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> float:

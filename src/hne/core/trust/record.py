@@ -1,7 +1,9 @@
 """What is known about how far an embedding can be believed."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +24,9 @@ class Finding:
     kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
     # "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given
     level: str  # "bad", "doubtful", or "good" for what is only to be known
-    text: str  # a plain sentence
-    advice: str = ""  # what to do about it, a sentence; empty where there is nothing to do
+    values: Mapping[str, Any]  # the numbers of its sentence by name; a "reason" where a kind has several
+    remedy: str = ""  # what to do about it, a sentence; empty where there is nothing to do
+    text: str = ""  # a plain sentence
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,6 +45,13 @@ class Assessment:
     short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
     dimension: Dimension | None  # what the samples' own dimension seems to be
     collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
+
+    @property
+    def decisive(self) -> Finding | None:
+        """The finding that the verdict states; None where it can be believed."""
+        if self.level == "unknown":
+            return next((one for one in self.findings if one.kind == "unknown"), None)
+        return next((one for one in self.findings if one.level == self.level != "good"), None)
 
     @property
     def is_certainly_bad(self) -> bool:

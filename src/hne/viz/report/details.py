@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne.core.records import Embedding
-from hne.core.trust.assess import trust_in
+from hne.core.trust.assess import assess
 from hne.core.trust.record import Assessment
 from hne.exceptions import refuse
 
@@ -39,8 +39,8 @@ class Details:
 
     def trust_in(self, result: Embedding) -> Assessment:
         """How far the embedding can be believed: as known, or, of a loaded model, measured again."""
-        trust: Assessment = self.trust or result.trust or trust_in(result)
-        return trust
+        trust: Assessment = self.trust or result.trust
+        return trust or assess(result.core, result.settings).of_samples(result.distinct.index)
 
 
 def gather_details(

@@ -22,10 +22,10 @@ from scipy.sparse import issparse
 from hne import __version__
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import duration
-from hne.core.notices import notices
+from hne.core.notices import embedding_warnings
 from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
-from hne.core.trust.record import Assessment, Finding
+from hne.core.trust.record import Assessment
 from hne.settings import DEFAULTS, Settings, known_settings, suited
 from hne.viz.report.columns import (
     Column,
@@ -97,7 +97,6 @@ def report_page(
         source=details.source,
         quality={one.name: one for one in compared},
         warnings=[*_warnings(result, details, trust), *better_by_pca(compared)],
-        verdict_finding=_verdict_finding(trust),
         shorts=list(zip(*(_names(details, ends) for ends in shorts.T), strict=True)),
         worst=list(zip(_names(details, worst), np.searchsorted(rows, worst).tolist(), errors, strict=True)),
         scree=scree_of(result),
@@ -246,18 +245,10 @@ def versions() -> list[tuple[str, str]]:
 
 def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[str]:
     """Warnings of the embedding, without what the verdict says at the top, and notes about the data."""
-    known = [message for _, message in notices(result)]
+    others = [notice.message for notice in embedding_warnings(result) if notice.kind != "verdict"]
     if details.embedding_warnings is not None:
-        known = list(details.embedding_warnings)
-    others = [capitalized(message) for message in known if trust.verdict not in message]
-    return [*others, *details.data_notes]
-
-
-def _verdict_finding(trust: Assessment) -> Finding | None:
-    """The finding that the verdict tells: the gravest, or why there is no verdict."""
-    if trust.level == "unknown":
-        return next((one for one in trust.findings if one.kind == "unknown"), None)
-    return next((one for one in trust.findings if one.level == trust.level != "good"), None)
+        others = [message for message in details.embedding_warnings if trust.verdict not in message]
+    return [*map(capitalized, others), *details.data_notes]
 
 
 def _worst_rebuilt(result: Embedding) -> IndexArray:
