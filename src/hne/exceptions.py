@@ -124,7 +124,7 @@ class ExecutorError(HNEError, RuntimeError):
 
 
 class BaselineError(HNEError, RuntimeError):
-    """A rival method cannot work with these settings, or what it gave is no embedding."""
+    """A baseline cannot work with these settings, or what it gave is no embedding."""
 
 
 class TooLargeError(HNEError, MemoryError):

@@ -12,10 +12,7 @@ from sklearn import config_context, get_config
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
-from hne.baselines import METHODS, RIVALS, baseline_embedding
-from hne.baselines import estimators as _estimators
-from hne.baselines import locally_linear as _locally_linear
-from hne.baselines import methods as _methods
+from hne.baselines import BASELINES, METHODS, baseline_embedding, methods, sklearn_methods
 from hne.datasets import make_swiss_roll
 from hne.exceptions import (
     BaselineError,
@@ -33,15 +30,15 @@ SKLEARN = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "lt
 LINEAR = ("lle", "mlle", "hlle", "ltsa", "clle", "llc")
 
 
-def each(methods):
+def each(names):
     """A test for each of the methods, skipped where it is not installed; PHATE often warns that it could go on."""
     goes_on = pytest.mark.filterwarnings("ignore:PHATE of phate. SGD-MDS may not have converged")
-    marks = {name: [pytest.mark.skipif(not RIVALS[name].is_installed, reason=f"no {name}")] for name in methods}
-    return pytest.mark.parametrize("method", [pytest.param(name, marks=[*marks[name], goes_on]) for name in methods])
+    marks = {name: [pytest.mark.skipif(not BASELINES[name].is_installed, reason=f"no {name}")] for name in names}
+    return pytest.mark.parametrize("method", [pytest.param(name, marks=[*marks[name], goes_on]) for name in names])
 
 
 every_method = each(METHODS)
-every_locally_linear_method = each(LINEAR)
+everysklearn_methods_method = each(LINEAR)
 every_method_with_defaults = each([name for name in METHODS if name not in LINEAR])
 every_method_of_sklearn = pytest.mark.parametrize("method", SKLEARN)
 
@@ -75,10 +72,10 @@ def islands(count, size=30):
 
 
 def embeds_as(monkeypatch, answer):
-    monkeypatch.setattr(_locally_linear.LocallyLinearEmbedding, "fit_transform", answer)
+    monkeypatch.setattr(sklearn_methods.LocallyLinearEmbedding, "fit_transform", answer)
 
 
-@every_locally_linear_method
+@everysklearn_methods_method
 def test_a_flat_sheet_is_recovered(plane, method):
     X, chart = plane
     assert affine_errors(baseline_embedding(method, X, n_neighbors=8), chart).max() < 1e-3
@@ -102,7 +99,7 @@ def test_the_answer_is_that_of_scikit_learn(method):
 @every_method
 def test_reg_matters_where_the_record_says_so_and_nowhere_else(strip, method):
     loose, tight = (baseline_embedding(method, strip, n_neighbors=8, reg=reg) for reg in (1e-1, 1e-5))
-    assert np.array_equal(loose, tight) is not RIVALS[method].uses_reg
+    assert np.array_equal(loose, tight) is not BASELINES[method].uses_reg
 
 
 @every_method
@@ -151,8 +148,8 @@ def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip,
 
 def test_names_and_labels_are_those_of_the_literature():
     labels = ["LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", "PCA", "Isomap", "Spectral", "t-SNE", "UMAP", "PHATE"]
-    assert [RIVALS[method].label for method in METHODS] == labels
-    assert all(RIVALS[method].name == method for method in METHODS)
+    assert [BASELINES[method].label for method in METHODS] == labels
+    assert all(BASELINES[method].name == method for method in METHODS)
 
 
 @pytest.fixture
@@ -160,12 +157,12 @@ def told(monkeypatch):
     """What estimators are told beyond their defaults, a dictionary a call; none of them runs."""
     calls = []
 
-    def answer(rival, model, X, pieces, settings):
+    def fitted_coordinates(baseline, model, X, pieces, settings):
         defaults = type(model)().get_params()
         calls.append({name: value for name, value in model.get_params().items() if value != defaults[name]})
         return np.zeros((len(X), 2))
 
-    monkeypatch.setattr(_estimators, "answer", answer)
+    monkeypatch.setattr(sklearn_methods, "fitted_coordinates", fitted_coordinates)
     return calls
 
 
@@ -287,22 +284,22 @@ def test_a_library_that_is_not_installed_or_broken_is_named_with_what_to_run(pla
     def breaks(module):
         raise ImportError("cannot import name 'jit'. Sorry\nfor that")
 
-    monkeypatch.setattr(_estimators, "load_unbroken", breaks)
-    monkeypatch.setattr(_methods, "find_spec", lambda name: name)
+    monkeypatch.setattr(sklearn_methods, "load_unbroken", breaks)
+    monkeypatch.setattr(methods, "find_spec", lambda name: name)
     match = (
         rf"^method='{method}' needs {library}, got one that cannot be loaded: cannot import name 'jit'\. "
         rf"Run: pip install --upgrade {library}\.$"
     )
     with pytest.raises(MissingExtraError, match=match):
         baseline_embedding(method, plane[0])
-    monkeypatch.setattr(_methods, "find_spec", lambda name: None)
+    monkeypatch.setattr(methods, "find_spec", lambda name: None)
     match = rf"^method='{method}' needs {library}, got none installed\. Run: pip install {library}\.$"
     with pytest.raises(MissingExtraError, match=match):
         baseline_embedding(method, plane[0])
 
 
 def test_pairs_that_do_not_fit_into_memory_are_refused(plane, monkeypatch):
-    monkeypatch.setattr(_methods, "available_bytes", lambda: 900_000)
+    monkeypatch.setattr(methods, "available_bytes", lambda: 900_000)
     match = r"^method='isomap' needs about 0\.00096 GB for all pairs of 200 samples, got 0\.0009 GB free\. Pass fewer"
     with pytest.raises(TooLargeError, match=match):
         baseline_embedding("isomap", plane[0])
@@ -313,15 +310,13 @@ def test_libraries_are_loaded_by_those_who_ask_for_them():
     assert not loaded & {"umap", "phate", "pynndescent", "numba", "matplotlib"}
 
 
-def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor():
+def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor(caplog):
     rng = np.random.default_rng(3)
     X = 1e3 + rng.normal(size=(60, 40))
     X[1] = X[0] + 1e-9
-    search, _ = _locally_linear._neighborhoods(X, _locally_linear.Settings(n_neighbors=5, n_jobs=1))
-    assert search == "kd_tree"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with caplog.at_level(logging.INFO, "hne"):
         assert np.isfinite(baseline_embedding("lle", X, n_neighbors=8)).all()
+    assert "kd_tree neighbor search" in caplog.text
 
 
 @pytest.mark.parametrize("n_neighbors", [2, 5])
@@ -381,14 +376,14 @@ def test_warnings_of_scikit_learn_are_passed_on_once_at_the_line_of_the_caller(p
     assert [one.filename for one in caught] == [__file__]
 
 
-@every_locally_linear_method
+@everysklearn_methods_method
 def test_pieces_that_are_put_at_a_point_each_are_no_embedding(method):
     match = rf"method='{method}' needs a connected .*graph.*, got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
     with pytest.raises(BaselineError, match=match):
         baseline_embedding(method, islands(5), n_neighbors=8)
 
 
-@every_locally_linear_method
+@everysklearn_methods_method
 def test_two_pieces_are_warned_about_at_the_line_of_the_caller(method):
     match = (
         rf"graph .*has 2 pieces \(of 30, 30 distinct samples\): coordinates of method='{method}' may tell them apart"
@@ -430,7 +425,7 @@ def test_a_constant_and_a_repeat_are_no_coordinates(plane, monkeypatch, second):
 
 @pytest.fixture
 def arpack_first(monkeypatch):
-    monkeypatch.setattr(_locally_linear, "DENSE_MAX", 0)
+    monkeypatch.setattr(sklearn_methods, "DENSE_MAX", 0)
 
 
 def test_above_some_thousands_of_samples_arpack_finds_the_same_plane(arpack_first, caplog):
@@ -456,7 +451,7 @@ def test_where_arpack_fails_the_dense_solver_takes_over_and_says_so(plane, arpac
     assert affine_errors(baseline_embedding("ltsa", X, n_neighbors=8), chart).max() < 1e-3
     assert "Error in determining null-space with ARPACK" in caplog.text
     assert "The dense eigensolver takes over." in caplog.text
-    monkeypatch.setattr(_locally_linear, "STAND_IN_MAX", 0)
+    monkeypatch.setattr(sklearn_methods, "STAND_IN_MAX", 0)
     with pytest.raises(BaselineError, match="Error in determining null-space with ARPACK"):
         baseline_embedding("ltsa", X, n_neighbors=8)
 

@@ -36,7 +36,7 @@ def lle_matrix(X, k, reg):
 
 
 def test_the_matrix_is_the_sum_of_both_parts_where_they_share_samples(cloud):
-    found = _clle.correspondence(cloud, _clle.Settings(n_neighbors=4, reg=1e-3, random_state=5), 0.6)
+    found = _clle.halve(cloud, _clle.Settings(n_neighbors=4, reg=1e-3, random_state=5), 0.6)
     total = np.zeros((60, 60))
     for other in (_clle.SECOND, _clle.FIRST):
         members = [i for i in range(60) if found.labels[i] != other]
@@ -50,8 +50,8 @@ def test_the_matrix_is_the_sum_of_both_parts_where_they_share_samples(cloud):
 def test_coordinates_are_the_bottom_eigenvectors_of_the_sum_and_eigenvalues_theirs(roll):
     model = CLLE(n_neighbors=7).fit(roll.X)
     # Samples in the order of the walk, so that the parts are drawn alike.
-    distinct, _, places = _clle.check_places(roll.X, _clle.Settings(n_neighbors=7))
-    found = _clle.correspondence(places, _clle.Settings(n_neighbors=7, reg=1e-3), 0.6)
+    distinct, _, inside = _clle.check_unique(roll.X, _clle.Settings(n_neighbors=7))
+    found = _clle.halve(inside, _clle.Settings(n_neighbors=7, reg=1e-3), 0.6)
     values, vectors = np.linalg.eigh(found.alignment.matrix().toarray())
     np.testing.assert_allclose(model.eigenvalues_, values[1:3], rtol=1e-5)
     assert subspace_angles(model.embedding_, vectors[distinct.inverse, 1:3]).max() < 1e-6
@@ -68,7 +68,9 @@ def test_with_all_samples_shared_it_is_plain_lle():
 
 @pytest.mark.parametrize(("shared", "counts"), [(0.6, [60, 20, 20]), (0.55, [55, 22, 23]), (0.001, [1, 49, 50])])
 def test_the_others_are_halved(shared, counts):
-    np.testing.assert_array_equal(np.bincount(_clle._divided(100, shared, 0)), counts)
+    X = np.random.default_rng(0).random((100, 3))
+    model = CLLE(n_neighbors=5, shared=shared).fit(X)
+    np.testing.assert_array_equal(np.bincount(model.subset_labels_), counts)
 
 
 def test_the_seed_decides_who_is_shared(roll):

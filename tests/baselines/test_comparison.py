@@ -176,7 +176,8 @@ def test_slow_methods_are_skipped_unless_they_are_named(small, monkeypatch):
     monkeypatch.setattr(module, "SLOW_ABOVE", {"llc": 149, "lle": 150})
     monkeypatch.setattr(module, "COMPARED_METHODS", ("lle", "llc"))
     found = {one.label: one for one in comparison(small)}
-    assert found["LLC"].reason == "skipped above 149 samples, name it with --methods to run it"
+    assert found["LLC"].reason == "skipped above 149 samples, unless methods names it"
+    assert found["LLC"].is_skipped
     assert found["LLE"].Y is not None
     (named,) = comparison(small, ["llc"])
     assert named.Y is not None
@@ -263,7 +264,7 @@ def test_records_are_rows_of_text_and_numbers():
 
 
 def test_a_picture_has_a_panel_a_method():
-    skipped = MethodResult("LLC", reason="skipped above 3 samples, name it with --methods to run it")
+    skipped = MethodResult("LLC", reason="skipped above 3 samples", is_skipped=True)
     axes = comparison_picture((*COMPARED, skipped), title="all")
     titles = [panel.get_title(loc="left") for panel in axes]
     assert titles == ["LLE: trustworthiness 0.900", "HLLE: failed", "BHNE: trustworthiness 0.900", "LLC: skipped"]

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hne.baselines import LLC, baseline_embedding
 from hne.baselines import llc as _llc
-from hne.baselines.locally_linear import lle_weights
+from hne.baselines.clle import lle_weights
 from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
@@ -53,8 +53,8 @@ def test_columns_that_depend_on_each_other_do_no_harm(roll):
     W = lle_weights(roll.X, Settings(n_neighbors=7))[1]
     U = np.random.default_rng(0).normal(size=(400, 6))
     U -= U.mean(axis=0)
-    values, coefficients = _llc.coordinated(U, W, 2)
-    twice, doubled = _llc.coordinated(np.hstack([U, U @ np.random.default_rng(1).normal(size=(6, 3))]), W, 2)
+    values, coefficients = _llc.bottom_solutions(U, W, 2)
+    twice, doubled = _llc.bottom_solutions(np.hstack([U, U @ np.random.default_rng(1).normal(size=(6, 3))]), W, 2)
     np.testing.assert_allclose(twice, values, rtol=1e-9)
     repeated = np.hstack([U, U @ np.random.default_rng(1).normal(size=(6, 3))]) @ doubled
     np.testing.assert_allclose(repeated, U @ coefficients, atol=1e-9)

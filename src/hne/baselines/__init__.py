@@ -3,6 +3,6 @@
 from hne.baselines.call import baseline_embedding
 from hne.baselines.clle import CLLE
 from hne.baselines.llc import LLC
-from hne.baselines.methods import METHODS, RIVALS, Rival
+from hne.baselines.methods import BASELINES, METHODS, Baseline
 
-__all__ = ["CLLE", "LLC", "METHODS", "RIVALS", "Rival", "baseline_embedding"]
+__all__ = ["BASELINES", "CLLE", "LLC", "METHODS", "Baseline", "baseline_embedding"]

@@ -1,23 +1,17 @@
 """baseline_embedding(): from samples to their coordinates by the method of that name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn import config_context, get_config
 
 from hne._runtime.threads import limit_blas_threads
-from hne.baselines.answers import check_answer, check_common, check_places
 from hne.baselines.clle import clle, warn_of_clle
-from hne.baselines.estimators import estimator_embedding
 from hne.baselines.llc import llc, warn_of_llc
-from hne.baselines.locally_linear import sklearn_embedding
-from hne.baselines.methods import METHODS, RIVALS, Rival
+from hne.baselines.methods import BASELINES, METHODS, Baseline, check_common, check_unique
+from hne.baselines.sklearn_methods import estimator_embedding, locally_linear_embedding
 from hne.core.parameters import check_choice
 from hne.core.records import FloatArray, Settings
-
-__all__ = ["baseline_embedding"]
 
 DEFAULT_NEIGHBORS = 5
 # What scikit-learn is told while it works for us, whatever it is told to give to others: arrays come out, and its
@@ -35,7 +29,7 @@ def baseline_embedding(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Embed the samples of X by a rival method.
+    """Embed the samples of X by another method than HNE.
 
     Copies of a sample count once and get the same coordinates, and the order of the samples does not matter. Methods
     from "pca" on run with the defaults of their libraries, but for the parameters below; the perplexity of "tsne" is a
@@ -44,7 +38,7 @@ def baseline_embedding(
     Parameters
     ----------
     method : {"lle", "mlle", "hlle", "ltsa", "clle", "llc", "pca", "isomap", "spectral", "tsne", "umap", "phate"}
-        The method: a name of `METHODS`; `RIVALS` tells more of each. "umap" needs umap-learn, "phate" phate.
+        The method: a name of `METHODS`; `BASELINES` tells more of each. "umap" needs umap-learn, "phate" phate.
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
     n_neighbors : int, default=None
@@ -54,7 +48,7 @@ def baseline_embedding(
         d, the number of coordinates.
     reg : float, default=1e-3
         Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
-        "hlle" and "ltsa" use none: see `RIVALS[method].uses_reg`.
+        "hlle" and "ltsa" use none: see `BASELINES[method].uses_reg`.
     random_state : int, RandomState or None, default=0
         Which samples the parts of "clle" share, where the models of "llc" begin, the start of the iterative
         eigensolver, which runs from some thousands of samples on, and all that "tsne", "umap" and "phate" draw.
@@ -89,40 +83,33 @@ def baseline_embedding(
     >>> np.allclose(np.diff(y), y[1] - y[0], rtol=0.1)  # evenly spaced
     True
     """
-    rival = RIVALS[check_choice("method", method, METHODS)]
-    rival.check_installed()
+    baseline = BASELINES[check_choice("method", method, METHODS)]
+    baseline.check_installed()
+    common = {"n_components": n_components, "reg": reg, "random_state": random_state, "n_jobs": n_jobs}
     # One that keeps its own defaults needs no neighbors that we know of.
-    default = 1 if rival.estimator else DEFAULT_NEIGHBORS
-    settings = check_common(
-        {
-            "n_neighbors": default if n_neighbors is None else n_neighbors,
-            "n_components": n_components,
-            "reg": reg,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-        }
-    )
-    rival.check_neighbors(settings)
-    distinct, _, places = check_places(X, settings)
-    return _coordinates(rival, places, settings, is_named=n_neighbors is not None)[distinct.inverse]
+    default = 1 if baseline.estimator else DEFAULT_NEIGHBORS
+    settings = check_common({"n_neighbors": default if n_neighbors is None else n_neighbors, **common})
+    baseline.check_neighbors(settings)
+    distinct, _, inside = check_unique(X, settings)
+    return _coordinates(baseline, inside, settings, is_named=n_neighbors is not None)[distinct.inverse]
 
 
-def _coordinates(rival: Rival, X: FloatArray, settings: Settings, *, is_named: bool) -> FloatArray:
+def _coordinates(baseline: Baseline, X: FloatArray, settings: Settings, *, is_named: bool) -> FloatArray:
     """Coordinates of distinct samples; warnings come after all errors. `is_named`: n_neighbors was."""
-    if rival.name == "clle":
-        parts, pairs = clle(X, settings)
-        Y = check_answer(rival, pairs.vectors, parts.pieces, settings)
-        warn_of_clle(parts, pairs, settings)
+    if baseline.name == "clle":
+        halves, pairs = clle(X, settings)
+        Y = baseline.check_answer(pairs.vectors, halves.pieces, settings)
+        warn_of_clle(halves, pairs, settings)
         return Y
-    if rival.name == "llc":
-        models = llc(X, settings)
-        Y = check_answer(rival, models.Y, models.pieces, settings)
-        warn_of_llc(models, settings)
+    if baseline.name == "llc":
+        layout = llc(X, settings)
+        Y = baseline.check_answer(layout.Y, layout.pieces, settings)
+        warn_of_llc(layout, settings)
         return Y
     # Versions before 1.9 have only one kind of sparse matrices.
     plain = {name: value for name, value in PLAIN.items() if name in get_config()}
     # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here.
     with limit_blas_threads(1), config_context(**plain):
-        if rival.estimator:
-            return estimator_embedding(rival, X, settings, is_named=is_named)
-        return sklearn_embedding(rival, X, settings)
+        if baseline.estimator:
+            return estimator_embedding(baseline, X, settings, is_named=is_named)
+        return locally_linear_embedding(baseline, X, settings)

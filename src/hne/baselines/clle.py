@@ -7,7 +7,7 @@ corresponds to itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,35 +18,62 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.baselines.answers import check_common, check_places, warn_of_pieces
-from hne.baselines.locally_linear import lle_weights
-from hne.baselines.methods import RIVALS
+from hne.baselines.methods import BASELINES, check_common, check_unique
 from hne.core.eigen.alignment import alignment
 from hne.core.eigen.solve import bottom_eigenpairs
+from hne.core.neighbors.graph import knn_graph
 from hne.core.notices import warn_of_close_eigenvalues
 from hne.core.parameters import check_number
 from hne.core.pieces.split import connected_pieces
-from hne.core.records import Alignment, EigenPairs, FloatArray, IndexArray, NeighborGraph, Pieces, Settings, Weights
+from hne.core.records import (
+    Alignment,
+    EigenPairs,
+    FloatArray,
+    IndexArray,
+    NeighborGraph,
+    Pieces,
+    Settings,
+    SparseMatrix,
+    Weights,
+)
 from hne.core.samples.tables import output_kind
-from hne.exceptions import BaselineError, EigenSolverError, InputError, quoted
-
-__all__ = ["CLLE"]
+from hne.core.weights.layers import layer_weights
+from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse
 
 SHARED, FIRST, SECOND = 0, 1, 2
 # The share of samples in both parts with which CLLE was compared with HNE in the paper's experiments.
 SHARE = 0.6
 
 
-@dataclass(frozen=True)
-class Correspondence:
-    """Two overlapping parts of the samples, and what is left of the samples when either rebuilds its own."""
+class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Estimators that keep the coordinates of the fitted samples in `embedding_`."""
 
-    labels: IndexArray  # (n,), SHARED, FIRST or SECOND
-    alignment: Alignment  # A of shared and first, B of shared and second: rows of samples that are not in it are empty
-    pieces: Pieces  # of both neighbor graphs together
+    embedding_: NDArray[Any]
+
+    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
+        """Embed the samples of X and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, one a row.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates, `embedding_`.
+        """
+        return self.fit(X).embedding_
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates, which names the output columns."""
+        return int(self.embedding_.shape[1])
 
 
-class CLLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CLLE(EmbeddingMixin):
     """Locally linear embedding of two overlapping parts of the samples, aligned by what they share.
 
     A share of the samples is in both parts, the others are halved. Each part has neighbors and weights within itself
@@ -127,95 +154,74 @@ class CLLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The fitted estimator.
         """
         settings = check_common(self.get_params(deep=False))
-        shared = _check_share(self.shared)
-        distinct, _, places = check_places(X, settings)
-        found, pairs = clle(places, settings, shared)
-        warn_of_clle(found, pairs, settings)
+        shared = check_number("shared", self.shared)
+        if not 0 < shared <= 1:
+            refuse("shared", "must be more than 0 and at most 1", quoted(shared), f"Try shared={SHARE}")
+        distinct, _, inside = check_unique(X, settings)
+        halves, pairs = clle(inside, settings, shared)
+        warn_of_clle(halves, pairs, settings)
         # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
         validate_data(self, X, skip_check_array=True)
         self.embedding_ = pairs.vectors[distinct.inverse].astype(output_kind(X), copy=False)
         self.eigenvalues_ = pairs.values
-        self.subset_labels_ = found.labels[distinct.inverse]
+        self.subset_labels_ = halves.labels[distinct.inverse]
         return self
 
-    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
-        """Embed the samples of X and return their coordinates.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
-        y : ignored
-            Present for scikit-learn's pipelines.
+@dataclass(frozen=True)
+class Halves:
+    """Two overlapping parts of the samples, and what is left of the samples when either rebuilds its own."""
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The coordinates, `embedding_`.
-        """
-        return self.fit(X).embedding_
-
-    @property
-    def _n_features_out(self) -> int:
-        """Number of coordinates, which names the output columns."""
-        return int(self.embedding_.shape[1])
+    labels: IndexArray  # (n,), SHARED, FIRST or SECOND
+    alignment: Alignment  # A of shared and first, B of shared and second: rows of samples that are not in it are empty
+    pieces: Pieces  # of both neighbor graphs together
 
 
-def clle(X: FloatArray, settings: Settings, shared: float = SHARE) -> tuple[Correspondence, EigenPairs]:
+def clle(X: FloatArray, settings: Settings, shared: float = SHARE) -> tuple[Halves, EigenPairs]:
     """Go from distinct samples to their two parts and the bottom eigenpairs of both parts' matrices together."""
     n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads):
-        found = correspondence(X, settings, shared, n_threads)
+        halves = halve(X, settings, shared, n_threads)
         try:
-            pairs = bottom_eigenpairs(found.alignment, settings, n_threads, X)
+            return halves, bottom_eigenpairs(halves.alignment, settings, n_threads, X)
         except EigenSolverError as error:
             msg = f"method='clle' must have bottom eigenvectors, got EigenSolverError: {error}"
             raise BaselineError(msg) from error
-    return found, pairs
 
 
-def warn_of_clle(found: Correspondence, pairs: EigenPairs, settings: Settings) -> None:
+def warn_of_clle(halves: Halves, pairs: EigenPairs, settings: Settings) -> None:
     """Warn of what makes the coordinates less than they seem."""
-    warn_of_pieces(RIVALS["clle"], found.pieces, settings)
-    if found.pieces.count == 1 and not pairs.certificate.is_resolved:
+    BASELINES["clle"].warn_of_pieces(halves.pieces, settings)
+    if halves.pieces.count == 1 and not pairs.certificate.is_resolved:
         warn_of_close_eigenvalues(pairs.values, pairs.next_value)
 
 
-def correspondence(X: FloatArray, settings: Settings, shared: float, n_threads: int = 1) -> Correspondence:
-    """Divide the samples, and let each part rebuild its own."""
+def halve(X: FloatArray, settings: Settings, shared: float, n_threads: int = 1) -> Halves:
+    """Divide the samples, a random share in both parts and the others halved, and let each part rebuild its own."""
     n, k = len(X), settings.n_neighbors
-    labels = _divided(n, shared, settings.random_state)
+    n_shared = max(1, round(shared * n))
+    order = check_random_state(settings.random_state).permutation(n)
+    labels = np.full(n, SECOND, dtype=np.intp)
+    labels[order[: n_shared + (n - n_shared) // 2]] = FIRST
+    labels[order[:n_shared]] = SHARED
     weights, lists = [], np.full((n, 2 * k), -1, dtype=np.intp)
     for slot, left_out in enumerate((SECOND, FIRST)):
         members = np.flatnonzero(labels != left_out)
         if len(members) <= k:
-            msg = (
-                f"n_neighbors={k} needs at least {k + 1} different samples in each of both parts, got {len(members)} "
-                f"of {n} with shared={shared:g}. Lower n_neighbors, or raise shared."
-            )
-            raise InputError(msg)
+            rule = f"needs at least {k + 1} different samples in each of both parts"
+            got = f"{len(members)} of {n} with shared={shared:g}"
+            refuse(f"n_neighbors={k}", rule, got, "Lower n_neighbors, or raise shared")
         graph, W = lle_weights(X[members], settings, n_threads)
         lists[members, slot * k : (slot + 1) * k] = members[graph.indices]
         into = csr_array((np.ones(len(members)), members, np.arange(len(members) + 1)), shape=(len(members), n))
         weights.append((into.T @ W @ into).tocsr())
     both = NeighborGraph(lists, np.where(lists >= 0, 1.0, np.inf), "given")
     aligned = alignment(Weights(W=weights[0], J=weights[1], kernel="numpy"), gamma=1.0)
-    return Correspondence(labels, aligned, connected_pieces(both))
+    return Halves(labels, aligned, connected_pieces(both))
 
 
-def _divided(n: int, shared: float, random_state: Any) -> IndexArray:
-    """Label of each of n samples: a random share in both parts, the others halved."""
-    n_shared = max(1, round(shared * n))
-    order = check_random_state(random_state).permutation(n)
-    labels = np.full(n, SECOND, dtype=np.intp)
-    labels[order[: n_shared + (n - n_shared) // 2]] = FIRST
-    labels[order[:n_shared]] = SHARED
-    return labels
-
-
-def _check_share(value: object) -> float:
-    shared = check_number("shared", value)
-    if not 0 < shared <= 1:
-        msg = f"shared must be more than 0 and at most 1, got {quoted(shared)}. Try shared={SHARE}."
-        raise InputError(msg)
-    return shared
+def lle_weights(X: FloatArray, settings: Settings, n_threads: int = 1) -> tuple[NeighborGraph, SparseMatrix]:
+    """Find the neighbors among these samples and LLE's weights, a row for each sample."""
+    graph = knn_graph(X, settings.n_neighbors, n_threads, "exact")
+    # Both layers come together; of the outer ones, which nobody uses here, these are the quickest.
+    return graph, layer_weights(X, graph, replace(settings, variant="ihne"), None, n_threads).W

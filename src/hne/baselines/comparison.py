@@ -1,4 +1,4 @@
-"""X -> Compared, one a method: what HNE and the methods beside it make of the same samples, measured alike.
+"""X -> MethodResult, one a method: what HNE and the methods beside it make of the same samples, measured alike.
 
 Measures compare coordinates with X, and no truth is known. LLE, its relatives and the three variants of HNE give
 whitened coordinates, an affine distortion of what anybody would draw, and ranks of neighbors and of paths suffer from
@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hne._runtime.progress import advised, run_stage
 from hne._runtime.random import random_generator
-from hne.baselines import METHODS, RIVALS, baseline_embedding
+from hne.baselines import BASELINES, METHODS, baseline_embedding
 from hne.core.parameters import check_settings
 from hne.core.pipeline import embed
 from hne.core.records import PUBLISHED, VARIANTS, FloatArray, Settings
 from hne.core.samples.check import check_samples
 from hne.core.samples.tables import check_matrix
-from hne.exceptions import HNEError, InputError
+from hne.exceptions import HNEError, refuse
 from hne.metrics import geodesic_quality, rank_quality
 from hne.viz.plots import compare
 
@@ -45,16 +45,9 @@ LANDMARKS = 300
 # neighbors are n / 10, 11 to 12 s and 81 to 95 s; PHATE 11 to 12 s and 17 s; t-SNE 12 to 15 s at 3 000, 22 to 28 s at
 # 5 000. UMAP 9 s at 3 000, and 11 s before to load and compile; from 4 096 on it compiles more, 37 s in all.
 SLOW_ABOVE = {
-    "mlle": 3_000,
-    "hlle": 3_000,
-    "ltsa": 3_000,
-    "clle": 5_000,
-    "llc": 5_000,
-    "isomap": 5_000,
-    "spectral": 5_000,
-    "tsne": 3_000,
+    **dict.fromkeys(("mlle", "hlle", "ltsa", "tsne"), 3_000),
     "umap": 4_000,
-    "phate": 5_000,
+    **dict.fromkeys(("clle", "llc", "isomap", "spectral", "phate"), 5_000),
 }
 # Letters of a reason beside the numbers of a table: together some 110.
 SHORT_REASON = 62
@@ -81,6 +74,7 @@ class MethodResult:
     geodesic_correlation: float = nan  # Spearman's, of distances and paths along the samples
     n_measured: int = 0  # samples with coordinates
     warnings: tuple[str, ...] = ()  # of the method, and its advice, a line each
+    is_skipped: bool = False  # whether it was not run, because it would take long
 
     def __str__(self) -> str:
         if self.reason:
@@ -124,40 +118,38 @@ def comparison(
 
     Returns
     -------
-    tuple of Compared
+    tuple of MethodResult
         One a method.
 
     Examples
     --------
-    >>>
     >>> from hne.datasets import make_swiss_roll
     >>> lle, bhne = comparison(make_swiss_roll(300, random_state=0).X, ["lle", "bhne"])
     >>> bhne.label, bhne.trustworthiness > lle.trustworthiness
     ('BHNE', True)
     """
     named = {name: value for name, value in (("n_neighbors", n_neighbors), ("reg", reg)) if value is not None}
-    given = {**named, "n_components": n_components, "n_jobs": n_jobs, "random_state": random_state}
-    settings = check_settings({**PUBLISHED, **given})
+    common = {"n_components": n_components, "n_jobs": n_jobs, "random_state": random_state}
+    settings = check_settings({**PUBLISHED, **named, **common})
     samples: FloatArray = check_samples(check_matrix(X), settings)
     # A generator would go on from method to method: one number of it serves all.
     seed = random_state if isinstance(random_state, int) else int(random_generator(random_state).randint(2**31 - 1))
     settings = replace(settings, random_state=seed)
     chosen = installed_methods() if methods is None else _check_methods(methods)
-    left_out = {method for method in chosen if methods is None and len(samples) > SLOW_ABOVE.get(method, inf)}
     return tuple(
-        run_stage(label_of(method), _compared, method, samples, settings, named, method not in left_out)
+        run_stage(label_of(method), _compare, method, samples, settings, named, methods is not None)
         for method in chosen
     )
 
 
 def installed_methods() -> tuple[str, ...]:
     """Names of the methods whose libraries are there."""
-    return tuple(name for name in COMPARED_METHODS if name not in RIVALS or RIVALS[name].is_installed)
+    return tuple(name for name in COMPARED_METHODS if name not in BASELINES or BASELINES[name].is_installed)
 
 
 def label_of(method: str) -> str:
     """What tables and pictures call a method."""
-    return RIVALS[method].label if method in RIVALS else method.upper()
+    return BASELINES[method].label if method in BASELINES else method.upper()
 
 
 def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
@@ -166,61 +158,53 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in COMPARED_METHODS]
     if unknown or not names:
         got = ", ".join(repr(name) for name in unknown) or "none"
-        msg = f"methods must be of {', '.join(COMPARED_METHODS)}, got {got}. Choose of these, or leave it out for all."
-        raise InputError(msg)
+        refuse("methods", f"must be of {', '.join(COMPARED_METHODS)}", got, "Choose of these, or leave it out for all")
     for name in names:
-        if name in RIVALS:
-            RIVALS[name].check_installed()
+        if name in BASELINES:
+            BASELINES[name].check_installed()
     return tuple(dict.fromkeys(names))
 
 
-def _compared(method: str, X: FloatArray, settings: Settings, named: dict[str, Any], is_wanted: bool) -> MethodResult:
-    label = label_of(method)
-    if not is_wanted:
-        return MethodResult(
-            label, reason=f"skipped above {SLOW_ABOVE[method]} samples, name it with --methods to run it"
-        )
-    made = _embedded(method, X, settings, named)
-    if made.Y is None:
-        return made
-    try:
-        return _measured(made, made.Y, X, settings)
-    except (HNEError, MemoryError) as error:
-        return replace(made, reason=f"not measured: {_one_line(error)}")
-
-
-def _embedded(method: str, X: FloatArray, settings: Settings, named: dict[str, Any]) -> MethodResult:
-    """What the method makes of the samples, or why it makes nothing."""
-    told: list[str] = []
+def _compare(method: str, X: FloatArray, settings: Settings, named: dict[str, Any], is_named: bool) -> MethodResult:
+    """Embed and measure; `is_named` methods are run however long they take."""
+    label, most = label_of(method), SLOW_ABOVE.get(method, inf)
+    if len(X) > most and not is_named:
+        return MethodResult(label, reason=f"skipped above {most} samples, unless methods names it", is_skipped=True)
+    heard: list[str] = []
+    Y, reason = None, ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         try:
             # In a context without listeners: a method's own stages would be told as if they were ours.
-            Y, reason = Context().run(_coordinates, method, X, settings, named, told.append), ""
+            Y = Context().run(_coordinates, method, X, settings, named, heard.append)
         except (HNEError, MemoryError, np.linalg.LinAlgError) as error:
-            Y, reason = None, _one_line(error)
+            reason = _one_line(error)
         seconds = time.perf_counter() - start
-    told += [str(one.message) for one in caught]
-    notices = tuple(dict.fromkeys(" ".join(message.split()) for message in told))
-    return MethodResult(label_of(method), Y, reason, seconds, warnings=notices)
+    heard += [str(one.message) for one in caught]
+    notices = tuple(dict.fromkeys(" ".join(message.split()) for message in heard))
+    result = MethodResult(label, Y, reason, seconds=seconds, warnings=notices)
+    try:
+        return result if Y is None else replace(result, **_measures(Y, X, settings))
+    except (HNEError, MemoryError) as error:
+        return replace(result, reason=f"not measured: {_one_line(error)}")
 
 
 def _coordinates(
     method: str, X: FloatArray, settings: Settings, named: dict[str, Any], hear: Callable[[str], None]
 ) -> FloatArray:
-    """Coordinates by one method; who has defaults of its own is told what was `named` alone."""
-    has_defaults = method == DEFAULT_HNE or (method in RIVALS and bool(RIVALS[method].estimator))
-    told = {name: getattr(settings, name) for name in ("n_components", "random_state", "n_jobs")}
-    told |= named if has_defaults else {"n_neighbors": settings.n_neighbors, "reg": settings.reg}
+    """Coordinates by one method; who has defaults of its own gets what was `named` alone."""
+    has_defaults = method == DEFAULT_HNE or (method in BASELINES and bool(BASELINES[method].estimator))
+    parameters = {name: getattr(settings, name) for name in ("n_components", "random_state", "n_jobs")}
+    parameters |= named if has_defaults else {"n_neighbors": settings.n_neighbors, "reg": settings.reg}
     with advised(hear):
         if method in VARIANTS:
             return embed(X, **{**vars(settings), "variant": method}).Y
-        return embed(X, **told).Y if method == DEFAULT_HNE else baseline_embedding(method, X, **told)
+        return embed(X, **parameters).Y if method == DEFAULT_HNE else baseline_embedding(method, X, **parameters)
 
 
-def _measured(made: MethodResult, Y: FloatArray, X: FloatArray, settings: Settings) -> MethodResult:
-    """Measure those samples that have coordinates."""
+def _measures(Y: FloatArray, X: FloatArray, settings: Settings) -> dict[str, float]:
+    """The measures of those samples that have coordinates, and how many these are."""
     kept = np.isfinite(Y).all(axis=1)
     n = int(kept.sum())
     # Ranks are compared with those of the other half of the samples; of all, so that methods are measured alike.
@@ -228,14 +212,8 @@ def _measured(made: MethodResult, Y: FloatArray, X: FloatArray, settings: Settin
     common: dict[str, Any] = {"random_state": settings.random_state, "n_jobs": settings.n_jobs}
     ranks = rank_quality(X[kept], Y[kept], k, **common)
     paths = geodesic_quality(X[kept], Y[kept], k, n_landmarks=min(LANDMARKS, n), **common)
-    return replace(
-        made,
-        trustworthiness=ranks.trustworthiness,
-        continuity=ranks.continuity,
-        preservation=ranks.preservation,
-        geodesic_correlation=paths.rank_correlation,
-        n_measured=n,
-    )
+    measures = {name: getattr(ranks, name) for name in ("trustworthiness", "continuity", "preservation")}
+    return {**measures, "geodesic_correlation": paths.rank_correlation, "n_measured": n}
 
 
 def _one_line(error: BaseException) -> str:
@@ -243,18 +221,18 @@ def _one_line(error: BaseException) -> str:
     return words or ("not enough memory" if isinstance(error, MemoryError) else type(error).__name__)
 
 
-def comparison_table(compared: Sequence[MethodResult]) -> tuple[str, list[str]]:
+def comparison_table(results: Sequence[MethodResult]) -> tuple[str, list[str]]:
     """Header and lines of a table for a terminal, a method a line, the best of each column marked with `*`.
 
     Best is who cannot be told from the best in the digits that are shown. Reasons are cut to fit; records have them
     whole.
     """
-    columns = [["method", *(one.label for one in compared)]]
-    columns += [[f"{head} ", *_column([getattr(one, name) for one in compared])] for name, head in MEASURES.items()]
+    columns = [["method", *(one.label for one in results)]]
+    columns += [[f"{head} ", *_column([getattr(one, name) for one in results])] for name, head in MEASURES.items()]
     # Whoever made nothing made it in no time.
-    seconds = [nan if one.Y is None else -one.seconds for one in compared]
+    seconds = [nan if one.Y is None else -one.seconds for one in results]
     columns.append(["seconds ", *_column(seconds, digits=2)])
-    columns.append(["", *(shorten(one.reason, SHORT_REASON, placeholder=" ...") for one in compared)])
+    columns.append(["", *(shorten(one.reason, SHORT_REASON, placeholder=" ...") for one in results)])
     widths = [max(len(text) for text in column) for column in columns]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:-1], widths[1:-1]), row[-1]]).rstrip()
@@ -272,7 +250,7 @@ def _column(values: Sequence[float], digits: int = 3) -> list[str]:
     return [text + mark for text, mark in zip(texts, marks, strict=True)]
 
 
-def comparison_records(compared: Sequence[MethodResult]) -> list[dict[str, str | float | int | None]]:
+def comparison_records(results: Sequence[MethodResult]) -> list[dict[str, str | float | int | None]]:
     """The comparison as rows for CSV or JSON: text and numbers, None where there is no number."""
     return [
         {
@@ -283,17 +261,17 @@ def comparison_records(compared: Sequence[MethodResult]) -> list[dict[str, str |
             "reason": one.reason,
             "warnings": " | ".join(one.warnings),
         }
-        for one in compared
+        for one in results
     ]
 
 
-def comparison_picture(compared: Sequence[MethodResult], color: Any = None, title: str | None = None) -> NDArray[Any]:
+def comparison_picture(results: Sequence[MethodResult], color: Any = None, title: str | None = None) -> NDArray[Any]:
     """Draw all side by side, reasons where there is nothing to draw; return the axes."""
-    found = {one.label: one.reason if one.Y is None else one.Y for one in compared}
-    titles = {
-        one.label: f"{one.label}: trustworthiness {one.trustworthiness:.3f}"
-        for one in compared
-        if not isnan(one.trustworthiness)
-    }
-    titles |= {one.label: f"{one.label}: skipped" for one in compared if one.reason.startswith("skipped")}
-    return compare(found, color, titles=titles, title=title)
+    titles = {}
+    for one in results:
+        if one.is_skipped:
+            titles[one.label] = f"{one.label}: skipped"
+        elif not isnan(one.trustworthiness):
+            titles[one.label] = f"{one.label}: trustworthiness {one.trustworthiness:.3f}"
+    shown = {one.label: one.reason if one.Y is None else one.Y for one in results}
+    return compare(shown, color, titles=titles, title=title)

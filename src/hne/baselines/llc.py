@@ -14,14 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.baselines.answers import check_common, check_places, warn_of_pieces
-from hne.baselines.locally_linear import lle_weights
-from hne.baselines.methods import RIVALS
+from hne.baselines.clle import EmbeddingMixin, lle_weights
+from hne.baselines.methods import BASELINES, check_common, check_unique
 from hne.baselines.mixture import FittedMixture, Memberships, fit_mixture, memberships
 from hne.core.parameters import check_integer, check_number
 from hne.core.pieces.split import connected_pieces
@@ -31,9 +29,7 @@ from hne.core.samples.check import check_new_samples
 from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
 from hne.estimators.projection import Span, span_of
-from hne.exceptions import InputError, caller_stacklevel, quoted
-
-__all__ = ["LLC"]
+from hne.exceptions import caller_stacklevel, quoted, refuse
 
 # Models by default: MODELS_A_ROOT * sqrt(n). Even Swiss rolls, largest affine error in the median for 1, 1.5, 2 and 3
 # of them: 0.22, 0.06, 0.05, 0.12 with n = 300, k = 5 (16 seeds, of which 10, 5, 5, 8 end above 0.1); 0.001 for all of
@@ -49,7 +45,7 @@ SHORTEST = 1e-8
 
 
 @dataclass(frozen=True)
-class Coordination:
+class Layout:
     """A mixture and the map from its memberships to coordinates, y = (u - center) coefficients."""
 
     span: Span
@@ -60,8 +56,17 @@ class Coordination:
     Y: FloatArray  # (n, d), orthonormal columns
     pieces: Pieces  # of the neighbor graph
 
+    def coordinates(self, X: FloatArray) -> FloatArray:
+        """Coordinates of any samples, in the units of the fitted ones."""
+        moved = X - self.span.mean
+        inside = moved @ self.span.directions.T
+        outside = ((moved - inside @ self.span.directions) ** 2).sum(axis=1)
+        U = local_coordinates(memberships(self.fitted.mixture, inside, outside))
+        Y: FloatArray = (U - self.center) @ self.coefficients
+        return Y
 
-class LLC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+
+class LLC(EmbeddingMixin):
     """Locally linear coordination: local models of a mixture, laid out together.
 
     A mixture of probabilistic principal component analyzers is fitted by EM. Each of its models has coordinates of its
@@ -154,37 +159,22 @@ class LLC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         settings = check_common(self.get_params(deep=False))
         max_iter = check_integer("max_iter", self.max_iter, 1, f"Try max_iter={MAX_ITER}")
-        tol = _check_gain(self.tol)
+        tol = check_number("tol", self.tol)
+        if not 0 <= tol < math.inf:
+            refuse("tol", "must be a number of at least 0", quoted(tol), f"Try tol={TOL}")
         n_models = None if self.n_models is None else check_integer("n_models", self.n_models, 1, "Try n_models=None")
-        distinct, units, places = check_places(X, settings)
-        found = llc(places, settings, n_models, max_iter, tol)
-        warn_of_llc(found, settings)
+        distinct, units, inside = check_unique(X, settings)
+        layout = llc(inside, settings, n_models, max_iter, tol)
+        warn_of_llc(layout, settings)
         # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
         validate_data(self, X, skip_check_array=True)
-        self._found, self._units = found, units
-        self.embedding_ = found.Y[distinct.inverse].astype(output_kind(X), copy=False)
-        self.eigenvalues_ = found.values
-        self.n_models_ = found.fitted.mixture.n_models
-        self.n_iter_ = found.fitted.n_rounds
-        self.log_likelihoods_ = found.fitted.log_likelihoods
+        self._layout, self._units = layout, units
+        self.embedding_ = layout.Y[distinct.inverse].astype(output_kind(X), copy=False)
+        self.eigenvalues_ = layout.values
+        self.n_models_ = layout.fitted.mixture.n_models
+        self.n_iter_ = layout.fitted.n_rounds
+        self.log_likelihoods_ = layout.fitted.log_likelihoods
         return self
-
-    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
-        """Fit the mixture, embed the samples of X and return their coordinates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
-        y : ignored
-            Present for scikit-learn's pipelines.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The coordinates, `embedding_`.
-        """
-        return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Coordinates of samples by the models that they belong to.
@@ -204,10 +194,11 @@ class LLC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        matrix = check_new_samples(X, self._found.span.directions)
+        matrix = check_new_samples(X, self._layout.span.directions)
         if not is_table(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        return placed(self._found, check_within_reach(matrix, self._units)).astype(output_kind(X), copy=False)
+        inside = check_within_reach(matrix, self._units)
+        return self._layout.coordinates(inside).astype(output_kind(X), copy=False)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that single precision stays single."""
@@ -215,51 +206,44 @@ class LLC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @property
-    def _n_features_out(self) -> int:
-        """Number of coordinates, which names the output columns."""
-        return int(self.embedding_.shape[1])
-
 
 def llc(
     X: FloatArray, settings: Settings, n_models: int | None = None, max_iter: int = MAX_ITER, tol: float = TOL
-) -> Coordination:
+) -> Layout:
     """Go from distinct samples to the mixture and the layout of its models."""
     n, d = len(X), settings.n_components
-    n_models = _check_models(n_models, n, d)
-    n_threads = thread_count(settings.n_jobs)
+    n_models = default_models(n, d) if n_models is None else n_models
+    if n_models > n:
+        refuse(f"n_models={n_models}", "needs at least as many different samples", str(n), "Lower n_models")
     # Matrices are too small for BLAS to share out: on a busy machine its threads take ten times as long as one.
     with limit_blas_threads(1):
         span = span_of(X)
-        if len(span.lengths) < d:
-            msg = (
-                f"n_components={d} needs samples that span at least {d} dimensions, got {len(span.lengths)}. "
-                "Lower n_components."
-            )
-            raise InputError(msg)
-        inside = span.left * span.lengths
-        fitted = fit_mixture(inside, n_models, d, X.shape[1], settings.random_state, max_iter, tol)
-        graph, W = lle_weights(X, settings, n_threads)
+        rank = len(span.lengths)
+        if rank < d:
+            rule = f"needs samples that span at least {d} dimensions"
+            refuse(f"n_components={d}", rule, str(rank), "Lower n_components")
+        fitted = fit_mixture(span.left * span.lengths, n_models, d, X.shape[1], settings.random_state, max_iter, tol)
+        graph, W = lle_weights(X, settings, thread_count(settings.n_jobs))
         U = local_coordinates(fitted.memberships)
         center = U.mean(axis=0)
-        values, coefficients = coordinated(U - center, W, d)
+        values, coefficients = bottom_solutions(U - center, W, d)
         Y = (U - center) @ coefficients
-    return Coordination(span, fitted, center, coefficients, values, Y, connected_pieces(graph))
+    return Layout(span, fitted, center, coefficients, values, Y, connected_pieces(graph))
 
 
-def local_coordinates(found: Memberships) -> FloatArray:
+def local_coordinates(members: Memberships) -> FloatArray:
     """U (n, m (d + 1)): row i has r_ic * [z_ic, 1] for every model c.
 
     The scale of a column does not matter: z in units of standard deviations will do for the posterior means, which
     differ from it by a factor a column.
     """
-    ones = np.ones((*found.latent.shape[:2], 1))
-    blocks = found.responsibilities[:, :, None] * np.concatenate([found.latent, ones], axis=2)
+    ones = np.ones((*members.latent.shape[:2], 1))
+    blocks = members.responsibilities[:, :, None] * np.concatenate([members.latent, ones], axis=2)
     U: FloatArray = blocks.reshape(len(blocks), -1)
     return U
 
 
-def coordinated(centered: FloatArray, W: SparseMatrix, count: int) -> tuple[FloatArray, FloatArray]:
+def bottom_solutions(centered: FloatArray, W: SparseMatrix, count: int) -> tuple[FloatArray, FloatArray]:
     """Bottom solutions of (U'MU) v = lambda (U'U) v, the constant one left out: lambda ascending, and v, a column each.
 
     The responsibilities of a row sum to one, so that the constant is among the combinations of U's columns; all others
@@ -276,24 +260,12 @@ def coordinated(centered: FloatArray, W: SparseMatrix, count: int) -> tuple[Floa
     return roots[::-1][:count] ** 2, turned.T @ (rotation / lengths[:, None])
 
 
-def placed(found: Coordination, X: FloatArray) -> FloatArray:
-    """Coordinates of any samples, in the units of the fitted ones."""
-    moved = X - found.span.mean
-    inside = moved @ found.span.directions.T
-    outside = ((moved - inside @ found.span.directions) ** 2).sum(axis=1)
-    Y: FloatArray = (
-        local_coordinates(memberships(found.fitted.mixture, inside, outside)) - found.center
-    ) @ found.coefficients
-    return Y
-
-
-def warn_of_llc(found: Coordination, settings: Settings) -> None:
+def warn_of_llc(layout: Layout, settings: Settings) -> None:
     """Warn of what makes the coordinates less than they seem."""
-    warn_of_pieces(RIVALS["llc"], found.pieces, settings)
-    fitted = found.fitted
-    if not fitted.has_converged:
+    BASELINES["llc"].warn_of_pieces(layout.pieces, settings)
+    if not layout.fitted.has_converged:
         msg = (
-            f"EM of method='llc' should come to rest, got no end in max_iter={fitted.n_rounds} rounds. "
+            f"EM of method='llc' should come to rest, got no end in max_iter={layout.fitted.n_rounds} rounds. "
             "Raise max_iter, raise tol, or lower n_models."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=caller_stacklevel())
@@ -302,20 +274,3 @@ def warn_of_llc(found: Coordination, settings: Settings) -> None:
 def default_models(n: int, d: int) -> int:
     """Number of models for n samples in d dimensions."""
     return max(1, min(round(MODELS_A_ROOT * math.sqrt(n)), n // (SAMPLES_A_DIMENSION * (d + 1))))
-
-
-def _check_models(n_models: int | None, n: int, d: int) -> int:
-    if n_models is None:
-        return default_models(n, d)
-    if n_models > n:
-        msg = f"n_models={n_models} needs at least as many different samples, got {n}. Lower n_models."
-        raise InputError(msg)
-    return n_models
-
-
-def _check_gain(value: object) -> float:
-    tol = check_number("tol", value)
-    if not 0 <= tol < math.inf:
-        msg = f"tol must be a number of at least 0, got {quoted(tol)}. Try tol={TOL}."
-        raise InputError(msg)
-    return tol

@@ -1,17 +1,41 @@
-"""The rival methods by name: what they are called, what they need, and which parameters they use."""
+"""The baselines by name: what each is called and needs, and whether what it gives is an embedding."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from hne._runtime.memory import available_bytes, gigabytes
-from hne.core.records import Settings
-from hne.exceptions import BaselineError, MissingExtraError, TooLargeError
+from hne.core.neighbors.graph import canonicalize
+from hne.core.parameters import check_settings
+from hne.core.records import FloatArray, Pieces, Settings, UniqueSamples
+from hne.core.samples.check import check_samples
+from hne.core.samples.scaling import InputScaling
+from hne.core.samples.tables import check_matrix
+from hne.exceptions import (
+    BaselineError,
+    DisconnectedGraphWarning,
+    MissingExtraError,
+    TooLargeError,
+    caller_stacklevel,
+    refuse,
+)
+
+# The parameters that all baselines have, and HNE too.
+COMMON = ("n_neighbors", "n_components", "reg", "random_state", "n_jobs")
+# Lengths below this share of the longest are rounding: eigenvectors of eigenvalues near zero, as those of these
+# methods, mix with each other to 1e-7 and less, and a coordinate that is one of them has the length of all others.
+# Principal components may be as short as they like, but for their own rounding.
+COLLAPSED, ROUNDING = 1e-6, 1e-12
 
 
 @dataclass(frozen=True)
-class Rival:
-    """What there is to know about a rival method before it runs."""
+class Baseline:
+    """What there is to know about a method before it runs."""
 
     name: str  # as `baseline_embedding` takes it
     label: str  # as tables and figures show it
@@ -26,7 +50,7 @@ class Rival:
     pair_bytes: int = 0  # that it takes for each pair of samples; 0 where it does not hold all pairs
 
     @property
-    def links(self) -> str:
+    def graph(self) -> str:
         """What must hang together for the method to have an answer."""
         return "graph of who is in one neighborhood with whom" if self.leaves_out_self else "neighbor graph"
 
@@ -38,76 +62,125 @@ class Rival:
     def check_installed(self) -> None:
         """Raise where the library of the method is not there."""
         if not self.is_installed:
-            msg = f"method={self.name!r} needs {self.library}, got none installed. Run: pip install {self.library}."
-            raise MissingExtraError(msg)
+            remedy = f"Run: pip install {self.library}"
+            refuse(f"method={self.name!r}", f"needs {self.library}", "none installed", remedy, MissingExtraError)
 
     def check_memory(self, n: int) -> None:
         """Raise where the pairs of so many samples do not fit into free memory."""
         needed, free = self.pair_bytes * n**2, available_bytes()
         if needed > free:
-            msg = (
-                f"method={self.name!r} needs about {gigabytes(needed)} for all pairs of {n} samples, got "
-                f"{gigabytes(free)} free. Pass fewer samples, or choose another method."
-            )
-            raise TooLargeError(msg)
+            rule = f"needs about {gigabytes(needed)} for all pairs of {n} samples"
+            remedy = "Pass fewer samples, or choose another method"
+            refuse(f"method={self.name!r}", rule, f"{gigabytes(free)} free", remedy, TooLargeError)
 
     def check_neighbors(self, settings: Settings) -> None:
         """Raise where neighborhoods are too small for the method."""
         k, d = settings.n_neighbors, settings.n_components
         least = self.least_neighbors(d)
         if k < least:
+            rule = f"needs n_neighbors of {self.least_rule}, here {least} with n_components={d}"
+            remedy = "Raise n_neighbors, or choose another method"
+            refuse(f"method={self.name!r}", rule, f"n_neighbors={k}", remedy, BaselineError)
+
+    def check_answer(self, Y: FloatArray, pieces: Pieces, settings: Settings) -> FloatArray:
+        """Return the coordinates, or raise BaselineError for what is none."""
+        method, k, d = f"method={self.name!r}", settings.n_neighbors, settings.n_components
+        # Those with defaults of their own know best how many neighbors they take.
+        first = f"Lower n_components (now {d})" if self.estimator else f"Raise n_neighbors (now {k})"
+        remedy = f"{first}, or choose another method"
+        n_others = int((~np.isfinite(Y)).sum())
+        if n_others:
+            refuse(method, "must give finite coordinates", f"{n_others} others", remedy, BaselineError)
+        if pieces.count > 1 and _spread_within(Y, pieces) < COLLAPSED:
+            got = f"{_counted(pieces)}, each of which it puts at one point"
+            remedy = f"Raise n_neighbors (now {k}), or embed the pieces one by one"
+            refuse(method, f"needs a connected {self.graph}", got, remedy, BaselineError)
+        lengths = np.linalg.svd(Y - Y.mean(axis=0), compute_uv=False)
+        rounding = ROUNDING if self.estimator else COLLAPSED
+        rank = int((lengths > rounding * lengths[0]).sum()) if lengths[0] > 0 else 0
+        if rank < d:
+            got = f"{rank} and a constant or a repeat"
+            refuse(method, f"must give {d} coordinates that differ", got, remedy, BaselineError)
+        return Y
+
+    def warn_of_pieces(self, pieces: Pieces, settings: Settings) -> None:
+        """Warn where the neighbor graph is in pieces."""
+        if pieces.count > 1:
             msg = (
-                f"method={self.name!r} needs n_neighbors of {self.least_rule}, here {least} with n_components={d}, "
-                f"got n_neighbors={k}. Raise n_neighbors, or choose another method."
+                f"the {self.graph} has {_counted(pieces)}: coordinates of method={self.name!r} may tell them apart "
+                f"and nothing else. Raise n_neighbors (now {settings.n_neighbors}), or embed the pieces one by one."
             )
-            raise BaselineError(msg)
+            warnings.warn(msg, DisconnectedGraphWarning, stacklevel=caller_stacklevel())
 
 
+def _counted(pieces: Pieces) -> str:
+    sizes = ", ".join(map(str, pieces.sizes[:5])) + (", ..." if pieces.count > 5 else "")
+    return f"{pieces.count} pieces (of {sizes} distinct samples)"
+
+
+def _spread_within(Y: FloatArray, pieces: Pieces) -> float:
+    """Length of the coordinates around the means of their pieces, relative to that around the mean of all."""
+    sums = np.zeros((pieces.count, Y.shape[1]))
+    np.add.at(sums, pieces.labels, Y)
+    means = sums / pieces.sizes[:, None]
+    whole = np.linalg.norm(Y - Y.mean(axis=0))
+    return float(np.linalg.norm(Y - means[pieces.labels]) / whole) if whole > 0 else 0.0
+
+
+def check_common(parameters: Mapping[str, Any]) -> Settings:
+    """Return those parameters as Settings that all baselines have."""
+    return check_settings({name: parameters[name] for name in COMMON})
+
+
+def check_unique(X: ArrayLike, settings: Settings) -> tuple[UniqueSamples, InputScaling, FloatArray]:
+    """Return which samples are distinct, the units of the computation, and the distinct samples in them."""
+    # Sparse samples stop here; what is a matrix already passes the second check at no cost.
+    samples = check_samples(check_matrix(X), settings)
+    distinct, units, inside, _ = canonicalize(samples, settings)
+    return distinct, units, inside
+
+
+_MANIFOLD = "sklearn.manifold."
 _ALL = (
-    Rival("lle", "LLE", "Locally linear embedding", uses_reg=True),
+    Baseline("lle", "LLE", "Locally linear embedding", uses_reg=True),
     # scikit-learn's ridge of MLLE is 1e-3 whatever it is told.
-    Rival("mlle", "MLLE", "Modified locally linear embedding", False, lambda d: d, "at least n_components"),
-    Rival(
+    Baseline("mlle", "MLLE", "Modified locally linear embedding", False, lambda d: d, "at least n_components"),
+    Baseline(
         "hlle",
         "HLLE",
         "Hessian eigenmaps",
-        False,
         # A constant, d slopes and d(d+1)/2 products are taken out of k values, and something must be left.
-        lambda d: d * (d + 3) // 2 + 1,
-        "more than n_components * (n_components + 3) / 2",
+        least_neighbors=lambda d: d * (d + 3) // 2 + 1,
+        least_rule="more than n_components * (n_components + 3) / 2",
         leaves_out_self=True,
     ),
-    # With fewer, the local coordinates and the constant explain any k values: nothing is left to be minimized.
-    Rival(
+    Baseline(
         "ltsa",
         "LTSA",
         "Local tangent space alignment",
-        False,
-        lambda d: d + 2,
-        "at least n_components + 2",
+        # With fewer, the local coordinates and the constant explain any k values: nothing is left to be minimized.
+        least_neighbors=lambda d: d + 2,
+        least_rule="at least n_components + 2",
         leaves_out_self=True,
     ),
-    Rival("clle", "CLLE", "LLE of two overlapping parts", uses_reg=True),
-    Rival("llc", "LLC", "Locally linear coordination", uses_reg=True),
-    Rival("pca", "PCA", "Principal component analysis", estimator="sklearn.decomposition.PCA"),
-    Rival(
+    Baseline("clle", "CLLE", "LLE of two overlapping parts", uses_reg=True),
+    Baseline("llc", "LLC", "Locally linear coordination", uses_reg=True),
+    Baseline("pca", "PCA", "Principal component analysis", estimator="sklearn.decomposition.PCA"),
+    Baseline(
         "isomap",
         "Isomap",
         "Isometric mapping",
-        estimator="sklearn.manifold.Isomap",
+        estimator=_MANIFOLD + "Isomap",
         neighbors="n_neighbors",
-        # 9.4 GB for 20 000 samples.
-        pair_bytes=24,
+        pair_bytes=24,  # 9.4 GB for 20 000 samples
     ),
-    Rival(
-        "spectral",
-        "Spectral",
-        "Laplacian eigenmaps",
-        estimator="sklearn.manifold.SpectralEmbedding",
+    Baseline(
+        *("spectral", "Spectral", "Laplacian eigenmaps"),
+        estimator=_MANIFOLD + "SpectralEmbedding",
         neighbors="n_neighbors",
     ),
-    Rival("tsne", "t-SNE", "t-distributed stochastic neighbor embedding", estimator="sklearn.manifold.TSNE"),
-    Rival(
+    Baseline("tsne", "t-SNE", "t-distributed stochastic neighbor embedding", estimator=_MANIFOLD + "TSNE"),
+    Baseline(
         "umap",
         "UMAP",
         "Uniform manifold approximation and projection",
@@ -115,7 +188,7 @@ _ALL = (
         neighbors="n_neighbors",
         library="umap-learn",
     ),
-    Rival(
+    Baseline(
         "phate",
         "PHATE",
         "Potential of heat-diffusion for affinity-based trajectory embedding",
@@ -124,5 +197,5 @@ _ALL = (
         library="phate",
     ),
 )
-RIVALS = {rival.name: rival for rival in _ALL}
-METHODS = tuple(RIVALS)
+BASELINES = {baseline.name: baseline for baseline in _ALL}
+METHODS = tuple(BASELINES)

@@ -28,6 +28,8 @@ FLOOR = 1e-6
 MANY_COORDINATES = 32
 # Responsibility below which a sample is no member: all samples together would not change a digit of a model.
 NEGLIGIBLE = 1e-20
+# Axes (m, q, d), their variances (m, d) and the variance besides (m,).
+Spectra = tuple[FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,10 @@ class Mixture:
 
     def without(self, model: int) -> "Mixture":
         """The mixture of the other models."""
-        rest = np.delete(np.arange(self.n_models), model)
-        return Mixture(
-            shares=self.shares[rest] / self.shares[rest].sum(),
-            means=self.means[rest],
-            axes=self.axes[rest],
-            variances=self.variances[rest],
-            noise=self.noise[rest],
-            n_features=self.n_features,
-        )
+        rest = np.arange(self.n_models) != model
+        shares = self.shares[rest] / self.shares[rest].sum()
+        columns = (column[rest] for column in (self.means, self.axes, self.variances, self.noise))
+        return Mixture(shares, *columns, self.n_features)
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,6 @@ class FittedMixture:
     log_likelihoods: FloatArray  # mean log-density of the samples in each round since the last model was dropped
     n_rounds: int
     has_converged: bool
-    n_dropped: int  # models that were left with fewer samples than span their axes
 
 
 def fit_mixture(
@@ -90,50 +86,47 @@ def fit_mixture(
     labels = KMeans(n_models, n_init=1, random_state=random_state).fit(X).labels_
     responsibilities = np.eye(n_models)[labels]
     floor = FLOOR * float((X**2).sum()) / (len(X) * n_features)
-    gains: list[float] = []
-    n_dropped, n_rounds, has_converged = 0, 0, False
+    log_likelihoods: list[float] = []
+    n_rounds, has_converged = 0, False
     while n_rounds < max_iter and not has_converged:
         n_rounds += 1
         mixture = best_models(X, responsibilities, n_axes, n_features, floor)
-        mixture, found = _without_small_models(X, mixture, n_axes)
+        members = memberships(mixture, X)
+        # Models with fewer samples than span their axes go, the smallest first: its samples go to the others.
+        while mixture.n_models > 1 and members.responsibilities.sum(axis=0).min() < n_axes + 1:
+            mixture = mixture.without(int(members.responsibilities.sum(axis=0).argmin()))
+            members = memberships(mixture, X)
         if mixture.n_models < responsibilities.shape[1]:
-            n_dropped += responsibilities.shape[1] - mixture.n_models
-            gains.clear()
-        responsibilities = found.responsibilities
-        gains.append(float(found.log_densities.mean()))
-        has_converged = len(gains) > 1 and gains[-1] - gains[-2] < tol
-    if n_dropped:
+            log_likelihoods.clear()
+        responsibilities = members.responsibilities
+        log_likelihoods.append(float(members.log_densities.mean()))
+        has_converged = len(log_likelihoods) > 1 and log_likelihoods[-1] - log_likelihoods[-2] < tol
+    if mixture.n_models < n_models:
+        n_dropped = n_models - mixture.n_models
         logger.info("mixture: %d of %d models dropped, of less than %d samples", n_dropped, n_models, n_axes + 1)
-    return FittedMixture(mixture, found, np.array(gains), n_rounds, has_converged, n_dropped)
+    return FittedMixture(mixture, members, np.array(log_likelihoods), n_rounds, has_converged)
 
 
-def _without_small_models(X: FloatArray, mixture: Mixture, n_axes: int) -> tuple[Mixture, Memberships]:
-    """Drop models with fewer samples than span their axes, the smallest first: its samples go to the others."""
-    found = memberships(mixture, X)
-    while mixture.n_models > 1 and found.responsibilities.sum(axis=0).min() < n_axes + 1:
-        mixture = mixture.without(int(found.responsibilities.sum(axis=0).argmin()))
-        found = memberships(mixture, X)
-    return mixture, found
-
-
-def best_models(X: FloatArray, responsibilities: FloatArray, n_axes: int, n_features: int, floor: float) -> Mixture:
+def best_models(
+    X: FloatArray,
+    responsibilities: FloatArray,
+    n_axes: int,
+    n_features: int,
+    floor: float,
+    many_coordinates: int = MANY_COORDINATES,
+) -> Mixture:
     """The likeliest models of samples that belong to them to these degrees, no variance below the floor."""
     totals = responsibilities.sum(axis=0)
     means = responsibilities.T @ X / totals[:, None]
-    if X.shape[1] <= MANY_COORDINATES:
-        spectra = _spectra_of_moments(X, responsibilities, means, n_axes)
-    else:
-        spectra = _spectra_of_members(X, responsibilities, means, n_axes)
-    axes, leading, rest = spectra
+    spectra = _spectra_of_moments if X.shape[1] <= many_coordinates else _spectra_of_members
+    axes, leading, rest = spectra(X, responsibilities, means, n_axes)
     noise = np.maximum(rest / max(1, n_features - n_axes), floor)
     variances = np.maximum(leading, noise[:, None])
     return Mixture(totals / len(X), means, axes, variances, noise, n_features)
 
 
-def _spectra_of_moments(
-    X: FloatArray, responsibilities: FloatArray, means: FloatArray, n_axes: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Axes (m, q, d), their variances (m, d) and the variance besides (m,), from second moments less squared means.
+def _spectra_of_moments(X: FloatArray, responsibilities: FloatArray, means: FloatArray, n_axes: int) -> Spectra:
+    """Axes and variances from second moments less squared means.
 
     What that loses is a rounding of the largest moment, nine digits below the floor of the variances.
     """
@@ -146,9 +139,7 @@ def _spectra_of_moments(
     return vectors[:, :, ::-1][:, :, :n_axes], values[:, :n_axes], values[:, n_axes:].sum(axis=1)
 
 
-def _spectra_of_members(
-    X: FloatArray, responsibilities: FloatArray, means: FloatArray, n_axes: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _spectra_of_members(X: FloatArray, responsibilities: FloatArray, means: FloatArray, n_axes: int) -> Spectra:
     """The same model by model, from its members alone: with many features a sample belongs to one or two models."""
     m, q = means.shape
     axes, leading, rest = np.zeros((m, q, n_axes)), np.zeros((m, n_axes)), np.zeros(m)
@@ -156,22 +147,18 @@ def _spectra_of_members(
         members = np.flatnonzero(responsibilities[:, model] > NEGLIGIBLE)
         share = responsibilities[members, model] / responsibilities[members, model].sum()
         rows = np.sqrt(share)[:, None] * (X[members] - means[model])
-        values, vectors = _principal(rows)
+        if len(rows) < q:
+            _, lengths, directions = np.linalg.svd(rows, full_matrices=False)
+            values, vectors = lengths**2, directions.T
+        else:
+            values, vectors = np.linalg.eigh(rows.T @ rows)
+            values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         # Fewer members than axes have no variance along the others, whichever these are.
         count = min(n_axes, len(values))
         axes[model, :, :count] = vectors[:, :count]
         leading[model, :count] = values[:count]
         rest[model] = values[count:].sum()
     return axes, leading, rest
-
-
-def _principal(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of rows' rows, descending, and eigenvectors, a column each; without zeros where rows are few."""
-    if len(rows) < rows.shape[1]:
-        _, lengths, directions = np.linalg.svd(rows, full_matrices=False)
-        return lengths**2, directions.T
-    values, vectors = np.linalg.eigh(rows.T @ rows)
-    return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
 def memberships(mixture: Mixture, X: FloatArray, outside: FloatArray | float = 0.0) -> Memberships:

@@ -97,9 +97,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _say_missing(options: argparse.Namespace) -> None:
     """Name the methods whose libraries are not there, and how to have them."""
-    from hne.baselines import RIVALS
+    from hne.baselines import BASELINES
 
-    missing = [rival for rival in RIVALS.values() if not rival.is_installed]
+    missing = [baseline for baseline in BASELINES.values() if not baseline.is_installed]
     if missing:
         labels, libraries = (" and ".join(one.label for one in missing), " ".join(one.library for one in missing))
         say(f"without {labels}, not installed. Run: pip install {libraries}", options)

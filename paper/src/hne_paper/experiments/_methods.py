@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hne import PUBLISHED, embed
-from hne.baselines import RIVALS, baseline_embedding
+from hne.baselines import BASELINES, baseline_embedding
 from hne.core.records import FloatArray, SparseMatrix
 from hne.exceptions import HNEError
 
@@ -63,7 +63,7 @@ def attempt(method: str, X: FloatArray, n_neighbors: int | None, n_components: i
 
 def has_reg(method: str) -> bool:
     """Whether the method's weights have a ridge that can be chosen; a chart chooses its own."""
-    return method in VARIANTS or (method != CHART and RIVALS[method.lower()].uses_reg)
+    return method in VARIANTS or (method != CHART and BASELINES[method.lower()].uses_reg)
 
 
 def rebuilding_weights(method: str, X: FloatArray, n_neighbors: int, *, include_self: bool = True) -> SparseMatrix:
