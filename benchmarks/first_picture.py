@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 from hne import HNE, PUBLISHED
 from hne.core.records import FloatArray
 from hne.metrics import affine_errors
-from surfaces import FIRST_SEED, KS, RIVALS, SPARSE
+from surfaces import BASELINES, FIRST_SEED, KS, SPARSE
 
 SHOWN = {
     "roll of 300, at random": "300 samples of a roll",
@@ -56,13 +56,13 @@ def main() -> None:
     print(f"wrote {TARGET.name}")
 
 
-def _best_rival(name: str, X: FloatArray, chart: FloatArray) -> Drawing:
+def _best_baseline(name: str, X: FloatArray, chart: FloatArray) -> Drawing:
     def error(Y: FloatArray) -> float:
         return float(affine_errors(Y, chart).mean())
 
     found: dict[int, FloatArray] = {}
     for k in KS:
-        embed: Callable[[FloatArray], FloatArray] = RIVALS[name](k)
+        embed: Callable[[FloatArray], FloatArray] = BASELINES[name](k)
         found[k] = embed(X)
     best = min(found, key=lambda k: error(found[k]))
     # Whitened columns are stretched to the shape of the truth, which is more than anybody knows.
@@ -78,7 +78,7 @@ def _alone(X: FloatArray, _: FloatArray) -> Drawing:
     return "HNE()", HNE().fit_transform(X)
 
 
-DRAWN: tuple[Callable[[FloatArray, FloatArray], Drawing], ...] = (partial(_best_rival, "MLLE"), _published, _alone)
+DRAWN: tuple[Callable[[FloatArray, FloatArray], Drawing], ...] = (partial(_best_baseline, "MLLE"), _published, _alone)
 
 if __name__ == "__main__":
     main()

@@ -11,14 +11,14 @@ from tables import megabytes, ratio, seconds, table
 
 TITLE = "Quality of an embedding"
 N_COMPARED, N_LARGEST, N_NEIGHBORS = 10_000, 20_000, 5
-RIVAL = "from sklearn.manifold import trustworthiness"
+BASELINE = "from sklearn.manifold import trustworthiness"
 OURS = "from hne.metrics import coranking, geodesic_quality, rank_quality, trustworthiness"
 # A row: its name, features, what is imported, and what is measured.
 COMPARED = tuple(
     (name, features, imports, call)
     for features in (10, 100, 784)
     for name, imports, call in (
-        ("scikit-learn `trustworthiness`", RIVAL, "trustworthiness(X, Y, n_neighbors=5)"),
+        ("scikit-learn `trustworthiness`", BASELINE, "trustworthiness(X, Y, n_neighbors=5)"),
         ("`hne.metrics.trustworthiness`", OURS, "trustworthiness(X, Y, 5)"),
         ("the same, `n_jobs=-1`", OURS, "trustworthiness(X, Y, 5, n_jobs=-1)"),
     )
@@ -51,12 +51,18 @@ print(json.dumps(row))
 
 def measure() -> str:
     """Measure and return the section as Markdown."""
-    rival: Row = {}
+    baseline: Row = {}
     lines = []
     for name, features, imports, call in COMPARED:
         row = _row(N_COMPARED, features, imports, call)
-        rival = row if imports == RIVAL else rival
-        cells = [f"{row['first']:.3g}", seconds(row), ratio(row, rival), megabytes(row), f"{float(row['result']):.12f}"]
+        baseline = row if imports == BASELINE else baseline
+        cells = [
+            f"{row['first']:.3g}",
+            seconds(row),
+            ratio(row, baseline),
+            megabytes(row),
+            f"{float(row['result']):.12f}",
+        ]
         lines.append([name, str(features), *cells])
     compared = table(["", "D", "seconds, first", "again", "times faster", "peak MB", "trustworthiness"], lines)
     rows = [(name, _row(N_LARGEST, 10, OURS, call)) for name, call in LARGEST]

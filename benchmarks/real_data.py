@@ -1,11 +1,11 @@
-"""Pictures of real data by HNE and nine rivals: how much of the truth is in them, and how they fill the page.
+"""Pictures of real data by HNE and nine baselines: how much of the truth is in them, and how they fill the page.
 
-    python benchmarks/real_data.py --methods hne                      # HNE anew, rivals as they are remembered
+    python benchmarks/real_data.py --methods hne                      # HNE anew, baselines as they are remembered
     python benchmarks/real_data.py --methods hne --parameters '{"n_neighbors": 8}' --sets wine iris
     python benchmarks/real_data.py --methods hne --embedder my_module:my_function
-    python benchmarks/real_data.py --only final --methods rivals      # what is not yet remembered is measured
+    python benchmarks/real_data.py --only final --methods baselines      # what is not yet remembered is measured
 
-Rivals are remembered by data, library and version in results/real_rivals.partial.json, or in the folder that the
+Baselines are remembered by data, library and version in results/real_baselines.partial.json, or in the folder that the
 environment variable HNE_BENCHMARK_RESULTS names. Remove the file after a change of scores.
 """
 
@@ -27,9 +27,9 @@ import numpy as np
 from hne.core.records import FloatArray
 from pictures import Truth, scores
 from real import DEVELOPMENT, RULES_ARE_FIXED
+from real_baselines import BASELINES, CLASSIC, library_of
 from real_files import AbsentError
 from real_final import FINAL
-from real_rivals import CLASSIC, RIVALS, library_of
 from real_sets import RealSet
 from runner import BENCHMARKS, Results, Row
 from tables import table
@@ -39,7 +39,7 @@ RESULTS = Path(os.environ.get("HNE_BENCHMARK_RESULTS", BENCHMARKS / "results"))
 GROUPS = {"development": DEVELOPMENT, "final": FINAL}
 OURS = "HNE"
 CROWDED = 0.35  # densest share from which on a picture is called crowded
-AS_GOOD = 0.01  # of truth that may be missing to the best of the classic rivals
+AS_GOOD = 0.01  # of truth that may be missing to the best of the classic baselines
 
 Embed = Callable[[FloatArray], Any]
 
@@ -49,7 +49,7 @@ def measure() -> str:
     text = [f"## {TITLE}", "", INTRODUCTION]
     measured = {}
     for group in GROUPS if RULES_ARE_FIXED else ["development"]:
-        rows = list(compared(GROUPS[group], embedder("hne:HNE"), RIVALS))
+        rows = list(compared(GROUPS[group], embedder("hne:HNE"), BASELINES))
         measured[group] = rows
         text += ["", HEADS[group], "", _truths(rows), "", *_counted(rows), "", _pictures(rows)]
         absent = sorted({one.name for one in GROUPS[group]} - {row["name"] for row in rows})
@@ -75,9 +75,9 @@ KEPT = f"{len(FINAL)} further sets are kept for the end: no rule has seen them, 
 def compared(sets: Sequence[RealSet], embed: Embed | None, measured: Collection[str]) -> Iterator[Row]:
     """A row for each set that is here: its facts, and under "methods" the scores of each method by name.
 
-    Rivals not among `measured` are told of where they are remembered.
+    Baselines not among `measured` are told of where they are remembered.
     """
-    store = Results("real_rivals", RESULTS)
+    store = Results("real_baselines", RESULTS)
     for one in sets:
         try:
             X, truth = one.load()
@@ -88,13 +88,13 @@ def compared(sets: Sequence[RealSet], embed: Embed | None, measured: Collection[
         row |= {"samples": one.samples, "truth": one.truth, "source": one.source}
         if embed is not None:
             row["methods"][OURS] = scored(embed, X, truth, one.kind)
-        for rival, its_embed in RIVALS.items():
-            key = f"{one.name}, {_fingerprint(X, truth)}, {rival}, {library_of(rival)}"
-            if rival in measured:
+        for baseline, its_embed in BASELINES.items():
+            key = f"{one.name}, {_fingerprint(X, truth)}, {baseline}, {library_of(baseline)}"
+            if baseline in measured:
                 run = partial(scored, its_embed, X, truth, one.kind)
-                row["methods"][rival] = store.kept(key, f"{rival} on {one.name}", run)
+                row["methods"][baseline] = store.kept(key, f"{baseline} on {one.name}", run)
             elif (known := store.known(key)) is not None:
-                row["methods"][rival] = known
+                row["methods"][baseline] = known
         yield row
 
 
@@ -133,8 +133,8 @@ def _fingerprint(X: FloatArray, truth: Truth) -> str:
 
 
 def _truths(rows: Sequence[Row]) -> str:
-    lines = [[row["name"], *(_cell(row, method, "truth") for method in (OURS, *RIVALS))] for row in rows]
-    return table(["", OURS, *RIVALS], lines)
+    lines = [[row["name"], *(_cell(row, method, "truth") for method in (OURS, *BASELINES))] for row in rows]
+    return table(["", OURS, *BASELINES], lines)
 
 
 def _pictures(rows: Sequence[Row]) -> str:
@@ -164,12 +164,12 @@ def _counted(rows: Sequence[Row]) -> list[str]:
     """On how many sets HNE falls short or holds its own, in lines; a set on which it fails falls short in all."""
     ours = [row["methods"].get(OURS, {}) for row in rows]
     trust = [row["methods"].get("PCA", {}).get("trustworthiness", -np.inf) for row in rows]
-    best = [max(_truth(row, rival) for rival in CLASSIC) for row in rows]
+    best = [max(_truth(row, baseline) for baseline in CLASSIC) for row in rows]
     below = sum(own.get("trustworthiness", -np.inf) < other for own, other in zip(ours, trust, strict=True))
     crowded = sum(own.get("densest_share", np.inf) > CROWDED for own in ours)
     larger = sum(own.get("rms_size", np.inf) > 1 for own in ours)
     as_good = sum(_truth(row, OURS) >= other - AS_GOOD for row, other in zip(rows, best, strict=True))
-    wins = [f"{rival} on {sum(_is_beaten(row, rival) for row in rows)}" for rival in RIVALS]
+    wins = [f"{baseline} on {sum(_is_beaten(row, baseline) for row in rows)}" for baseline in BASELINES]
     n = len(rows)
     return [
         f"- trustworthiness below PCA's on {below} of {n} sets",
@@ -182,15 +182,19 @@ def _counted(rows: Sequence[Row]) -> list[str]:
 
 
 def _unknown(rows: Sequence[Row]) -> list[str]:
-    """Rivals who were not measured on some sets, so that counts have gaps."""
-    missing = {rival: sum(rival not in row["methods"] for row in rows) for rival in RIVALS}
-    told = [f"{rival} on {count}" for rival, count in missing.items() if count]
-    return [f"- not measured, so no rival: {', '.join(told)} of {len(rows)}. Use --methods hne rivals."] if told else []
+    """Baselines who were not measured on some sets, so that counts have gaps."""
+    missing = {baseline: sum(baseline not in row["methods"] for row in rows) for baseline in BASELINES}
+    told = [f"{baseline} on {count}" for baseline, count in missing.items() if count]
+    return (
+        [f"- not measured, so no baseline: {', '.join(told)} of {len(rows)}. Use --methods hne baselines."]
+        if told
+        else []
+    )
 
 
-def _is_beaten(row: Row, rival: str) -> bool:
-    """Whether HNE recovers more truth than a rival who was measured; one who failed has none."""
-    return rival in row["methods"] and _truth(row, OURS) > _truth(row, rival)
+def _is_beaten(row: Row, baseline: str) -> bool:
+    """Whether HNE recovers more truth than a baseline who was measured; one who failed has none."""
+    return baseline in row["methods"] and _truth(row, OURS) > _truth(row, baseline)
 
 
 def _truth(row: Row, method: str) -> float:
@@ -203,17 +207,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(GROUPS), default="development", help="the sets that are measured")
     parser.add_argument("--sets", nargs="*", help="names of sets, instead of all")
-    parser.add_argument("--methods", nargs="*", default=["hne", "rivals"], help="hne, rivals, or names of rivals")
+    parser.add_argument(
+        "--methods", nargs="*", default=["hne", "baselines"], help="hne, baselines, or names of baselines"
+    )
     parser.add_argument("--embedder", default="hne:HNE", help="module:name of an estimator or function, instead of HNE")
     parser.add_argument("--parameters", type=json.loads, default={}, help="what it is called with, as JSON")
     given = parser.parse_args()
     if given.only == "final" and "hne" in given.methods and not RULES_ARE_FIXED:
-        parser.error("hne is not measured on FINAL before RULES_ARE_FIXED in real.py. Use --methods rivals.")
-    unknown = sorted(set(given.methods) - {"hne", "rivals", *RIVALS})
+        parser.error("hne is not measured on FINAL before RULES_ARE_FIXED in real.py. Use --methods baselines.")
+    unknown = sorted(set(given.methods) - {"hne", "baselines", *BASELINES})
     if unknown:
-        parser.error(f"no method {unknown[0]!r}. Choose from hne, rivals, {', '.join(RIVALS)}.")
+        parser.error(f"no method {unknown[0]!r}. Choose from hne, baselines, {', '.join(BASELINES)}.")
     sets = [one for one in GROUPS[given.only] if given.sets is None or one.name in given.sets]
-    measured = RIVALS if "rivals" in given.methods else given.methods
+    measured = BASELINES if "baselines" in given.methods else given.methods
     embed = embedder(given.embedder, given.parameters) if "hne" in given.methods else None
     rows = list(compared(sets, embed, measured))
     print("\n".join([_truths(rows), "", _pictures(rows), "", *(_counted(rows) if embed else [])]))

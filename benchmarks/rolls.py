@@ -7,13 +7,13 @@ from tables import errors, gigabytes, ratio, seconds, table
 
 TITLE = "Swiss roll"
 N_SAMPLES = 20_000
-RIVALS = ("lle", "mlle", "tapkee_lle", "tapkee_lle_vptree")
+BASELINES = ("lle", "mlle", "tapkee_lle", "tapkee_lle_vptree")
 
 
 def measure() -> str:
     """Measure and return the section as Markdown."""
     results, problem = Results("rolls"), PROBLEMS["swiss_roll"]
-    rows = {method: results.row(Task("swiss_roll", method, N_SAMPLES)) for method in (*HNE, *RIVALS)}
+    rows = {method: results.row(Task("swiss_roll", method, N_SAMPLES)) for method in (*HNE, *BASELINES)}
     names = {method: load_method(method).NAME for method in rows}
     header = ["", "seconds", "peak GB", "error along, across", *(f"times {names[method]}" for method in HNE)]
     lines = [

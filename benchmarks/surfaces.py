@@ -1,4 +1,4 @@
-"""Surfaces that are sparse, noisy, long or holed: how many come out right with `HNE()`, and with rivals told the truth.
+"""Surfaces that are sparse, noisy, long or holed: how many come out right with `HNE()`, or baselines told the truth.
 
     python benchmarks/run.py surfaces
 
@@ -129,7 +129,7 @@ def _isomap(k: int, X: FloatArray) -> FloatArray:
     return Y
 
 
-RIVALS: dict[str, Callable[[int], Embed]] = {
+BASELINES: dict[str, Callable[[int], Embed]] = {
     "LLE": lambda k: partial(_lle, "standard", k),
     "MLLE": lambda k: partial(_lle, "modified", k),
     "LTSA": lambda k: partial(_lle, "ltsa", k),
@@ -140,7 +140,7 @@ RIVALS: dict[str, Callable[[int], Embed]] = {
 def measure() -> str:
     """Measure and return the section as Markdown."""
     store = Results("surfaces")
-    sparse = [_counts(store, surface, SEEDS, RIVALS) for surface in SPARSE]
+    sparse = [_counts(store, surface, SEEDS, BASELINES) for surface in SPARSE]
     noisy = [_counts(store, surface, NOISY_SEEDS, {}) for surface in NOISY]
     dense = [[surface.name, *_medians(store, surface)] for surface in DENSE]
     store.finish()
@@ -152,7 +152,7 @@ def measure() -> str:
             "nothing chosen; LLE in the same chart is what plain LLE's eigenvectors make of the same cut graph, with",
             "the same k; the others are scikit-learn's, each at its best k of 5 to 12, told by the truth.",
             "",
-            table(["", *OURS, *RIVALS], sparse),
+            table(["", *OURS, *BASELINES], sparse),
             "",
             f"Noise, {NOISY_SEEDS} data sets each:",
             "",
@@ -165,11 +165,11 @@ def measure() -> str:
     )
 
 
-def _counts(store: Results, surface: Surface, seeds: int, rivals: dict[str, Callable[[int], Embed]]) -> list[str]:
+def _counts(store: Results, surface: Surface, seeds: int, baselines: dict[str, Callable[[int], Embed]]) -> list[str]:
     cells = [surface.name]
     for name, embed in OURS.items():
         cells.append(_cell([_error(store, surface, name, embed, seed) for seed in range(seeds)]))
-    for name, of in rivals.items():
+    for name, of in baselines.items():
         every = [[_error(store, surface, f"{name}, k = {k}", of(k), seed) for seed in range(seeds)] for k in KS]
         cells.append(_cell(np.min(every, axis=0)))
     return cells

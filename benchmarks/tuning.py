@@ -1,4 +1,4 @@
-"""Settings chosen without ground truth, beside the best there are, the defaults, and rivals who are told the truth."""
+"""Settings chosen without ground truth, beside the best there are, the defaults, and baselines that are told it."""
 
 import json
 import multiprocessing
@@ -20,8 +20,8 @@ TITLE = "Choosing settings without ground truth"
 STUDY_SEED, NEW_SEED = 170_000, 180_000
 IMAGES = Path(__file__).parents[2] / "shared" / "data"
 RESULTS = Path(__file__).parent / "results" / "tuning.json"
-RIVALS = {"LLE": "standard", "MLLE": "modified", "LTSA": "ltsa"}
-RIVAL_NEIGHBORS = (4, 5, 6, 7, 8, 10, 12, 15, 20)
+BASELINES = {"LLE": "standard", "MLLE": "modified", "LTSA": "ltsa"}
+BASELINE_NEIGHBORS = (4, 5, 6, 7, 8, 10, 12, 15, 20)
 
 
 def measure() -> str:
@@ -56,7 +56,7 @@ def told(rows: list[dict[str, Any]]) -> str:
             f"`tune` (24 settings near a surface, 8 elsewhere) on {len(rows)} data sets with known charts, seeds that",
             "no rule was made with. Error is the mean affine error, regret how much larger it is than with the best of",
             "these settings and of the defaults, `HNE()`. LLE, MLLE and LTSA are scikit-learn's, each at that k of",
-            f"{', '.join(map(str, RIVAL_NEIGHBORS))} that gives it the least error: they are told the truth.",
+            f"{', '.join(map(str, BASELINE_NEIGHBORS))} that gives it the least error: they are told the truth.",
             "",
             table(
                 [
@@ -78,7 +78,7 @@ def told(rows: list[dict[str, Any]]) -> str:
             "",
             "Mean error by kind.",
             "",
-            table(["kind", "sets", "best of these", "tune", "defaults", *RIVALS], by_kind),
+            table(["kind", "sets", "best of these", "tune", "defaults", *BASELINES], by_kind),
             "",
             "Where the choice is farthest off.",
             "",
@@ -90,7 +90,7 @@ def told(rows: list[dict[str, Any]]) -> str:
 def _summary(name: str, rows: list[dict[str, Any]]) -> list[str]:
     regret = np.array([row["chosen"] - row["best"] for row in rows])
     default = np.array([row["default"] - row["best"] for row in rows])
-    wins = [f"{np.mean([row['chosen'] <= row[rival] for row in rows]):.0%}" for rival in RIVALS]
+    wins = [f"{np.mean([row['chosen'] <= row[baseline] for row in rows]):.0%}" for baseline in BASELINES]
     numbers = [np.median(regret), regret.mean(), regret.max()]
     return [
         name,
@@ -108,7 +108,7 @@ def _by_kind(kind: str, rows: list[dict[str, Any]]) -> list[str]:
     return [
         kind,
         str(len(rows)),
-        *(f"{np.mean([row[key] for row in rows]):.4f}" for key in ("best", "chosen", "default", *RIVALS)),
+        *(f"{np.mean([row[key] for row in rows]):.4f}" for key in ("best", "chosen", "default", *BASELINES)),
     ]
 
 
@@ -154,7 +154,7 @@ def _measured(number: int) -> dict[str, Any]:
         "default": errors["HNE()"],
         "seconds": seconds,
     }
-    return row | {rival: _rival(method, X, chart, one.n_components) for rival, method in RIVALS.items()}
+    return row | {baseline: _baseline(method, X, chart, one.n_components) for baseline, method in BASELINES.items()}
 
 
 def _error_of(parameters: dict[str, Any], X: Any, chart: Any, d: int) -> float:
@@ -169,14 +169,14 @@ def _error_of(parameters: dict[str, Any], X: Any, chart: Any, d: int) -> float:
     return float(affine_errors(Y, chart).mean())
 
 
-def _rival(method: str, X: Any, chart: Any, d: int) -> float:
-    """The least error of a rival over its k."""
+def _baseline(method: str, X: Any, chart: Any, d: int) -> float:
+    """The least error of a baseline over its k."""
     from sklearn.manifold import LocallyLinearEmbedding
 
     from hne.metrics import affine_errors
 
     errors = [1.0]
-    for k in RIVAL_NEIGHBORS:
+    for k in BASELINE_NEIGHBORS:
         try:
             Y = LocallyLinearEmbedding(
                 n_neighbors=k, n_components=d, method=method, eigen_solver="dense", n_jobs=1

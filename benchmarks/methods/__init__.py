@@ -9,7 +9,7 @@ import importlib
 from types import ModuleType
 
 HNE = ("ihne", "rhne", "bhne")
-RIVALS = (
+BASELINES = (
     "lle",
     "mlle",
     "ltsa",
@@ -21,7 +21,7 @@ RIVALS = (
     "umap_learn",
 )
 FLOORS = ("pca", "random")
-METHODS = HNE + RIVALS + FLOORS
+METHODS = HNE + BASELINES + FLOORS
 
 
 def load_method(name: str) -> ModuleType:

@@ -93,10 +93,10 @@ def test_one_experiment_from_the_command_line(tmp_path, capsys):
     assert section["claims"][0]["seeds"] == "2 seeds"
 
 
-def test_a_failing_rival_is_an_empty_panel(tmp_path, monkeypatch):
+def test_a_failing_baseline_is_an_empty_panel(tmp_path, monkeypatch):
     reasons, few = [], ("HLLE", "IHNE", "RHNE", "BHNE")
     monkeypatch.setattr(plots, "empty_panel", lambda axes, reason, title, **_: reasons.append((title, reason)))
-    monkeypatch.setattr(surfaces, "RIVALS", ("HLLE",))
+    monkeypatch.setattr(surfaces, "BASELINES", ("HLLE",))
     monkeypatch.setattr(surfaces, "run_study", partial(run_study, methods=few, neighbors=(5, 6)))
     monkeypatch.setattr(surfaces, "run_embeddings", partial(run_embeddings, methods=few))
     reproduce(["surfaces"], Options(tmp_path, n_seeds=1, n_jobs=1))

@@ -21,7 +21,7 @@ from hne_paper.experiments._summaries import (
     typical_seed,
 )
 
-RIVALS = tuple(method for method in ALL if method not in VARIANTS)
+BASELINES = tuple(method for method in ALL if method not in VARIANTS)
 
 
 SMALL = Problem(lambda seed: make_two_surfaces(60, random_state=seed), PROBLEMS["surfaces"].measure)
@@ -143,7 +143,7 @@ def test_the_best_k_is_that_of_the_lowest_median():
 
 
 def split(ours, theirs):
-    """A study of one rival whose errors differ from seed to seed, the same for each version."""
+    """A study of one baseline whose errors differ from seed to seed, the same for each version."""
     methods = {"LLE": theirs, **dict.fromkeys(VARIANTS, ours)}
     rows = tuple(
         tuple(

@@ -133,7 +133,7 @@ def test_dimensions_of_a_series_stand_one_after_the_other(bench, tmp_path):
     assert labels.tolist() == ["a", "b"]
 
 
-def test_rivals_on_real_data_are_remembered_and_failures_are_told(bench, monkeypatch, tmp_path):
+def test_baselines_on_real_data_are_remembered_and_failures_are_told(bench, monkeypatch, tmp_path):
     real_data, sets = bench("real_data"), bench("real_sets")
     X = np.random.default_rng(0).normal(size=(40, 3))
     known = sets.RealSet("noise", "quantity", lambda: (X, X[:, 0]), "noise", "its first column", "nowhere")
@@ -162,7 +162,7 @@ def test_the_final_sets_are_measured_once_the_rules_are_fixed_and_told_of_before
         for name in ("development", "final")
     }
     monkeypatch.setattr(real_data, "GROUPS", groups)
-    monkeypatch.setattr(real_data, "RIVALS", {"PCA": real_data.RIVALS["PCA"]})
+    monkeypatch.setattr(real_data, "BASELINES", {"PCA": real_data.BASELINES["PCA"]})
     monkeypatch.setattr(real_data, "embedder", lambda _: lambda X: X[:, :2])
     monkeypatch.setattr(real_data, "RULES_ARE_FIXED", fixed)
     monkeypatch.setattr(real_data, "RESULTS", tmp_path)

@@ -75,10 +75,10 @@ def page(sections: Sequence[Section], command: str) -> str:
 measured, and over how many data sets.</p>
 <p>The error of an embedding is the share of a true coordinate that no affine map of it explains, 0 perfect and 1 lost,
 mean over the coordinates; where something else is measured, the section says so. One version of HNE does better than a
-rival, or worse, if its error is smaller, or larger, by more than .01 on two thirds of the data sets, a failure counting
-as the larger; most data sets are two thirds of them. A claim about rivals has a part for every version, rival and
-setting of k. A claim holds if all its parts do, in part if at least half of them, else not: "better" may be better
-among failures, so look at how often a method is right.</p>
+baseline, or worse, if its error is smaller, or larger, by more than .01 on two thirds of the data sets, a failure
+counting as the larger; most data sets are two thirds of them. A claim about baselines has a part for every version,
+baseline and setting of k. A claim holds if all its parts do, in part if at least half of them, else not: "better" may
+be better among failures, so look at how often a method is right.</p>
 <p class="dim">LLE, MLLE, HLLE and LTSA are scikit-learn's. Its HLLE and LTSA leave a sample out of its own
 neighborhood, so that one which is nobody's neighbor is free to go anywhere, and some embeddings go astray on that
 alone; and on rolls its HLLE is its LTSA but for rounding, as it takes the whole complement of the tangent. CLLE (60 %

@@ -22,9 +22,9 @@ from hne_paper.experiments._studies import PAPER_NEIGHBORS, Study
 FOLDER = "figures"
 CHART_CAPTION = f"{CHART} has its own k and reg."
 DPI = 150
-# Okabe and Ito's colors, told apart by nearly all eyes; rivals are gray.
+# Okabe and Ito's colors, told apart by nearly all eyes; baselines are gray.
 METHOD_COLORS = {"IHNE": "#0072B2", "RHNE": "#D55E00", "BHNE": "#009E73", CHART: "#B0458C"}
-RIVAL_COLOR = "#5f6368"
+BASELINE_COLOR = "#5f6368"
 # Errors below are drawn here: nobody sees the difference on a picture, and the axis has logarithms.
 LOWEST_ERROR = 1e-3
 
@@ -156,7 +156,7 @@ def _strips(axes: Any, study: Study, neighbors: Mapping[str, int | None], reg: s
     """One panel: the errors of all seeds, a vertical mark at the median; k beside where each method has its own."""
     for row, (method, k) in enumerate(neighbors.items()):
         errors = study.of(method, k, reg)
-        color = METHOD_COLORS.get(method, RIVAL_COLOR)
+        color = METHOD_COLORS.get(method, BASELINE_COLOR)
         ran = [max(error, LOWEST_ERROR) for error in errors if not isinf(error)]
         # Dots of equal errors side by side, in the order of their seeds.
         heights = row + 0.26 * np.sin(2.4 * np.arange(len(ran)))

@@ -61,10 +61,10 @@ def _settings(study: Study, reg: str) -> tuple[Setting, Setting]:
     return lambda _: PAPER_NEIGHBORS, lambda method: study.best_k(method, reg)
 
 
-def _won(study: Study, rival: str, k_of: Setting, reg: str) -> str:
+def _won(study: Study, baseline: str, k_of: Setting, reg: str) -> str:
     """Seeds on which each variant does better, as a table's cell."""
-    theirs = study.of(rival, k_of(rival), reg)
-    if rival in VARIANTS or is_failed(theirs):
+    theirs = study.of(baseline, k_of(baseline), reg)
+    if baseline in VARIANTS or is_failed(theirs):
         return "-"
     return ", ".join(str(wins(study.of(variant, k_of(variant), reg), theirs)) for variant in VARIANTS)
 
@@ -118,28 +118,34 @@ def _measure_table(study: Study, name: str, note: str, reg: str) -> Table:
     return Table(f"{name[0].upper()}{name[1:]}: {REG_WORDS[reg]}", header, rows, note)
 
 
-def better_claim(study: Study, says: str, rivals: Sequence[str], reg: str = DEFAULT, *, in_paper: bool = True) -> Claim:
-    """Judge that the variants do better than these rivals, at the paper's k and with each method at its best."""
+def better_claim(
+    study: Study, says: str, baselines: Sequence[str], reg: str = DEFAULT, *, in_paper: bool = True
+) -> Claim:
+    """Judge that the variants do better than these baselines, at the paper's k and with each method at its best."""
     at_paper, at_best = _settings(study, reg)
-    first, won = _compared(study, rivals, at_paper, reg)
-    second, won_at_best = _compared(study, rivals, at_best, reg)
+    first, won = _compared(study, baselines, at_paper, reg)
+    second, won_at_best = _compared(study, baselines, at_best, reg)
     measured = f"At k = {PAPER_NEIGHBORS} {first}; with each method at its best k {second}."
     return Claim(says, measured, verdict_of([*won, *won_at_best]), f"{study.n_seeds} seeds", in_paper)
 
 
-def _compared(study: Study, rivals: Sequence[str], k_of: Setting, reg: str) -> tuple[str, list[bool]]:
-    """Whom all variants do better or worse than, in words, and whether each pair of a variant and a rival is won."""
-    ran = [rival for rival in rivals if not is_failed(study.of(rival, k_of(rival), reg))]
-    better = {rival: [_is_better(study, variant, rival, k_of, reg) for variant in VARIANTS] for rival in ran}
-    worse = {rival: [_is_better(study, rival, variant, k_of, reg) for variant in VARIANTS] for rival in ran}
+def _compared(study: Study, baselines: Sequence[str], k_of: Setting, reg: str) -> tuple[str, list[bool]]:
+    """Whom all variants do better or worse than, in words, and whether each pair of a variant and a baseline is won."""
+    ran = [baseline for baseline in baselines if not is_failed(study.of(baseline, k_of(baseline), reg))]
+    better = {baseline: [_is_better(study, variant, baseline, k_of, reg) for variant in VARIANTS] for baseline in ran}
+    worse = {baseline: [_is_better(study, baseline, variant, k_of, reg) for variant in VARIANTS] for baseline in ran}
     groups = {
-        "all three versions do better than": [rival for rival in ran if all(better[rival])],
-        "all three do worse than": [rival for rival in ran if all(worse[rival])],
-        "the versions differ against": [rival for rival in ran if any(better[rival]) and not all(better[rival])],
-        "none stands out against": [rival for rival in ran if not any(better[rival]) and not all(worse[rival])],
+        "all three versions do better than": [baseline for baseline in ran if all(better[baseline])],
+        "all three do worse than": [baseline for baseline in ran if all(worse[baseline])],
+        "the versions differ against": [
+            baseline for baseline in ran if any(better[baseline]) and not all(better[baseline])
+        ],
+        "none stands out against": [
+            baseline for baseline in ran if not any(better[baseline]) and not all(worse[baseline])
+        ],
     }
     told = [f"{words} {listed(whom)}" for words, whom in groups.items() if whom]
-    failed = [rival for rival in rivals if rival not in ran]
+    failed = [baseline for baseline in baselines if baseline not in ran]
     told += [f"{listed(failed)} cannot run"] if failed else []
     medians = ", ".join(f"{one} {number(median(study.of(one, k_of(one), reg)))}" for one in (*VARIANTS, *ran))
     return f"{', '.join(told)} (medians {medians})", [outcome for won in better.values() for outcome in won]

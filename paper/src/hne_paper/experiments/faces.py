@@ -22,7 +22,7 @@ TEXT = (
 )
 NEIGHBORS = (5, 6, 8)
 PICTURE_METHODS = ("LLE", "LLC", "LTSA", "MLLE", *VARIANTS, CHART)
-RIVALS = ("LLE", "LLC", "LTSA", "MLLE")
+BASELINES = ("LLE", "LLC", "LTSA", "MLLE")
 
 Values = dict[str, Any]
 
@@ -117,12 +117,12 @@ def _claim(data: Dataset, explained: dict[int, dict[str, dict[str, Values]]], re
     for k, of_k in explained.items():
         means = {
             method: float(np.mean(_of(of_k[method], reg)["R2"]))
-            for method in (*RIVALS, *VARIANTS)
+            for method in (*BASELINES, *VARIANTS)
             if "R2" in _of(of_k[method], reg)
         }
-        ran = [rival for rival in RIVALS if rival in means]
+        ran = [baseline for baseline in BASELINES if baseline in means]
         # A version that failed explains nothing.
-        outcomes += [means.get(variant, 0.0) > means[rival] for variant in VARIANTS for rival in ran]
+        outcomes += [means.get(variant, 0.0) > means[baseline] for variant in VARIANTS for baseline in ran]
         sentences.append(f"k = {k}: {', '.join(f'{method} {value:.2f}' for method, value in means.items())}.")
     return Claim(
         f"HNE arranges the faces by pose and light more clearly than LLE, LLC, LTSA and MLLE ({REG_WORDS[reg]}).",

@@ -11,16 +11,16 @@ from hne_paper.experiments._summaries import better_claim, recovered_claim, scor
 TITLE = "Enough samples: Swiss roll and Swiss hole"
 TEXT = (
     "1000 samples of a Swiss roll, and of one with a hole cut out. The paper shows the three versions alone; the "
-    "rivals are measured beside them."
+    "baselines are measured beside them."
 )
-RIVALS = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
+BASELINES = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
 
 
 ROLL, HOLES = "roll of 1000, at random", ("hole, spread evenly", "hole, at random")
 
 
 def run(options: Options, store: Store) -> Section:
-    """Measure the rolls with LLE beside the variants, the holes with all rivals."""
+    """Measure the rolls with LLE beside the variants, the holes with all baselines."""
     neighbors = (PAPER_NEIGHBORS, 6) if options.quick else NEIGHBORS
     roll = run_study(store, ROLL, options.n_seeds, ("LLE", *VARIANTS, CHART), neighbors)
     holes = {problem: run_study(store, problem, options.n_seeds, neighbors=neighbors) for problem in HOLES}
@@ -31,8 +31,8 @@ def run(options: Options, store: Store) -> Section:
         recovered_claim(words, f"{says} With {REG_WORDS[AUTHORS]}.", reg=AUTHORS, in_paper=False),
     ]
     for problem, study in holes.items():
-        says = f"HNE does better than rivals on a surface with a hole ({problem})."
-        claims.append(better_claim(study, says, RIVALS, in_paper=False))
+        says = f"HNE does better than baselines on a surface with a hole ({problem})."
+        claims.append(better_claim(study, says, BASELINES, in_paper=False))
     seeds = {study.problem: typical_seed(study) for study in (roll, *holes.values())}
     pictures = [
         Picture(

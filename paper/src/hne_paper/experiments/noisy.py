@@ -13,7 +13,7 @@ TEXT = (
     "the turns are 6.3 apart. The paper has no such experiment, but most data has noise."
 )
 LEVELS = {"noise 0.3": "Noise of 0.3", "noise 0.6": "Noise of 0.6"}
-RIVALS = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
+BASELINES = ("LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC")
 
 
 def run(options: Options, store: Store) -> Section:
@@ -22,7 +22,10 @@ def run(options: Options, store: Store) -> Section:
     studies = {problem: run_study(store, problem, options.n_seeds, neighbors=neighbors) for problem in LEVELS}
     claims = tuple(
         better_claim(
-            studies[problem], f"HNE bears noise better than locally linear rivals. {words}.", RIVALS, in_paper=False
+            studies[problem],
+            f"HNE bears noise better than locally linear baselines. {words}.",
+            BASELINES,
+            in_paper=False,
         )
         for problem, words in LEVELS.items()
     )

@@ -11,7 +11,7 @@ from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._images import Images, find_faces, find_teapots
 from hne_paper.experiments._methods import ONE_LAYER, REBUILDERS, VARIANTS, rebuilding_weights
-from hne_paper.experiments._pictures import METHOD_COLORS, RIVAL_COLOR, save
+from hne_paper.experiments._pictures import BASELINE_COLOR, METHOD_COLORS, save
 from hne_paper.experiments._records import SHOWN, Claim, Options, Picture, Section
 
 TITLE = "Rebuilt images"
@@ -123,7 +123,7 @@ def _picture(images: Images, rebuilt: dict[tuple[str, bool], FloatArray], shown:
                 _show(
                     axes, np.clip(image, 0, 1).reshape(shape), method if number == 0 and itself else "", f"{error:.2f}"
                 )
-                _bar(axes, error / largest, METHOD_COLORS.get(method, RIVAL_COLOR))
+                _bar(axes, error / largest, METHOD_COLORS.get(method, BASELINE_COLOR))
     return figure
 
 

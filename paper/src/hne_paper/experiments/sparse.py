@@ -15,7 +15,7 @@ TEXT = (
     "So few samples that neighbors along the strip are hardly nearer than the next turn. The paper spreads them "
     "evenly and shows one roll; here are many, and rolls sampled at random as well, which are harder."
 )
-RIVALS = ("LLE", "HLLE", "LLC", "LTSA", "MLLE")
+BASELINES = ("LLE", "HLLE", "LLC", "LTSA", "MLLE")
 KINDS = {"even": "roll, spread evenly", "random": "roll, at random"}
 SAYS = {
     "even": "On a sparse roll, spread evenly, HNE unrolls what LLE, HLLE, LLC, LTSA and MLLE fold or tear.",
@@ -26,9 +26,9 @@ SAYS = {
 def run(options: Options, store: Store) -> Section:
     """Measure both kinds of rolls, draw one of each."""
     studies = {kind: run_study(store, problem, options.n_seeds) for kind, problem in KINDS.items()}
-    claims = [better_claim(studies[kind], SAYS[kind], RIVALS, in_paper=kind == "even") for kind in KINDS]
+    claims = [better_claim(studies[kind], SAYS[kind], BASELINES, in_paper=kind == "even") for kind in KINDS]
     says = f"The same, spread evenly, with {REG_WORDS[AUTHORS]}."
-    claims.append(better_claim(studies["even"], says, RIVALS, reg=AUTHORS, in_paper=False))
+    claims.append(better_claim(studies["even"], says, BASELINES, reg=AUTHORS, in_paper=False))
     seeds = {kind: typical_seed(study) for kind, study in studies.items()}
     pictures = [
         Picture(

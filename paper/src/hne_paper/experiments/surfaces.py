@@ -18,7 +18,7 @@ TEXT = (
     "sheets, each true within itself and apart from the other: the error is 1 - (1 - affine error within a surface) "
     "x (1 - overlap)."
 )
-RIVALS = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
+BASELINES = ("LLE", "HLLE", "CLLE", "LLC", "LTSA")
 MEASURES = {
     "within": "Affine error within a surface, mean of the two.",
     "overlap": "Share of the five nearest in the embedding that are of the other surface: 0 says that they are apart.",
@@ -45,7 +45,7 @@ def run(options: Options, store: Store) -> Section:
         name="surfaces",
         title=TITLE,
         text=TEXT,
-        claims=(better_claim(study, says, RIVALS),),
+        claims=(better_claim(study, says, BASELINES),),
         pictures=pictures,
         tables=tables,
         scores=scores(study, "2-Surfaces"),

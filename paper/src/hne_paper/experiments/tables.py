@@ -164,8 +164,8 @@ def _smaller(errors: Errors, kind: str) -> list[bool]:
     return [
         ours < theirs
         for variant in VARIANTS
-        for rival in ("LLE", "MLLE")
-        for ours, theirs in zip(errors[variant][kind], errors[rival][kind], strict=True)
+        for baseline in ("LLE", "MLLE")
+        for ours, theirs in zip(errors[variant][kind], errors[baseline][kind], strict=True)
     ]
 
 

@@ -130,11 +130,13 @@ def _few_neighbors_claim(found: Results) -> Claim:
     )
     settings = [of_setting for (_, k), of_setting in found.items() if k == min(NEIGHBORS)]
     others = [
-        rival for rival in ALL if rival not in VARIANTS and all(_error(one[rival], DEFAULT) == 0 for one in settings)
+        baseline
+        for baseline in ALL
+        if baseline not in VARIANTS and all(_error(one[baseline], DEFAULT) == 0 for one in settings)
     ]
     return Claim(
         "Two neighbors are enough for HNE to embed the teapots as a ring.",
-        f"Circular order with k = 2: {told}. Of the rivals, right on all of these: "
+        f"Circular order with k = 2: {told}. Of the baselines, right on all of these: "
         f"{listed(others) if others else 'none'}.",
         verdict_of([error == 0 for error in errors.values()]),
         f"{len(errors)} embeddings",
@@ -146,9 +148,11 @@ def _claim(found: Results, reg: str) -> Claim:
     right = {method: sum(_error(found[setting][method], reg) == 0 for setting in larger) for method in ALL}
     told = ", ".join(f"{method} {count}" for method, count in right.items())
     return Claim(
-        f"With more neighbors HNE keeps the ring where rivals tear or knot it ({REG_WORDS[reg]}).",
+        f"With more neighbors HNE keeps the ring where baselines tear or knot it ({REG_WORDS[reg]}).",
         f"Settings with k = 4 and 6 in which the order is right, of {len(larger)}: {told}.",
-        verdict_of([right[variant] > right[rival] for variant in VARIANTS for rival in ("LLE", "LLC", "LTSA", "MLLE")]),
+        verdict_of(
+            [right[variant] > right[baseline] for variant in VARIANTS for baseline in ("LLE", "LLC", "LTSA", "MLLE")]
+        ),
         f"{len(larger)} settings",
         in_paper=reg == DEFAULT,
     )

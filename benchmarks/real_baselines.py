@@ -1,4 +1,4 @@
-"""Rivals on real data, each with its library's defaults: X -> a picture of two dimensions."""
+"""Baselines on real data, each with its library's defaults: X -> a picture of two dimensions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -62,11 +62,11 @@ CLASSIC: dict[str, Callable[[FloatArray], Any]] = {
     "SpectralEmbedding": _spectral,
 }
 ARRANGING: dict[str, Callable[[FloatArray], Any]] = {"UMAP": _umap, "t-SNE": _tsne, "PHATE": _phate}
-RIVALS = CLASSIC | ARRANGING
+BASELINES = CLASSIC | ARRANGING
 _PACKAGES = {"UMAP": "umap-learn", "PHATE": "phate"}
 
 
-def library_of(rival: str) -> str:
-    """The package that a rival is from, with its version."""
-    package = _PACKAGES.get(rival, "scikit-learn")
+def library_of(baseline: str) -> str:
+    """The package that a baseline is from, with its version."""
+    package = _PACKAGES.get(baseline, "scikit-learn")
     return f"{package} {version(package)}"
