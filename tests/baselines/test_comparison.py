@@ -114,7 +114,7 @@ def test_a_method_that_fails_says_why_in_a_line_and_the_others_go_on(small):
         (TooLargeError("needs 3 TB"), "needs 3 TB"),
         (MemoryError(), "not enough memory"),
         (np.linalg.LinAlgError("singular"), "singular"),
-        (InputError(""), "InputError"),
+        (np.linalg.LinAlgError(), "LinAlgError"),
     ],
 )
 def test_every_failure_of_a_method_is_a_reason(small, monkeypatch, error, reason):
@@ -219,7 +219,8 @@ def test_every_method_is_one_stage(small):
         ({"methods": ["mds"]}, InputError, "methods must be of lle, mlle, .* bhne, hne, got 'mds'. Choose of these"),
         ({"methods": []}, InputError, "methods must be of .* got none"),
         ({"n_neighbors": 150}, InputError, "n_neighbors=150 needs at least 151 samples"),
-        ({"n_neighbors": 2.5}, InputTypeError, "n_neighbors must be an integer, got 2.5"),
+        ({"n_neighbors": 2.5}, InputTypeError, "n_neighbors must be .* got 2.5"),
+        ({"reg": "auto"}, InputTypeError, "reg of a baseline .* got 'auto'"),
         ({"random_state": "x"}, InputError, "random_state must be an integer, None or a RandomState"),
     ],
 )

@@ -65,7 +65,8 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ndarray of shape (n_samples, n_components)
             The coordinates, `embedding_`.
         """
-        return self.fit(X).embedding_
+        Y: NDArray[Any] = self.fit(X).embedding_
+        return Y
 
     @property
     def _n_features_out(self) -> int:

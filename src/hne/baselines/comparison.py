@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from hne._runtime.progress import advised, run_stage
 from hne._runtime.random import random_generator
 from hne.baselines import BASELINES, METHODS, baseline_embedding
-from hne.core.parameters import check_settings
+from hne.baselines.methods import check_common
 from hne.core.pipeline import embed
 from hne.core.records import PUBLISHED, VARIANTS, FloatArray, Settings
 from hne.core.samples.check import check_samples
@@ -130,7 +130,7 @@ def comparison(
     """
     named = {name: value for name, value in (("n_neighbors", n_neighbors), ("reg", reg)) if value is not None}
     common = {"n_components": n_components, "n_jobs": n_jobs, "random_state": random_state}
-    settings = check_settings({**PUBLISHED, **named, **common})
+    settings = check_common({**PUBLISHED, **named, **common})
     samples: FloatArray = check_samples(check_matrix(X), settings)
     # A generator would go on from method to method: one number of it serves all.
     seed = random_state if isinstance(random_state, int) else int(random_generator(random_state).randint(2**31 - 1))
@@ -203,7 +203,7 @@ def _coordinates(
         return embed(X, **parameters).Y if method == DEFAULT_HNE else baseline_embedding(method, X, **parameters)
 
 
-def _measures(Y: FloatArray, X: FloatArray, settings: Settings) -> dict[str, float]:
+def _measures(Y: FloatArray, X: FloatArray, settings: Settings) -> dict[str, Any]:
     """The measures of those samples that have coordinates, and how many these are."""
     kept = np.isfinite(Y).all(axis=1)
     n = int(kept.sum())

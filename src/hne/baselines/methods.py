@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hne._runtime.memory import available_bytes, gigabytes
 from hne.core.neighbors.graph import canonicalize
-from hne.core.parameters import check_settings
+from hne.core.parameters import check_settings, is_auto
 from hne.core.records import FloatArray, Pieces, Settings, UniqueSamples
 from hne.core.samples.check import check_samples
 from hne.core.samples.scaling import InputScaling
@@ -19,6 +19,7 @@ from hne.core.samples.tables import check_matrix
 from hne.exceptions import (
     BaselineError,
     DisconnectedGraphWarning,
+    InputTypeError,
     MissingExtraError,
     TooLargeError,
     caller_stacklevel,
@@ -129,7 +130,11 @@ def _spread_within(Y: FloatArray, pieces: Pieces) -> float:
 
 def check_common(parameters: Mapping[str, Any]) -> Settings:
     """Return those parameters as Settings that all baselines have."""
-    return check_settings({name: parameters[name] for name in COMMON})
+    common = {name: parameters[name] for name in COMMON if name in parameters}
+    for name, value in common.items():
+        if is_auto(value):
+            refuse(name, "of a baseline must be a number", "'auto'", "Only HNE chooses by itself", InputTypeError)
+    return check_settings(common)
 
 
 def check_unique(X: ArrayLike, settings: Settings) -> tuple[UniqueSamples, InputScaling, FloatArray]:

@@ -52,8 +52,8 @@ class Mixture:
         """The mixture of the other models."""
         rest = np.arange(self.n_models) != model
         shares = self.shares[rest] / self.shares[rest].sum()
-        columns = (column[rest] for column in (self.means, self.axes, self.variances, self.noise))
-        return Mixture(shares, *columns, self.n_features)
+        means, axes, variances = self.means[rest], self.axes[rest], self.variances[rest]
+        return Mixture(shares, means, axes, variances, self.noise[rest], self.n_features)
 
 
 @dataclass(frozen=True)
