@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -332,8 +333,9 @@ def test_the_report_shows_pictures_scores_and_the_command(points, tmp_path, foun
 
 
 def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("hne.tuning.tune.MAX_SAMPLES", 120)
-    monkeypatch.setattr("hne.tuning.tune.PATCH_SAMPLES", 100)
+    module = import_module("hne.tuning.tune")  # by name it would be the function
+    monkeypatch.setattr(module, "MAX_SAMPLES", 120)
+    monkeypatch.setattr(module, "PATCH_SAMPLES", 100)
     np.savetxt(tmp_path / "many.csv", np.column_stack([ROLL.X, ROLL.chart[:, 0]]), delimiter=",", header="x,y,z,t")
     path = tmp_path / "r.html"
     assert main(["tune", str(tmp_path / "many.csv"), *SMALL, "--color", "t", "--report", str(path)]) == 0
