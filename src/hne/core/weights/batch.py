@@ -1,6 +1,6 @@
 """Both layers' weights for a block of targets, in NumPy batches: no compiler to wait for.
 
-The twin of `_compiled`, with the same functions. Letters: b targets, k neighbors, m slots. A slot
+The twin of `numba_rows`, with the same functions. Letters: b targets, k neighbors, m slots. A slot
 is a place in a target's list of distinct samples within two hops; -1 in a slot array marks an absent sample.
 Targets of one call have equally many slots, so that no row's bits depend on the rows beside it, and at least one.
 Where a list is short, its systems are padded to k: LAPACK may round them otherwise than systems of its own length.
@@ -18,13 +18,15 @@ NOISE = 1e-15
 SMALLEST_EXPONENT = -1000
 
 
-def local_sets(own: IndexArray, lists: IndexArray, left_out: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """List the distinct samples within two hops of each target, and where each layer finds its own.
+def local_sets(
+    neighbors: IndexArray, neighbor_indices: IndexArray, left_out: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """List the distinct samples within two hops of each target, and where each layer finds its samples.
 
     Parameters
     ----------
-    own : (b, k) neighbors of the targets, -1 behind the last.
-    lists : (n, k) neighbors of every sample, -1 behind the last.
+    neighbors : (b, k) neighbors of the targets, -1 behind the last.
+    neighbor_indices : (n, k) neighbors of every sample, -1 behind the last.
     left_out : (b,) a sample to leave out of the target's outer layer, -1 for none.
 
     Returns
@@ -33,13 +35,13 @@ def local_sets(own: IndexArray, lists: IndexArray, left_out: IndexArray) -> tupl
     inner_slots : (b, k) slot of each neighbor, -1 where there is none.
     outer_slots : (b, k, k) slot of each neighbor's neighbor, -1 where there is none or it is left out.
     """
-    b, k = own.shape
+    b, k = neighbors.shape
     # The list of an absent neighbor is all -1, where indexing alone would give the last sample's.
-    outer = np.where(own[:, :, None] >= 0, lists[own], -1).reshape(b, k * k)
-    samples = np.concatenate([own, np.where(outer == left_out[:, None], -1, outer)], axis=1)
+    outer = np.where(neighbors[:, :, None] >= 0, neighbor_indices[neighbors], -1).reshape(b, k * k)
+    samples = np.concatenate([neighbors, np.where(outer == left_out[:, None], -1, outer)], axis=1)
     absent = samples < 0
     # The target's first neighbor, which has a slot anyway, stands in for an absent sample.
-    samples = np.where(absent, own[:, :1], samples)
+    samples = np.where(absent, neighbors[:, :1], samples)
     order = np.argsort(samples, axis=1, kind="stable")
     ascending = np.take_along_axis(samples, order, axis=1)
     rank = np.zeros_like(ascending)
@@ -76,7 +78,8 @@ def ihne(
 ) -> FloatArray:
     """Joint weights (b, m) of IHNE: each outer neighborhood rebuilds the target itself."""
     v = _affine(_select(K, outer_slots), outer_slots >= 0, outer_reg)
-    return _joint(w, _contributions(v, inner_slots, outer_slots, K.shape[1]))
+    joint: FloatArray = np.einsum("bl,blm->bm", w, _contributions(v, inner_slots, outer_slots, K.shape[1]))
+    return joint
 
 
 def rhne(
@@ -115,10 +118,10 @@ def bhne(
     """Joint weights (b, m) of BHNE: neighborhoods take turns to rebuild what the others leave."""
     b, k = w.shape
     m = K.shape[1]
-    neighbors = _scatter(np.ones((b, k, 1)), inner_slots[:, :, None], m)
+    itself = _scatter(np.ones((b, k, 1)), inner_slots[:, :, None], m)
     # Round 1: every neighborhood against the original neighbors.
     others = w[:, None, :] * (1.0 - np.eye(k))
-    v = _rebuild_rest(K, w, others @ neighbors, outer_slots, outer_reg)
+    v = _rebuild_rest(K, w, others @ itself, outer_slots, outer_reg)
     z = _contributions(v, inner_slots, outer_slots, m)
     # Later rounds: one after the other, each against what the ones before it have become.
     for _ in range(n_rounds):
@@ -126,7 +129,8 @@ def bhne(
             one = slice(turn, turn + 1)
             v = _rebuild_rest(K, w[:, one], others[:, one] @ z, outer_slots[:, one], outer_reg)
             z[:, one] = _contributions(v, inner_slots[:, one], outer_slots[:, one], m)
-    return _joint(w, z)
+    joint: FloatArray = np.einsum("bl,blm->bm", w, z)
+    return joint
 
 
 def _rebuild_rest(
@@ -144,8 +148,8 @@ def _rebuild_rest(
     C = square + slope[:, :, :, None] + slope[:, :, None, :] + height[:, :, :, None]
     lengths = np.sqrt(np.einsum("bmm->bm", K))
     reach = np.einsum("blm,bm->bl", np.abs(rest), lengths)[:, :, None]
-    own = np.take_along_axis(np.broadcast_to(lengths[:, None], rest.shape), outer_slots, axis=2)
-    return _affine(C, outer_slots >= 0, outer_reg, (np.abs(w)[:, :, None] * own + reach) ** 2)
+    outer = np.take_along_axis(np.broadcast_to(lengths[:, None], rest.shape), outer_slots, axis=2)
+    return _affine(C, outer_slots >= 0, outer_reg, (np.abs(w)[:, :, None] * outer + reach) ** 2)
 
 
 def _affine(C: FloatArray, present: BoolArray, reg: float, terms: FloatArray | None = None) -> FloatArray:
@@ -190,9 +194,3 @@ def _contributions(v: FloatArray, inner_slots: IndexArray, outer_slots: IndexArr
     target, neighbor = np.nonzero((outer_slots < 0).all(axis=2) & (inner_slots >= 0))
     z[target, neighbor, inner_slots[target, neighbor]] = 1.0
     return z
-
-
-def _joint(w: FloatArray, z: FloatArray) -> FloatArray:
-    """Weigh each neighbor's contribution and add them up over the slots."""
-    joint: FloatArray = np.einsum("bl,blm->bm", w, z)
-    return joint
