@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.linalg import subspace_angles
 from scipy.sparse import eye_array
 
@@ -27,6 +27,7 @@ from tests.core.test_alignment import aligned
 from tests.helpers import reference
 
 
+@settings(max_examples=20)
 @given(X=lattice_clouds(min_samples=8))
 def test_pairs_are_orthonormal_ascending_and_solve_the_problem(X):
     record = aligned(X)
@@ -91,8 +92,8 @@ def test_the_iterative_solver_does_not_rest_for_a_chart_with_residuals_that_are_
     """A span of twenty that moves little may be on its way yet: residuals of 1.8e-5 where 5e-6 is allowed."""
     pytest.importorskip("pyamg", reason="needs the extra 'fast'")
     roll = make_swiss_roll(700, random_state=1)
-    settings = Settings(coordinates="chart", variant="ihne", reg=1e-4, eigen_solver="iterative")
-    pairs = bottom_eigenpairs(aligned(roll.X, 6, variant="ihne"), settings, 1, roll.X)
+    by = Settings(coordinates="chart", variant="ihne", reg=1e-4, eigen_solver="iterative")
+    pairs = bottom_eigenpairs(aligned(roll.X, 6, variant="ihne"), by, 1, roll.X)
     allowed = _iterative.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
     assert pairs.residuals.max() < allowed
 
@@ -130,11 +131,7 @@ def test_signs_follow_the_largest_entry_and_the_first_of_near_ties():
 
 def test_no_convergence_is_an_error_that_says_what_to_try(roll, monkeypatch):
     monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
-    message = (
-        r"no result of the direct solver for 2 eigenpairs of the 400 x 400 alignment matrix \(the plane still moves by "
-        r"1.0e\+00 rad after 1 block solves, tol=1e-07\)\. Try eigen_solver='dense', or a larger reg \(now 0.0001\)\."
-    )
-    with pytest.raises(EigenSolverError, match=message):
+    with pytest.raises(EigenSolverError, match=r"after 1 block solves.*Try eigen_solver='dense'"):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
 
 
@@ -240,9 +237,9 @@ def test_a_wrong_basis_never_leaves_the_room(roll, monkeypatch, bad_entry, messa
 
 
 KINDS = {
-    "roll": lambda random: make_swiss_roll(700, random_state=1).X,
-    "cube": lambda random: random.random((900, 3)),
-    "cloud": lambda random: random.normal(size=(800, 9)),
+    "roll": lambda random: make_swiss_roll(500, random_state=1).X,
+    "cube": lambda random: random.random((500, 3)),
+    "cloud": lambda random: random.normal(size=(400, 9)),
     "circle": lambda random: np.column_stack([np.cos(t := random.uniform(0, 6.28, 600)), np.sin(t), 0.1 * t]),
 }
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hne import embed, forecast
-from hne.core import backend as _workbench
 from hne.core import forecast as _forecast
+from hne.core import pipeline as _workbench
 from hne.core.eigen import costs as _costs
 from hne.core.neighbors import graph as _start
 from hne.core.records import Settings
@@ -41,8 +41,12 @@ def test_rows_are_those_of_real_neighbors(roll):
     assert row_entries > joint_row
 
 
+@pytest.mark.slow
 def test_high_dimensions_go_to_the_iterative_solver():
     assert forecast(20_000, 50, 10, intrinsic_dimension=10).solver == "iterative"
+
+
+def test_the_solver_is_foreseen():
     assert forecast(20_000, 50, 10).solver == "direct"
     assert forecast(300, 5).solver == "dense"
 

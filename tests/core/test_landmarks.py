@@ -121,7 +121,7 @@ def test_more_landmarks_are_nearer_and_refinement_brings_all_of_them_nearer(exac
     X, settings = exact.core.X, exact.settings
     record, truth = alignment(exact.core.weights, 1.0), exact.eigenpairs
     angles = []
-    for m in (1200, 2000, 3200):
+    for m in (1200, 3200):
         Z = interpolation(X, choose_landmarks(X, m, 0), 2)
         K, M = restricted(record, Z)
         with shift_inverted(csr_array(triu(K, format="csr")), 1) as solve:
@@ -133,8 +133,8 @@ def test_more_landmarks_are_nearer_and_refinement_brings_all_of_them_nearer(exac
         assert 0 < moved < 0.1
     restriction_alone, after = np.array(angles).T
     assert (after < 0.7 * restriction_alone).all()
-    assert restriction_alone[2] < restriction_alone[1] < restriction_alone[0]
-    assert after[2] < after[1] < after[0] < 0.05
+    assert restriction_alone[1] < restriction_alone[0]
+    assert after[1] < after[0] < 0.05
 
 
 def test_the_embedding_unrolls_and_says_how_it_was_found(roll, exact, model):
@@ -169,23 +169,24 @@ def test_a_chart_of_eigenvectors_on_landmarks_is_the_roll(roll, chart):
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
 @pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
 def test_bits_do_not_depend_on_threads_or_the_order_of_samples(roll, settings):
-    X = frozen(roll.X[:2000])
-    found = embed(X, **settings, n_landmarks=700, n_jobs=1).Y
-    np.testing.assert_array_equal(found, embed(X, **settings, n_landmarks=700, n_jobs=2).Y)
+    X, more = frozen(roll.X[:1000]), {**settings, "n_landmarks": 400, "assess": False}
+    found = embed(X, **more, n_jobs=1).Y
+    np.testing.assert_array_equal(found, embed(X, **more, n_jobs=2).Y)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(found[order], embed(X[order], **settings, n_landmarks=700).Y)
+    np.testing.assert_array_equal(found[order], embed(X[order], **more).Y)
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
 @pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
 def test_copies_share_their_place(roll, settings):
-    X = roll.X[:2000]
-    twice = np.vstack([X, X[:500]])
-    alone, found = (embed(frozen(samples), **settings, n_landmarks=700).Y for samples in (X, twice))
-    np.testing.assert_array_equal(found[:2000], alone)
-    np.testing.assert_array_equal(found[2000:], alone[:500])
+    X, more = roll.X[:1000], {**settings, "n_landmarks": 400, "assess": False}
+    twice = np.vstack([X, X[:300]])
+    alone, found = (embed(frozen(samples), **more).Y for samples in (X, twice))
+    np.testing.assert_array_equal(found[:1000], alone)
+    np.testing.assert_array_equal(found[1000:], alone[:300])
 
 
+@pytest.mark.slow
 def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
     sizes = (2600, 1300, 400)
     rolls = [make_swiss_roll(n, even=True, random_state=seed) for seed, n in enumerate(sizes)]
@@ -199,6 +200,9 @@ def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
     assert [pairs.solver for pairs in result.core.parts] == ["landmarks", "landmarks", "dense"]
     assert all(chart.stress < 1e-3 for chart in result.core.rescaled.charts)
     assert procrustes_error(result.Y[:2600], rolls[0].chart) < 1e-3
+
+
+def test_a_piece_has_its_share_of_landmarks_and_enough():
     settings = Settings(n_landmarks=1000)
     assert share_of_landmarks(3000, 4000, settings) == 750
     assert share_of_landmarks(1000, 4000, settings) is None
@@ -215,7 +219,9 @@ def test_a_line_whose_one_coordinate_costs_nothing_is_laid_out_in_order():
     np.testing.assert_allclose(np.abs(np.diff(y)), 5.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize("n_landmarks", [13, 50, 200])
+@pytest.mark.parametrize(
+    "n_landmarks", [pytest.param(13, marks=pytest.mark.slow), 50, pytest.param(200, marks=pytest.mark.slow)]
+)
 def test_too_few_landmarks_are_told(roll, n_landmarks):
     with pytest.warns(LandmarkWarning, match=rf"n_landmarks={n_landmarks} should leave .* Raise n_landmarks\."):
         result = embed(roll.X, **SETTINGS, n_landmarks=n_landmarks)
@@ -224,7 +230,9 @@ def test_too_few_landmarks_are_told(roll, n_landmarks):
     assert finding.level == "bad"
 
 
-@pytest.mark.parametrize("n_landmarks", [13, 50, 100])
+@pytest.mark.parametrize(
+    "n_landmarks", [pytest.param(13, marks=pytest.mark.slow), 50, pytest.param(100, marks=pytest.mark.slow)]
+)
 def test_too_few_landmarks_of_a_chart_are_told(roll, n_landmarks):
     message = (
         rf"n_landmarks={n_landmarks} should leave a chart that keeps the lengths .* got one with a stress of .* rad\."
@@ -252,8 +260,7 @@ def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
 def test_what_fails_on_the_way_is_an_error_with_a_remedy(exact, monkeypatch):
     record = alignment(exact.core.weights, 1.0)
     monkeypatch.setattr(_landmarks, "chebyshev", lambda *_: lambda solution, _: np.full_like(solution, np.nan))
-    message = r"no result on 500 landmarks for the 4000 x 4000 alignment matrix \(.*\)\. Try another n_landmarks, or a"
-    with pytest.raises(EigenSolverError, match=message):
+    with pytest.raises(EigenSolverError, match="no result on 500 landmarks"):
         landmark_eigenpairs(record, exact.settings, 500, exact.core.X)
 
 
@@ -297,17 +304,16 @@ def test_more_dimensions_need_more_landmarks():
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
 def test_settings_are_chosen_without_landmarks_and_embedded_with_them(roll):
-    found = HNE(reg="auto", n_landmarks=700).fit(roll.X[:1500])
+    found = HNE(reg="auto", n_landmarks=200, assess=False).fit(roll.X[:500])
     assert found.eigen_solver_ == "landmarks"
     assert found.tuning_ is not None
 
 
-@pytest.mark.parametrize("fitted", ["model", "chart"])
-def test_a_model_is_saved_loaded_placed_and_reported(roll, fitted, request, tmp_path):
-    model = request.getfixturevalue(fitted)
+def test_a_model_is_saved_loaded_placed_and_reported(roll, tmp_path):
+    model = HNE(n_landmarks=400).fit(roll.X[:1000])
     model.save(tmp_path / "roll.hne")
     again = HNE.load(tmp_path / "roll.hne")
-    assert again.n_landmarks == 1000
+    assert again.n_landmarks == 400
     assert again.eigen_solver_ == "landmarks"
     assert again.eigen_certificate_.last_move == model.eigen_certificate_.last_move
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
@@ -320,16 +326,16 @@ def test_a_model_is_saved_loaded_placed_and_reported(roll, fitted, request, tmp_
 
 
 def test_the_command_line_takes_landmarks(roll, tmp_path, capsys):
-    np.save(tmp_path / "roll.npy", roll.X)
-    words = ["embed", str(tmp_path / "roll.npy"), "--landmarks", "1000", "--json"]
+    np.save(tmp_path / "roll.npy", roll.X[:1000])
+    words = ["embed", str(tmp_path / "roll.npy"), "--landmarks", "400", "--json"]
     assert main([*words, "-o", str(tmp_path / "map.csv")]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["eigen_solver"] == "landmarks"
-    assert told["parameters"]["n_landmarks"] == 1000
+    assert told["parameters"]["n_landmarks"] == 400
     assert main([*words, "--dry-run"]) == 0
     assert json.loads(capsys.readouterr().out)["solver"] == "landmarks"
-    assert main(["embed", str(tmp_path / "roll.npy"), "--landmarks", "4000"]) == 2
-    assert "--n-landmarks 4000 needs at least 4001 samples" in capsys.readouterr().err
+    assert main(["embed", str(tmp_path / "roll.npy"), "--landmarks", "1000"]) == 2
+    assert "--n-landmarks 1000 needs at least 1001 samples" in capsys.readouterr().err
 
 
 def test_landmarks_are_foreseen_where_nothing_else_fits(monkeypatch):

@@ -1,17 +1,21 @@
 """The scree: eigenvalues beyond those of the embedding, and the gap behind them."""
 
 import logging
+from functools import partial
 
 import numpy as np
 import pytest
 
-from hne import PUBLISHED, embed
+from hne import PUBLISHED
+from hne import embed as embed_and_assess
 from hne.core import spectrum as module
 from hne.core.eigen.alignment import alignment
 from hne.core.spectrum import scree
 from hne.exceptions import EigenSolverError, InputError, InputTypeError
 from tests.conftest import advised
 from tests.contract.test_imports import modules_after
+
+embed = partial(embed_and_assess, assess=False)
 
 
 def all_eigenvalues(weights, gamma, members):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hne.core.neighbors.graph import knn_graph
@@ -49,39 +49,32 @@ def assert_same(found, expected, tolerance):
     np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("include_self", [True, False])
-@given(X=lattice_clouds(), k=st.integers(1, 4), n_rounds=st.integers(0, 2))
-def test_weights_are_the_oracles(kernel, variant, include_self, X, k, n_rounds):
+@settings(max_examples=30)
+@given(X=lattice_clouds(), k=st.integers(1, 4), n_rounds=st.integers(0, 2), include_self=st.booleans())
+def test_weights_are_the_oracles_and_rows_sum_to_one(variant, X, k, n_rounds, include_self):
     more = {"n_rounds": n_rounds, "include_self": include_self}
-    weights = weights_of(X, k, kernel, variant=variant, reg=1e-3, outer_reg=1e-2, **more)
     W, J = reference.weights(X, reference.neighbors(X, k), variant, 1e-3, 1e-2, **more)
-    assert_same(weights.W.toarray(), W, 1e-10)
-    assert_same(weights.J.toarray(), J, 1e-9)
+    for kernel in KERNELS:
+        weights = weights_of(X, k, kernel, variant=variant, reg=1e-3, outer_reg=1e-2, **more)
+        assert_same(weights.W.toarray(), W, 1e-10)
+        assert_same(weights.J.toarray(), J, 1e-9)
+        np.testing.assert_allclose(weights.W.sum(axis=1), 1.0, atol=1e-10)
+        np.testing.assert_allclose(weights.J.sum(axis=1), 1.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("include_self", [True, False])
-@given(X=lattice_clouds(), longest=st.integers(1, 4), seed=st.integers(0, 10**6), n_rounds=st.integers(0, 2))
-def test_weights_of_unequal_neighborhoods_are_the_oracles(kernel, variant, include_self, X, longest, seed, n_rounds):
+@settings(max_examples=30)
+@given(X=lattice_clouds(), longest=st.integers(1, 4), seed=st.integers(0, 10**6), include_self=st.booleans())
+def test_weights_of_unequal_neighborhoods_are_the_oracles(variant, X, longest, seed, include_self):
     lists = unequal_lists(len(X), longest, seed)
-    more = {"n_rounds": n_rounds, "include_self": include_self}
-    settings = Settings(variant=variant, reg=1e-3, outer_reg=1e-2, **more)
-    weights = layer_weights(X, graph_of(lists), settings, kernel)
+    more = {"n_rounds": seed % 3, "include_self": include_self}
     W, J = reference.weights(X, lists, variant, 1e-3, 1e-2, **more)
-    assert_same(weights.W.toarray(), W, 1e-10)
-    assert_same(weights.J.toarray(), J, 1e-9)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(X=lattice_clouds(), k=st.integers(1, 4), reg=st.sampled_from([1e-6, 1e-4, 1e-2, 10.0]))
-def test_rows_of_both_layers_sum_to_one(kernel, variant, X, k, reg):
-    weights = weights_of(X, k, kernel, variant=variant, reg=reg)
-    np.testing.assert_allclose(weights.W.sum(axis=1), 1.0, atol=1e-10)
-    np.testing.assert_allclose(weights.J.sum(axis=1), 1.0, atol=1e-9)
+    for kernel in KERNELS:
+        by = Settings(variant=variant, reg=1e-3, outer_reg=1e-2, **more)
+        weights = layer_weights(X, graph_of(lists), by, kernel)
+        assert_same(weights.W.toarray(), W, 1e-10)
+        assert_same(weights.J.toarray(), J, 1e-9)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -128,12 +121,12 @@ def test_any_block_size_and_number_of_threads_gives_the_same_bits(cloud, variant
 @pytest.mark.parametrize("include_self", [True, False])
 def test_unequal_rows_have_the_same_bits_in_any_block_and_thread(cloud, variant, kernel, include_self, monkeypatch):
     graph = graph_of(unequal_lists(len(cloud), 6, seed=1))
-    settings = Settings(variant=variant, include_self=include_self)
-    whole = layer_weights(cloud, graph, settings, kernel)
+    by = Settings(variant=variant, include_self=include_self)
+    whole = layer_weights(cloud, graph, by, kernel)
     # Blocks of one: the sample without neighbors is then a block without any sample within two hops.
     for rows, n_threads in ((7, 1), (7, 4), (1, 1)):
         monkeypatch.setattr(_layers, "MAX_BLOCK", rows)
-        split = layer_weights(cloud, graph, settings, kernel, n_threads)
+        split = layer_weights(cloud, graph, by, kernel, n_threads)
         np.testing.assert_array_equal(whole.J.toarray(), split.J.toarray())
         np.testing.assert_array_equal(whole.W.toarray(), split.W.toarray())
 
@@ -147,9 +140,9 @@ def test_short_rows_have_the_weights_of_a_graph_of_their_length(variant, kernel,
     short = unequal_lists(40, 4, seed=2)
     # Beside them, in another piece, lists of nine: the short ones are padded further.
     beside = [[40 + (i + step) % 20 for step in range(1, 10)] for i in range(20)]
-    settings = Settings(variant=variant, reg=1e-2, include_self=include_self)
-    alone = layer_weights(X[:40], graph_of(short), settings, kernel)
-    padded = layer_weights(X, graph_of(short + beside), settings, kernel)
+    by = Settings(variant=variant, reg=1e-2, include_self=include_self)
+    alone = layer_weights(X[:40], graph_of(short), by, kernel)
+    padded = layer_weights(X, graph_of(short + beside), by, kernel)
     for one, other in ((alone.W, padded.W), (alone.J, padded.J)):
         found = other[:40, :40].toarray()
         if kernel == "numba":
@@ -262,9 +255,9 @@ def test_near_duplicates_keep_every_weight_finite(variant, kernel, gap):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(("k", "reg"), [(12, 1e-8), (20, 1e-8), (6, 1e-10), (60, 1e-8)])
+@pytest.mark.parametrize(("k", "reg"), [(12, 1e-8), (6, 1e-10), (40, 1e-8)])
 def test_a_tiny_reg_keeps_every_weight_finite(kernel, k, reg):
-    X = frozen(np.random.default_rng(0).normal(size=(200, 2)))
+    X = frozen(np.random.default_rng(0).normal(size=(60, 2)))
     J = weights_of(X, k, kernel, reg=reg).J
     assert np.isfinite(J.data).all()
     np.testing.assert_allclose(J.sum(axis=1), 1.0, atol=1e-6)
@@ -272,8 +265,9 @@ def test_a_tiny_reg_keeps_every_weight_finite(kernel, k, reg):
 
 def test_weights_that_are_not_finite_end_in_an_error(cloud, monkeypatch):
     monkeypatch.setattr(_batch, "inner_weights", lambda K, slots, reg: np.full(slots.shape, np.nan))
-    with pytest.raises(InputError, match=r"reg must be large enough for finite weights, got reg=0.0001\. Raise reg"):
+    with pytest.raises(InputError, match="reg must be large enough") as caught:
         weights_of(cloud, 6)
+    assert (caught.value.parameter, caught.value.value) == ("reg", 1e-4)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -300,6 +294,7 @@ def test_repeats_in_rhne_are_one_problem_over_distinct_samples(cloud):
     np.testing.assert_allclose(joint[0], dense[ids[0]], atol=1e-11)
 
 
+@settings(max_examples=20)
 @given(X=lattice_clouds(min_samples=6), k=st.integers(1, 5))
 def test_local_sets_are_the_same_in_both_kernels(X, k):
     from hne.core.weights import numba_rows as _compiled
@@ -314,6 +309,7 @@ def test_local_sets_are_the_same_in_both_kernels(X, k):
             np.testing.assert_array_equal(found, twin)
 
 
+@settings(max_examples=20)
 @given(n=st.integers(5, 20), longest=st.integers(1, 4), seed=st.integers(0, 10**6))
 def test_local_sets_of_unequal_lists_are_those_counted_by_hand(n, longest, seed):
     from hne.core.weights import numba_rows as _compiled

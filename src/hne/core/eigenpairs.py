@@ -20,18 +20,16 @@ from hne.core.pieces.join import joining_edges
 from hne.core.pieces.split import connected_pieces, detach_outliers
 from hne.core.principal import piece_centers, principal_coordinates
 from hne.core.records import (
-    Alignment,
     EigenPairs,
     FloatArray,
     IndexArray,
     NeighborGraph,
     Pieces,
     Settings,
-    SparseMatrix,
     Weights,
     nearest_landmarks,
 )
-from hne.core.samples.kinds import Samples, take_among
+from hne.core.samples.kinds import Samples, is_dense, take_among
 
 logger = logging.getLogger("hne")
 
@@ -80,8 +78,8 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
 
     def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
         others, ours = take_among(X, X[targets], among)
-        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
-        return np.where(found >= 0, among[found], -1), lengths
+        near, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
+        return np.where(near >= 0, among[near], -1), lengths
 
     edges, lengths = joining_edges(pieces, nearest_among, settings.n_neighbors)
     logger.info("pieces: %d joined by %d edges", pieces.count, len(edges))
@@ -91,55 +89,48 @@ def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings,
 def embedded_pieces(
     X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
 ) -> PieceEmbeddings:
-    """Embed the pieces as the settings say."""
+    """Embed all at once, each piece on its own, or the largest alone, as the settings say, and lay them out."""
+    d = settings.n_components
     if pieces.count == 1 or settings.pieces == "join":
-        pairs = _eigenpairs(alignment(weights, settings.gamma), settings, settings.n_landmarks, X, n_threads)
-        return PieceEmbeddings(leading(pairs, settings.n_components), (pairs,))
-    # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
-    with limit_blas_threads(1):
-        return _side_by_side(X, weights, pieces, settings, n_threads)
-
-
-def _side_by_side(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> PieceEmbeddings:
-    """Embed each piece on its own, or the largest alone, and lay them out."""
+        whole = _solve(weights, settings, settings.n_landmarks, X, n_threads)
+        return PieceEmbeddings(leading(whole, d), (whole,))
     order = np.argsort(pieces.labels, kind="stable")
     members = np.split(order, np.cumsum(pieces.sizes)[:-1])
-    wanted = members[:1] if settings.pieces == "largest" else members
+    members = members[:1] if settings.pieces == "largest" else members
+    n_embedded = sum(map(len, members))
     numbers = np.empty(len(order), dtype=weights.W.indices.dtype)
-    for rows in wanted:
-        numbers[rows] = np.arange(len(rows))
-    parts: list[EigenPairs | None] = []
-    for rows in track("pieces", wanted, len(wanted)):
-        # Fewer samples have no next eigenvector to tell the last one from.
-        if len(rows) < settings.n_components + 2:
-            parts.append(None)
-        else:
-            own = alignment(_among(weights, rows, numbers), settings.gamma)
-            n_landmarks = share_of_landmarks(len(rows), sum(map(len, wanted)), settings)
-            samples = X[rows] if isinstance(X, np.ndarray) else None
-            parts.append(_eigenpairs(own, _with_room(settings, len(rows)), n_landmarks, samples, n_threads))
-    coordinates = [
-        principal_coordinates(X, rows, settings.n_components)
-        if pairs is None
-        else leading(pairs, settings.n_components)
-        for rows, pairs in zip(wanted, parts, strict=True)
-    ]
-    Y = np.full((len(order), settings.n_components), np.nan)
-    centers = piece_centers(X, pieces, settings.n_components)[: len(wanted)]
-    Y[np.concatenate(wanted)] = arrange_pieces(coordinates, centers)
-    return PieceEmbeddings(Y, tuple(parts))
+    eigenpairs: list[EigenPairs | None] = []
+    coordinates = []
+    # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
+    with limit_blas_threads(1):
+        for rows in track("pieces", members, len(members)):
+            pairs: EigenPairs | None = None
+            # Fewer samples have no next eigenvector to tell the last one from.
+            if len(rows) >= d + 2:
+                numbers[rows] = np.arange(len(rows))
+                n_landmarks = share_of_landmarks(len(rows), n_embedded, settings)
+                samples = X[rows] if is_dense(X) else None
+                of_piece = _with_room(settings, len(rows))
+                pairs = _solve(_among(weights, rows, numbers), of_piece, n_landmarks, samples, n_threads)
+            eigenpairs.append(pairs)
+            coordinates.append(principal_coordinates(X, rows, d) if pairs is None else leading(pairs, d))
+        Y = np.full((len(order), d), np.nan)
+        centers = piece_centers(X, pieces, d)[: len(members)]
+        Y[np.concatenate(members)] = arrange_pieces(coordinates, centers)
+    return PieceEmbeddings(Y, tuple(eigenpairs))
+
+
+def _solve(weights: Weights, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
+    """Eigenpairs of a piece, on landmarks where there are any."""
+    problem = alignment(weights, settings.gamma)
+    if n_landmarks is not None:
+        return landmark_eigenpairs(problem, settings, n_landmarks, X, n_threads)
+    return bottom_eigenpairs(problem, settings, n_threads, X if is_dense(X) else None)
 
 
 def leading(pairs: EigenPairs, count: int) -> FloatArray:
     """The first eigenvectors, which are the published coordinates; all of them themselves where there are no more."""
     return pairs.vectors if pairs.vectors.shape[1] == count else pairs.vectors[:, :count]
-
-
-def _eigenpairs(own: Alignment, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
-    """Those of a piece, on landmarks where there are any."""
-    if n_landmarks is not None:
-        return landmark_eigenpairs(own, settings, n_landmarks, X, n_threads)
-    return bottom_eigenpairs(own, settings, n_threads, X if isinstance(X, np.ndarray) else None)
 
 
 def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | None:
@@ -160,10 +151,9 @@ def _with_room(settings: Settings, size: int) -> Settings:
 
 def _among(weights: Weights, rows: IndexArray, numbers: IndexArray) -> Weights:
     """The weights of a piece, whose members no others rebuild: `rows` ascend, `numbers` are theirs within the piece."""
-    return Weights(_renumbered(weights.W[rows], numbers), _renumbered(weights.J[rows], numbers), weights.kernel)
-
-
-def _renumbered(matrix: SparseMatrix, numbers: IndexArray) -> SparseMatrix:
-    """A square matrix of rows that were taken from a larger one."""
-    n, indices = matrix.shape[0], numbers[matrix.indices]
-    return csr_array((matrix.data, indices, matrix.indptr), shape=(n, n))
+    n = len(rows)
+    W, J = (
+        csr_array((part.data, numbers[part.indices], part.indptr), shape=(n, n))
+        for part in (weights.W[rows], weights.J[rows])
+    )
+    return Weights(W, J, weights.kernel)

@@ -19,10 +19,9 @@ from hne.core.eigen.costs import (
     solver_bytes,
     solver_seconds,
 )
-from hne.core.parameters import check_choice, check_integer
-from hne.core.records import Settings
-from hne.exceptions import InputError, TooLargeError
-from hne.settings import COORDINATES, EIGEN_SOLVERS, neighbors_near_surface
+from hne.core.parameters import check_integer, check_settings, is_auto
+from hne.exceptions import InputError, InputTypeError, TooLargeError
+from hne.settings import Settings, neighbors_near_surface
 
 # What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
 # them: with these, what the model counts is 0.69 to 0.93 times the measured peak of seven problems
@@ -37,7 +36,7 @@ CLOUD, LARGE_CLOUD, CLOUD_NEIGHBORS = 4_000, 8_000, 30
 CUBE_MAX_DIMENSION = 3
 # k-d tree, candidates and their distances, a sample.
 TREE_BYTES = 160
-# Beyond as many features as a tree takes (as in `_neighbors/_exact`), search works on
+# Beyond as many features as a tree takes (as in `hne.core.neighbors.exact`), search works on
 # a copy in double and one in single precision.
 TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 # Seconds on 2 cores of a sample in a tree, of a feature of a pair in brute force, and of a sample's weights by the
@@ -139,79 +138,72 @@ def forecast(
     """
     n = check_integer("n_samples", n_samples, 2, "Try n_samples=1000")
     D = check_integer("n_features", n_features, 1, "Try n_features=3")
-    k = neighbors_near_surface(n) if n_neighbors is None else check_integer("n_neighbors", n_neighbors, 1, "Try 12")
-    d = check_integer("n_components", n_components, 1, "Try n_components=2")
-    kind = check_choice("coordinates", coordinates, COORDINATES)
-    solver = check_choice("eigen_solver", eigen_solver, EIGEN_SOLVERS)
+    k = neighbors_near_surface(n) if n_neighbors is None else n_neighbors
+    solving = {"coordinates": coordinates, "eigen_solver": eigen_solver, "n_landmarks": n_landmarks}
+    for name, number in (("n_neighbors", k), ("n_components", n_components)):
+        if is_auto(number):
+            remedy = "A forecast chooses nothing: pass a number"
+            raise InputTypeError(parameter=name, rule="must be an integer", value=number, remedy=remedy)
+    settings = check_settings({"n_neighbors": k, "n_components": n_components, **solving})
+    d = settings.n_components
     filled = d if intrinsic_dimension is None else intrinsic_dimension
     filled = min(check_integer("intrinsic_dimension", filled, 1, "Try intrinsic_dimension=2"), D)
     if d > D:
         msg = f"n_components={d} needs at least {d} features, got n_features={D}. Lower n_components."
-        raise InputError(msg)
+        raise InputError(msg, parameter="n_components", value=d)
     if n <= k:
         msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
-        raise InputError(msg)
-    if n_landmarks is not None:
-        n_landmarks = check_integer("n_landmarks", n_landmarks, 1, "Try a hundredth of the samples")
-    count = Settings(n_components=d, coordinates=kind).n_eigenvectors(n)
-    sizes = Sizes(n, count, k + 1, *row_sizes(n, k, filled), n_landmarks, d)
-    return _foreseen(sizes, D, filled, solver, LIBRARIES, MARGIN)
-
-
-def _foreseen(
-    sizes: Sizes, n_features: int, dimension: int, solver: str, present: float, margin: float = 1.0
-) -> Forecast:
-    n, k = sizes.n_samples, sizes.inner_row - 1
-    free = available_bytes()
-    samples = 8.0 * n * n_features
-    # The samples as given, and once more in the order of the walk.
-    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
-    graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
-    search = TREE_BYTES * n if n_features <= TREE_MAX_FEATURES else SEARCHED_COPIES * samples
-    stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
-    held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
-    try:
-        solver = choose_solver(sizes, solver, free - (held - present))[0][0]
-    except TooLargeError:
-        considered = candidates(sizes) if solver == "auto" else (solver,)
-        solver = min(considered, key=lambda one: solver_bytes(sizes, one))
-    stages["eigenpairs"] = held + solver_bytes(sizes, solver)
-    stages = {name: LIBRARIES + margin * (count - LIBRARIES) for name, count in stages.items()}
-    is_free = max(stages.values()) - present <= MEMORY_SHARE * free
-    advice = "" if is_free else remedies(sizes, (solver,))
-    if not is_free and stages["neighbors"] - present > MEMORY_SHARE * free:
-        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
-        if n_features > TREE_MAX_FEATURES:
-            advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
-    seconds = _seconds(sizes, n_features, solver)
-    return Forecast(n, n_features, int(k), dimension, stages, seconds, solver, free, is_free, advice)
-
-
-def _seconds(sizes: Sizes, n_features: int, solver: str) -> dict[str, float]:
-    """Rough time of each stage on 2 cores."""
-    n, k = sizes.n_samples, sizes.inner_row - 1
-    is_tree = n_features <= TREE_MAX_FEATURES
-    kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
-    return {
-        "neighbors": TREE_SECONDS * n if is_tree else PAIR_SECONDS * n * n * n_features,
-        "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
-        "eigenpairs": solver_seconds(sizes, solver),
-    }
+        raise InputError(msg, parameter="n_neighbors", value=k)
+    return _foresee(n, D, settings, filled, LIBRARIES, MARGIN)
 
 
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
     """Raise TooLargeError for what will not fit even if the samples fill no more than `n_components` dimensions."""
-    k, d = settings.n_neighbors, settings.n_components
-    count, rows = settings.n_eigenvectors(n_samples), row_sizes(n_samples, k, min(d, n_features))
-    sizes = Sizes(n_samples, count, k + 1, *rows, settings.n_landmarks, d)
     # The samples are there already.
-    expected = _foreseen(sizes, n_features, d, settings.eigen_solver, LIBRARIES + 8.0 * n_samples * n_features)
+    present = LIBRARIES + 8.0 * n_samples * n_features
+    expected = _foresee(n_samples, n_features, settings, min(settings.n_components, n_features), present)
     if not expected.fits:
         msg = (
-            f"an embedding of {n_samples} samples with n_neighbors={k} needs about {gigabytes(expected.peak_bytes)}, "
-            f"got {gigabytes(expected.available_bytes)} of free memory. {expected.advice}"
+            f"an embedding of {n_samples} samples with n_neighbors={settings.n_neighbors} needs about "
+            f"{gigabytes(expected.peak_bytes)}, got {gigabytes(expected.available_bytes)} of free memory. "
+            f"{expected.advice}"
         )
         raise TooLargeError(msg)
+
+
+def _foresee(
+    n: int, n_features: int, settings: Settings, dimension: int, present: float, margin: float = 1.0
+) -> Forecast:
+    k, rows, free = settings.n_neighbors, row_sizes(n, settings.n_neighbors, dimension), available_bytes()
+    sizes = Sizes(n, settings.n_eigenvectors(n), k + 1, *rows, settings.n_landmarks, settings.n_components)
+    is_tree, samples = n_features <= TREE_MAX_FEATURES, 8.0 * n * n_features
+    # The samples as given, and once more in the order of the walk.
+    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
+    graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
+    search = TREE_BYTES * n if is_tree else SEARCHED_COPIES * samples
+    stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
+    held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
+    try:
+        solver = choose_solver(sizes, settings.eigen_solver, free - (held - present))[0][0]
+    except TooLargeError:
+        considered = candidates(sizes) if settings.eigen_solver == "auto" else (settings.eigen_solver,)
+        solver = min(considered, key=lambda one: solver_bytes(sizes, one))
+    stages["eigenpairs"] = held + solver_bytes(sizes, solver)
+    stages = {name: LIBRARIES + margin * (count - LIBRARIES) for name, count in stages.items()}
+    fits, advice = max(stages.values()) - present <= MEMORY_SHARE * free, ""
+    if not fits and stages["neighbors"] - present <= MEMORY_SHARE * free:
+        advice = remedies(sizes, (solver,))
+    elif not fits and is_tree:
+        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
+    elif not fits:
+        advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
+    kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
+    seconds = {
+        "neighbors": TREE_SECONDS * n if is_tree else PAIR_SECONDS * n * n * n_features,
+        "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
+        "eigenpairs": solver_seconds(sizes, solver),
+    }
+    return Forecast(n, n_features, k, dimension, stages, seconds, solver, free, fits, advice)
 
 
 def row_sizes(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:

@@ -14,14 +14,15 @@ from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import dissection
 from hne.core.eigen.solve import bottom_eigenpairs, sizes_of
 from hne.core.parameters import check_integer
-from hne.core.records import Alignment, BoolArray, Embedding, FloatArray, IndexArray, Settings, Weights
+from hne.core.records import BoolArray, Embedding, FloatArray, Weights
+from hne.core.samples.kinds import is_dense
 from hne.exceptions import EigenSolverError, TooLargeError
 
 logger = logging.getLogger("hne")
 
-# Operations of a factorization, as `_costs` predicts them, up to which eigenvalues are solved for anew: ten take 1.0 s
-# on a Swiss roll of 16 000 samples (8e8 operations), 0.8 s on a cube in 5 dimensions of 2 000 (6e8), 1.3 s on a
-# Gaussian in 10 dimensions of 2 000 (1e9), on 2 cores; at 3e9 it is 4 s.
+# Predicted operations of a factorization up to which eigenvalues are solved for anew: ten take 1.0 s on a Swiss roll of
+# 16 000 samples (8e8 operations), 0.8 s on a cube in 5 dimensions of 2 000 (6e8), 1.3 s on a Gaussian in 10 dimensions
+# of 2 000 (1e9), on 2 cores; at 3e9 it is 4 s.
 MAX_OPERATIONS = 1e9
 
 
@@ -78,8 +79,8 @@ def scree(result: Embedding, count: int = 10) -> Scree:
     >>> import numpy as np
     >>> from hne import embed
     >>>
-    >>> found = scree(embed(np.outer(np.arange(20.0), [3.0, 4.0]), n_neighbors=2, n_components=1), 4)
-    >>> found.values.shape, found.is_used
+    >>> values = scree(embed(np.outer(np.arange(20.0), [3.0, 4.0]), n_neighbors=2, n_components=1), 4)
+    >>> values.values.shape, values.is_used
     ((4,), array([ True, False, False, False]))
     """
     count = check_integer("count", count, 1, "Try count=10")
@@ -97,39 +98,22 @@ def scree(result: Embedding, count: int = 10) -> Scree:
 
 def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     """So many eigenvalues by another solve, or the known ones where that takes long or fails."""
-    if result.settings.n_landmarks is not None:
+    settings = replace(result.settings, n_components=count, coordinates="eigenvectors", eigen_solver="auto")
+    if settings.n_landmarks is not None:
         # Others would be exact, and not of the same kind as those of the fit.
         return known
-    members, settings = _members(result), _solving_for(result.settings, count)
-    piece = _alignment_of(result, members)
+    X, weights, labels = result.core.X, result.core.weights, result.core.pieces.labels
+    # The piece that was solved first: all, where pieces were joined. Nothing links its members to others.
+    members = np.arange(len(labels)) if settings.pieces == "join" else np.flatnonzero(labels == 0)
+    W, J = (matrix[members][:, members].tocsr() for matrix in (weights.W, weights.J))
+    piece, n_threads = alignment(Weights(W, J, weights.kernel), settings.gamma), thread_count(settings.n_jobs)
     _, operations = dissection(sizes_of(piece, count))
     if operations > MAX_OPERATIONS:
         logger.info("scree: %.1e operations for %d eigenvalues, only those of the fit are shown", operations, count)
         return known
-    X, n_threads = result.core.X, thread_count(settings.n_jobs)
     try:
         with limit_blas_threads(n_threads):
-            return bottom_eigenpairs(
-                piece, settings, n_threads, X[members] if isinstance(X, np.ndarray) else None
-            ).values
+            return bottom_eigenpairs(piece, settings, n_threads, X[members] if is_dense(X) else None).values
     except (EigenSolverError, TooLargeError) as error:
         logger.warning("scree: only the eigenvalues of the fit are shown. %s", error)
         return known
-
-
-def _solving_for(settings: Settings, count: int) -> Settings:
-    """The settings of a solve for so many eigenvectors and no more."""
-    return replace(settings, n_components=count, coordinates="eigenvectors", eigen_solver="auto")
-
-
-def _members(result: Embedding) -> IndexArray:
-    """Places of the piece that was solved first: all, where there is one or they were joined."""
-    labels = result.core.pieces.labels
-    return np.arange(len(labels)) if result.settings.pieces == "join" else np.flatnonzero(labels == 0)
-
-
-def _alignment_of(result: Embedding, members: IndexArray) -> Alignment:
-    """The alignment of a piece: nothing links its members to others, so that its rows stay whole."""
-    weights = result.core.weights
-    W, J = (matrix[members][:, members].tocsr() for matrix in (weights.W, weights.J))
-    return alignment(Weights(W, J, weights.kernel), result.settings.gamma)

@@ -18,7 +18,7 @@ from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
 from hne.core.samples.kinds import Samples, difference_width, gram_of_differences, is_dense
-from hne.exceptions import refuse
+from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
 
@@ -140,7 +140,8 @@ class GrowingArray:
 def check_finite(inner: FloatArray, joint: FloatArray, reg: float) -> None:
     """Refuse weights that are not numbers."""
     if not (np.isfinite(inner).all() and np.isfinite(joint).all()):
-        refuse("reg", "must be large enough for finite weights", f"reg={reg:g}", "Raise reg, or lower n_neighbors")
+        rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
+        raise InputError(parameter="reg", rule=rule, value=reg, remedy=remedy)
 
 
 def weights_from(
