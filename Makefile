@@ -54,6 +54,8 @@ lint: $(READY)  ## style, types, and the order of the layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-timing
+	@if git describe --tags --abbrev=0 >/dev/null 2>&1; then $(BIN)/griffe check hne --search src; \
+	  else echo "griffe check: no release to compare with; tests/contract/api.txt has the names"; fi
 
 parameters: $(READY)  ## write docs/parameters.md from hne/settings.py
 	$(BIN)/python tests/helpers/parameters_table.py > docs/parameters.md
