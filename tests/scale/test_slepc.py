@@ -427,10 +427,10 @@ def build(scalar=np.float64, has_mumps=True):
 
 def test_a_build_that_will_not_do_is_refused_with_the_remedy():
     with pytest.raises(slepc.RefusedError, match=r"PETSc has complex numbers, real ones are needed\. Install a real"):
-        slepc._check_build(build(np.complex128), 2, 2)
+        slepc.check_build(build(np.complex128), 2, 2)
     with pytest.raises(slepc.RefusedError, match=r"PETSc was built without MUMPS, which factors G\. Install a build"):
-        slepc._check_build(build(has_mumps=False), 2, None)
-    slepc._check_build(build(), 2, 2)
+        slepc.check_build(build(has_mumps=False), 2, None)
+    slepc.check_build(build(), 2, 2)
 
 
 def test_what_32_bits_cannot_count_is_refused(problem):

@@ -53,28 +53,35 @@ class RefusedError(Exception):
     """What the user can do something about, in one line."""
 
 
+def refuse(line: str) -> NoReturn:
+    """End with this line."""
+    raise RefusedError(line)
+
+
 def main(words: list[str] | None = None) -> int:
     """Solve the problem in the folder, and return the exit status."""
     parser = argparse.ArgumentParser(prog="slepc_program", description="Bottom eigenvectors of a problem folder.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder with a problem.json")
     parser.add_argument("--ranks", type=int, help="refuse to run with another number of ranks than this")
     options = parser.parse_args(words)
+    rank = 0
     try:
         PETSc, SLEPc = _libraries()
-    except RefusedError as error:
-        print(f"hne slepc: error: {error}", file=sys.stderr, flush=True)
-        return 1
-    comm = PETSc.COMM_WORLD
-    try:
-        _check_build(PETSc, comm.size, options.ranks)
-        solved(PETSc, SLEPc, options.folder)
+        rank = PETSc.COMM_WORLD.rank
+        check_build(PETSc, PETSc.COMM_WORLD.size, options.ranks)
+        solve(PETSc, SLEPc, options.folder)
     except RefusedError as error:
         # All ranks were told the same.
-        if comm.rank == 0:
+        if rank == 0:
             print(f"hne slepc: error: {error}", file=sys.stderr, flush=True)
         return 1
     except Exception as error:  # noqa: BLE001, whatever it is, the other ranks wait for this one
-        _give_up(comm.rank, error)
+        if rank:
+            # An error that all ranks have is told by the first.
+            time.sleep(PATIENCE)
+        print(f"hne slepc: error: rank {rank}: {described(error)}", file=sys.stderr, flush=True)
+        # Ends at once, which makes the launcher end the other ranks.
+        os._exit(1)
     return 0
 
 
@@ -88,36 +95,24 @@ def _libraries() -> tuple[Any, Any]:
         from petsc4py import PETSc  # noqa: PLC0415
         from slepc4py import SLEPc  # noqa: PLC0415
     except ImportError as error:
-        msg = (
+        refuse(
             f"slepc4py cannot be imported by {sys.executable} ({error}). Run apt install python3-slepc4py openmpi-bin, "
             "or pip install slepc4py."
         )
-        raise RefusedError(msg) from error
     return PETSc, SLEPc
 
 
-def _check_build(PETSc: Any, size: int, expected: int | None) -> None:
+def check_build(PETSc: Any, size: int, expected: int | None) -> None:
+    """Refuse a PETSc that cannot do this."""
     if expected is not None and size != expected:
-        msg = (
+        refuse(
             f"{expected} ranks were started, but PETSc sees {size}: it was built with another MPI than the launcher's. "
             "Set HNE_MPIEXEC to the mpiexec that belongs to it."
         )
-        raise RefusedError(msg)
     if np.dtype(PETSc.ScalarType).kind == "c":
-        msg = "PETSc has complex numbers, real ones are needed. Install a real build, such as python3-slepc4py-real."
-        raise RefusedError(msg)
+        refuse("PETSc has complex numbers, real ones are needed. Install a real build, such as python3-slepc4py-real.")
     if not PETSc.Sys.hasExternalPackage("mumps"):
-        msg = "PETSc was built without MUMPS, which factors G. Install a build that has it (Debian's has)."
-        raise RefusedError(msg)
-
-
-def _give_up(rank: int, error: Exception) -> NoReturn:
-    """Say what went wrong and end at once, which makes the launcher end the other ranks."""
-    if rank:
-        # An error that all ranks have is told by the first.
-        time.sleep(PATIENCE)
-    print(f"hne slepc: error: rank {rank}: {described(error)}", file=sys.stderr, flush=True)
-    os._exit(1)
+        refuse("PETSc was built without MUMPS, which factors G. Install a build that has it (Debian's has).")
 
 
 def described(error: Exception) -> str:
@@ -151,7 +146,7 @@ class Parts:
         self._name = ""
 
 
-def solved(PETSc: Any, SLEPc: Any, folder: Path) -> None:
+def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     """Read, factor, iterate, correct, write."""
     comm = PETSc.COMM_WORLD
     parts = Parts(comm)
@@ -162,7 +157,8 @@ def solved(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     C = stacked_matrix(PETSc, folder, problem)
     parts.begin("assemble", f"n = {n}")
     G, scale = alignment_matrix(PETSc, C)
-    parts.begin("factor", f"{_entries(PETSc, G) / n:.0f} entries a row of G")
+    entries = G.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)["nz_used"]
+    parts.begin("factor", f"{entries / n:.0f} entries a row of G")
     ksp, shift = factorized(PETSc, G, scale, problem["shifts"], parts)
     parts.begin("iterate", f"{width} pairs")
     eps = krylov_schur(SLEPc, G, ksp, width, problem)
@@ -171,14 +167,11 @@ def solved(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     values, vectors, residuals = corrected(PETSc, C, ksp, found_vectors(eps, width, count), width)
     eps.destroy()
     parts.begin("write")
-    facts = {
-        "eigenvalues": values.tolist(),
-        "residuals": residuals.tolist(),
-        "next_value": float(values[count]) if len(values) > count else None,
-        "scale": scale,
-        "shift": shift,
-        "n_ranks": comm.size,
-    }
+    next_value = float(values[count]) if len(values) > count else None
+    facts = {"eigenvalues": values.tolist(), "residuals": residuals.tolist(), "next_value": next_value}
+    petsc, slepc = (".".join(map(str, library.Sys.getVersion())) for library in (PETSc, SLEPc))
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "petsc": petsc, "slepc": slepc}
+    facts |= {"scale": scale, "shift": shift, "n_ranks": comm.size, "versions": versions}
     write_result(PETSc, folder, problem, vectors, facts, parts)
 
 
@@ -223,120 +216,87 @@ def read_problem(folder: Path, PETSc: Any) -> dict[str, Any]:
     path = folder / PROBLEM_FILE
     try:
         text = path.read_bytes()
-        problem = _parsed(json.loads(text))
+        problem: dict[str, Any] = json.loads(text)
+        kind, version, n = problem["format"], problem["version"], problem["n_samples"]
     except OSError as error:
-        msg = f"cannot read '{path}': {(error.strerror or str(error)).lower()}. Name a folder that hne wrote."
-        raise RefusedError(msg) from error
-    except (ValueError, KeyError, TypeError) as error:
-        msg = f"'{path}' is damaged, or not a problem that hne wrote. Write it anew."
-        raise RefusedError(msg) from error
-    if PETSc.IntType == np.int32 and problem["n_samples"] > INT32_MAX // 2:
-        msg = f"{problem['n_samples']} samples are too many for 32-bit indices. Use a PETSc with 64-bit indices."
-        raise RefusedError(msg)
+        refuse(f"cannot read '{path}': {(error.strerror or str(error)).lower()}. Name a folder that hne wrote.")
+    except (ValueError, KeyError, TypeError):
+        kind, version, n = None, VERSION, 0
+    if kind != PROBLEM_FORMAT:
+        refuse(f"'{path}' is damaged, or not a problem that hne wrote. Write it anew.")
+    if version != VERSION:
+        refuse(f"the problem has version {version}, this program reads {VERSION}. Use one hne for both.")
+    if PETSc.IntType == np.int32 and n > INT32_MAX // 2:
+        refuse(f"{n} samples are too many for 32-bit indices. Use a PETSc with 64-bit indices.")
     if not os.access(folder, os.W_OK):
-        msg = f"cannot write to '{folder}'. Give its owner, or whoever runs this, leave to write there."
-        raise RefusedError(msg)
-    problem["digest"] = hashlib.blake2b(text, digest_size=16).hexdigest()
-    return problem
-
-
-def _parsed(problem: dict[str, Any]) -> dict[str, Any]:
-    """The problem, whose numbers are such; ValueError, KeyError or TypeError where it is none."""
-    if problem["format"] != PROBLEM_FORMAT:
-        raise ValueError
-    if problem["version"] != VERSION:
-        msg = f"the problem has version {problem['version']}, this program reads {VERSION}. Use one hne for both."
-        raise RefusedError(msg)
-    whole = {name: int(problem[name]) for name in ("n_samples", "count", "spare", "seed")}
-    real = {name: float(problem[name]) for name in ("gamma", "tol")}
-    shifts = tuple(float(shift) for shift in problem["shifts"])
-    _check_blocks(problem["blocks"], whole["n_samples"])
-    return problem | whole | real | {"shifts": shifts}
-
-
-def _check_blocks(blocks: dict[str, Any], n: int) -> None:
-    """Raise ValueError unless the blocks of both matrices follow each other from the first row to the last."""
-    for table in (blocks["A"], blocks["B"]):
-        ends = [0, *(int(block["stop"]) for block in table)]
-        if ends[:-1] != [int(block["start"]) for block in table] or ends[-1] != n or ends != sorted(ends):
-            raise ValueError
-        if any(int(block["entries"]) < 0 or len(block["checksums"]) != 3 for block in table):
-            raise ValueError
+        refuse(f"cannot write to '{folder}'. Give its owner, or whoever runs this, leave to write there.")
+    return problem | {"digest": hashlib.blake2b(text, digest_size=16).hexdigest()}
 
 
 def stacked_matrix(PETSc: Any, folder: Path, problem: dict[str, Any]) -> Any:
     """C = [sqrt(gamma) A; B]: each rank has the rows of A and of B of its samples, one below the other."""
     n, comm = problem["n_samples"], PETSc.COMM_WORLD
-    start, stop = own_rows(n, comm.rank, comm.size)
-    own = stop - start
+    start, stop = rows_of_rank(n, comm.rank, comm.size)
 
     def read() -> tuple[Any, Any, Any]:
         A = read_rows(folder, problem, "A", start, stop)
         B = read_rows(folder, problem, "B", start, stop)
         entries = int(A[0][-1] + B[0][-1])
         if PETSc.IntType == np.int32 and entries > INT32_MAX:
-            msg = f"{entries} entries on a rank are too many for 32-bit indices. Start more ranks."
-            raise RefusedError(msg)
+            refuse(f"{entries} entries on a rank are too many for 32-bit indices. Start more ranks.")
         indptr = np.concatenate([A[0], A[0][-1] + B[0][1:]]).astype(PETSc.IntType)
         indices = np.concatenate([A[1], B[1]]).astype(PETSc.IntType)
         return indptr, indices, np.concatenate([math.sqrt(problem["gamma"]) * A[2], B[2]])
 
-    C = PETSc.Mat().createAIJ(((2 * own, 2 * n), (own, n)), csr=_agreed(PETSc, read), comm=comm)
+    n_rows = stop - start
+    C = PETSc.Mat().createAIJ(((2 * n_rows, 2 * n), (n_rows, n)), csr=_agreed(PETSc, read), comm=comm)
     C.assemble()
     return C
 
 
-def own_rows(n: int, rank: int, size: int) -> tuple[int, int]:
+def rows_of_rank(n: int, rank: int, size: int) -> tuple[int, int]:
     """First row of a rank and the one behind its last."""
     return n * rank // size, n * (rank + 1) // size
 
 
 def read_rows(folder: Path, problem: dict[str, Any], matrix: str, start: int, stop: int) -> tuple[Any, Any, Any]:
     """Rows of A or B as indptr, indices and data, from the blocks that have some of them."""
-    lengths, indices, data = [np.zeros(1, dtype=np.int64)], [], []
+    lengths, indices, data = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for block in problem["blocks"][matrix]:
         first, last = max(start, block["start"]), min(stop, block["stop"])
         if first < last:
-            ends, columns, entries = _read_block(folder, matrix, block, problem["n_samples"])
+            ends, columns, entries = _read_block(folder, matrix, block)
             ends = ends[first - block["start"] : last - block["start"] + 1]
             lengths.append(np.diff(ends))
             # Copies: the rest of a block need not stay.
             indices.append(columns[ends[0] : ends[-1]].copy())
             data.append(entries[ends[0] : ends[-1]].copy())
-    nothing = np.zeros(0, dtype=np.int32)
-    return np.cumsum(np.concatenate(lengths)), np.concatenate([nothing, *indices]), np.concatenate([nothing, *data])
+    indptr = np.cumsum(np.concatenate(lengths))
+    if len(indptr) != stop - start + 1:
+        refuse(f"'{folder / PROBLEM_FILE}' is damaged: rows of {matrix} are missing. Write it anew.")
+    return indptr, np.concatenate(indices), np.concatenate(data)
 
 
-def _read_block(folder: Path, matrix: str, block: dict[str, Any], n: int) -> list[Any]:
+def _read_block(folder: Path, matrix: str, block: dict[str, Any]) -> list[Any]:
     """The three arrays of a block, each as problem.json says it was written."""
-    rows, count = block["stop"] - block["start"], block["entries"]
     arrays = []
-    for name, length, checksum in zip(
-        ("indptr", "indices", "data"), (rows + 1, count, count), block["checksums"], strict=True
-    ):
+    for name, checksum in zip(("indptr", "indices", "data"), block["checksums"], strict=True):
         path = folder / f"{matrix}-{block['start']:012d}-{block['stop']:012d}.{name}.npy"
         try:
             array = np.load(path, allow_pickle=False)
         except OSError as error:
             reason = (error.strerror or "no array").lower()
-            msg = f"cannot read '{path}': {reason}. Remove the folder, and run what wrote it again."
-            raise RefusedError(msg) from error
-        except (ValueError, EOFError) as error:
-            raise _damaged(path) from error
-        if array.shape != (length,) or _checksum(array) != checksum:
-            raise _damaged(path)
+            refuse(f"cannot read '{path}': {reason}. Remove the folder, and run what wrote it again.")
+        except (ValueError, EOFError):
+            array = None
+        if array is None or _checksum(array) != checksum:
+            refuse(f"'{path}' is damaged, or not of this problem. Remove the folder, and run what wrote it again.")
         arrays.append(array)
-    if count and not (arrays[1].min() >= 0 and arrays[1].max() < n):
-        raise _damaged(path)
     return arrays
 
 
 def _checksum(array: Any) -> int:
     return zlib.crc32(np.ascontiguousarray(array).data)
-
-
-def _damaged(path: Path) -> RefusedError:
-    return RefusedError(f"'{path}' is damaged, or not of this problem. Remove the folder, and run what wrote it again.")
 
 
 def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
@@ -348,13 +308,8 @@ def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
     scale = float(diagonal.max()[1])
     diagonal.destroy()
     if not (math.isfinite(scale) and scale > 0):
-        msg = "G is not finite, or zero. Check the data, or take a larger reg."
-        raise RefusedError(msg)
+        refuse("G is not finite, or zero. Check the data, or take a larger reg.")
     return G, scale
-
-
-def _entries(PETSc: Any, G: Any) -> float:
-    return float(G.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)["nz_used"])
 
 
 def factorized(PETSc: Any, G: Any, scale: float, shifts: tuple[float, ...], parts: Parts) -> tuple[Any, float]:
@@ -374,11 +329,9 @@ def factorized(PETSc: Any, G: Any, scale: float, shifts: tuple[float, ...], part
         ksp.destroy()
         if status not in (0, *NOT_POSITIVE):
             remedy = "Start more ranks, or on more machines." if status in {-13, *TOO_SMALL} else "Take a larger reg."
-            msg = f"MUMPS ended the factorization with error {status}. {remedy}"
-            raise RefusedError(msg)
+            refuse(f"MUMPS ended the factorization with error {status}. {remedy}")
         parts.begin("factor", f"a shift of {shift:g} of the scale of G is too small")
-    msg = f"G is not positive definite even with a shift of {shifts[-1]:g} of its scale. Take a larger reg."
-    raise RefusedError(msg)
+    refuse(f"G is not positive definite even with a shift of {shifts[-1]:g} of its scale. Take a larger reg.")
 
 
 def _cholesky(PETSc: Any, G: Any, workspace: int) -> tuple[Any, int, int]:
@@ -425,8 +378,9 @@ def found_vectors(eps: Any, width: int, count: int) -> Any:
     """Rows of this rank of the bottom eigenvectors of G, ascending, the constant one left out."""
     found = eps.getConverged()
     if found < min(count + 1, width):
-        msg = f"Krylov-Schur found {found} of {width} pairs in {eps.getIterationNumber()} restarts. Take a larger reg."
-        raise RefusedError(msg)
+        refuse(
+            f"Krylov-Schur found {found} of {width} pairs in {eps.getIterationNumber()} restarts. Take a larger reg."
+        )
     vector = eps.getOperators()[0].createVecRight()
     basis = np.empty((vector.getLocalSize(), min(found, width)))
     for column in range(basis.shape[1]):
@@ -493,17 +447,14 @@ def write_result(
 ) -> None:
     """Write this rank's rows; when all have, the first rank writes result.json."""
     comm = PETSc.COMM_WORLD
-    start, stop = own_rows(problem["n_samples"], comm.rank, comm.size)
+    start, stop = rows_of_rank(problem["n_samples"], comm.rank, comm.size)
     vectors = np.ascontiguousarray(vectors)
-
-    def write_vectors() -> None:
-        if start < stop:
-            _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: _save(file, vectors))
-
-    _agreed(PETSc, write_vectors)
+    path = folder / f"vectors-{start:012d}-{stop:012d}.npy"
+    _agreed(PETSc, lambda: start < stop and _write_whole(path, lambda file: np.save(file, vectors)))
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    records = _from_all(PETSc, np.array([start, stop, _checksum(vectors), peak], dtype=np.float64))
+    records = _from_all(PETSc, np.array([start, stop, _checksum(vectors), peak], dtype=np.float64)).astype(int).tolist()
     parts.end()
+    names = ("start", "stop", "checksum")
     facts = {
         "format": RESULT_FORMAT,
         "version": VERSION,
@@ -511,29 +462,16 @@ def write_result(
         "n_samples": problem["n_samples"],
         "count": problem["count"],
         "width": vectors.shape[1],
-        "vectors": [
-            {"start": int(low), "stop": int(high), "checksum": int(crc)} for low, high, crc, _ in records if low < high
-        ],
+        "vectors": [dict(zip(names, record, strict=False)) for record in records if record[0] < record[1]],
         **facts,
         "seconds": parts.seconds,
-        "peak_bytes": [int(record[3]) for record in records],
-        "versions": _versions(PETSc),
+        "peak_bytes": [record[3] for record in records],
     }
-
-    def write_facts() -> None:
-        if comm.rank == 0:
-            text = json.dumps(facts, indent=1) + "\n"
-            _write_whole(folder / RESULT_FILE, lambda file: file.write(text.encode()))
-
-    _agreed(PETSc, write_facts)
-    if comm.rank == 0:
+    text = json.dumps(facts, indent=1) + "\n"
+    is_first = comm.rank == 0
+    _agreed(PETSc, lambda: is_first and _write_whole(folder / RESULT_FILE, lambda file: file.write(text.encode())))
+    if is_first:
         print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
-
-
-def _save(file: Any, array: Any) -> None:
-    """What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason."""
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-    file.write(array.data)
 
 
 def _write_whole(path: Path, write: Any) -> None:
@@ -548,19 +486,9 @@ def _write_whole(path: Path, write: Any) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        msg = f"cannot write '{path}': {(error.strerror or str(error)).lower()}. Make room, or choose another place."
-        raise RefusedError(msg) from error
-
-
-def _versions(PETSc: Any) -> dict[str, str]:
-    from slepc4py import SLEPc  # noqa: PLC0415
-
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "petsc": ".".join(map(str, PETSc.Sys.getVersion())),
-        "slepc": ".".join(map(str, SLEPc.Sys.getVersion())),
-    }
+        # NumPy's error on a full disk has the numbers of bytes and not the reason.
+        reason = (error.strerror or "no space left on device").lower()
+        refuse(f"cannot write '{path}': {reason}. Make room, or choose another place.")
 
 
 if __name__ == "__main__":
