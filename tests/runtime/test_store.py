@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from hne._runtime.store import MappedArray, Stage, opened, pickled_by_name, row_blocks
+from hne._runtime.store import MappedArray, Stage, open_array, pickled_by_name, row_blocks
 from hne.exceptions import CheckpointError, InputError
 
 BLOCKS = row_blocks(10, 4)
@@ -95,7 +95,7 @@ def test_what_is_computed_from_it_is_an_array_like_any_other(tmp_path):
 def test_arrays_without_entries_are_kept_too(tmp_path):
     stage = Stage(tmp_path / "stage", "key")
     assert stage.put({"a": np.empty((0, 3))})["a"].shape == (0, 3)
-    assert opened(stage.folder / "a.npy").shape == (0, 3)
+    assert open_array(stage.folder / "a.npy").shape == (0, 3)
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_half_file(tmp_path, monkeypatch):

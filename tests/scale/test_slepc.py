@@ -26,7 +26,7 @@ from hne.cli import main
 from hne.core.eigen import slepc as _launch
 from hne.core.eigen import slepc as _slepc
 from hne.core.eigen.exchange import has_result, vectors_file, write_alignment
-from hne.core.eigen.slepc import Launch, found_launch, solve_folder
+from hne.core.eigen.slepc import Launch, find_launch, solve_folder
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
@@ -36,7 +36,7 @@ from tests.conftest import advised
 from tests.core.test_alignment import aligned
 
 try:
-    found_launch()
+    find_launch()
     REASON = ""
 except MissingExtraError as error:
     REASON = str(error)
@@ -147,7 +147,7 @@ def test_the_start_does_not_depend_on_the_number_of_ranks():
 @pytest.mark.scale
 @pytest.mark.parametrize("way", ["script", "module"])
 def test_the_program_runs_by_itself(problem, way):
-    launch = found_launch()
+    launch = find_launch()
     variables, source = launch.environment(), Path(_launch.PROGRAM).parents[2]
     words = [launch.python, str(_launch.PROGRAM)]
     if way == "module":
@@ -267,7 +267,7 @@ def harmed(problem, harm):
 )
 def test_a_damaged_folder_is_one_line(problem, harm, message):
     harmed(problem, harm)
-    launch = found_launch()
+    launch = find_launch()
     command = [launch.python, str(_launch.PROGRAM), str(problem)]
     run = subprocess.run(command, env=launch.environment(), capture_output=True, text=True, check=False)
     assert run.returncode == 1
@@ -323,7 +323,7 @@ def test_a_full_or_read_only_disk_is_one_line(roll, small_disk):
 @runs
 @pytest.mark.scale
 def test_a_launcher_of_another_mpi_is_told_apart(problem, tmp_path_factory):
-    launch, other = found_launch(), tmp_path_factory.mktemp("bin") / "mpiexec"
+    launch, other = find_launch(), tmp_path_factory.mktemp("bin") / "mpiexec"
     # Starts what it is told twice, each a world of its own.
     other.write_text('#!/bin/sh\nshift 2\n"$@" & "$@"; wait\n')
     other.chmod(0o755)
@@ -385,9 +385,9 @@ def test_without_slepc4py_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(_launch, "DEBIAN_PYTHON", "/nowhere/python3")
     monkeypatch.setattr(_launch.shutil, "which", lambda name: name)
     with pytest.raises(MissingExtraError, match=r"needs slepc4py, got neither one for .* pip install slepc4py\."):
-        found_launch(launcher="mpiexec-of-nobody")
+        find_launch(launcher="mpiexec-of-nobody")
     with pytest.raises(MissingExtraError, match=r"needs slepc4py, got '/nowhere/python', which has none\."):
-        found_launch("/nowhere/python", "mpiexec-of-nobody")
+        find_launch("/nowhere/python", "mpiexec-of-nobody")
 
 
 def test_few_samples_are_left_to_other_solvers(roll, monkeypatch, caplog):
@@ -514,7 +514,7 @@ def test_the_last_error_line_is_the_message(problem, tmp_path):
 
 
 def test_a_wrong_basis_of_the_ranks_never_leaves_the_room(roll, monkeypatch):
-    monkeypatch.setattr(_slepc, "found_launch", lambda *_: None)
+    monkeypatch.setattr(_slepc, "find_launch", lambda *_: None)
     monkeypatch.setattr(
         "hne.core.eigen.solve.slepc_eigenvectors", lambda *_: np.random.default_rng(0).normal(size=(400, 8))
     )

@@ -11,7 +11,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class MappedArray(np.memmap):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.path is not None and _BY_NAME.get():
-            return opened, (self.path,)
+            return open_array, (self.path,)
         return np.asarray(self).__reduce_ex__(protocol)
 
 
@@ -60,28 +60,20 @@ def pickled_by_name() -> Iterator[None]:
         _BY_NAME.reset(before)
 
 
-def opened(path: str | Path) -> NDArray[Any]:
+def open_array(path: str | Path) -> NDArray[Any]:
     """The array of an .npy file, on disk."""
     try:
-        mapped: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped: Any = np.load(path, mmap_mode="r", allow_pickle=False).view(MappedArray)
     except (OSError, ValueError, EOFError) as error:
         # There is nothing to map of an array without entries.
-        empty = _empty(path)
-        if empty is not None:
-            return empty
+        with suppress(OSError, ValueError, EOFError):
+            empty: NDArray[Any] = np.load(path, allow_pickle=False)
+            if not empty.size:
+                return empty
         refuse(path, f"it cannot be read ({error})")
-    shelved = mapped.view(MappedArray)
-    shelved.path = str(path)
-    found: NDArray[Any] = shelved
-    return found
-
-
-def _empty(path: str | Path) -> NDArray[Any] | None:
-    try:
-        found: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return found if not found.size else None
+    mapped.path = str(path)
+    array: NDArray[Any] = mapped
+    return array
 
 
 def is_on_disk(array: object) -> bool:
@@ -103,49 +95,49 @@ class Stage:
 
     def arrays(self) -> Arrays | None:
         """The arrays of a finished stage, checked; None where it is not finished."""
-        record = self._record(self.folder / RECORD)
-        if record is None:
+        if not self._is_whole(self.folder / RECORD):
             return None
-        for name, checksum in record["checksums"].items():
-            _check(self.folder / f"{name}.npy", checksum)
         # Who was killed between the last file and this has left them.
         shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
         return self.opened()
 
     def opened(self) -> Arrays:
         """The arrays of a stage that is known to be finished and whole."""
-        record = self._record(self.folder / RECORD)
-        return {name: opened(self.folder / f"{name}.npy") for name in record["checksums"]} if record else {}
+        record = self._read(self.folder / RECORD)
+        return {name.removesuffix(".npy"): open_array(self.folder / name) for name in record["checksums"]}
 
     def facts(self) -> dict[str, Any]:
-        """What was noted when the stage was finished."""
-        record = self._record(self.folder / RECORD)
-        return {} if record is None else record["facts"]
+        """What was noted when the stage was finished; nothing where it is not."""
+        facts: dict[str, Any] = self._read(self.folder / RECORD)["facts"]
+        return facts
 
     def missing(self, blocks: Sequence[Block]) -> list[Block]:
         """Blocks that are not there yet; those that are, are checked."""
-        return [block for block in blocks if not self._has(block)]
+        return [block for block in blocks if not self._is_whole(self._receipt(block))]
 
     def keep(self, block: Block, arrays: Arrays) -> None:
         """Write a block; whoever is killed meanwhile leaves nothing that counts."""
-        make_folder(self.folder / BLOCKS)
+        receipt = self._receipt(block)
+        make_folder(receipt.parent)
         checksums = {}
         for name, array in arrays.items():
-            path = self._block_path(block, name)
+            path = receipt.with_suffix(f".{name}.npy")
             with atomic_write(path, overwrite=True) as temporary, temporary.open("wb") as file:
                 np.save(file, np.ascontiguousarray(array), allow_pickle=False)
                 file.flush()
-                checksums[name] = checksum_of(temporary)
-        self._write(self._receipt(block), {"checksums": checksums})
+                checksums[path.name] = checksum_of(temporary)
+        self._write(receipt, checksums)
 
     def seal(self, blocks: Sequence[Block], facts: dict[str, Any] | None = None) -> Arrays:
         """Make one file an array of the blocks, one below the other, and finish the stage."""
-        receipts = [self._record(self._receipt(block)) for block in blocks]
-        names = [] if receipts[0] is None else list(receipts[0]["checksums"])
-        if any(receipt is None or list(receipt["checksums"]) != names for receipt in receipts):
+        parts: dict[str, list[Path]] = {}
+        for block in blocks:
+            for name in self._read(self._receipt(block))["checksums"]:
+                parts.setdefault(name.partition(".")[2], []).append(self.folder / BLOCKS / name)
+        if not parts or any(len(paths) < len(blocks) for paths in parts.values()):
             refuse(self.folder / BLOCKS, "not all blocks are there, or not all alike")
-        checksums = {name: self._joined(name, blocks) for name in names}
-        self._write(self.folder / RECORD, {"checksums": checksums, "facts": facts or {}})
+        checksums = {name: _join(paths, self.folder / name) for name, paths in parts.items()}
+        self._write(self.folder / RECORD, checksums, facts)
         shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
         return self.opened()
 
@@ -155,52 +147,54 @@ class Stage:
         self.keep(whole, arrays)
         return self.seal([whole], facts)
 
-    def _joined(self, name: str, blocks: Sequence[Block]) -> int:
-        """Write the array of that name, and give its checksum."""
-        parts = [opened(self._block_path(block, name)) for block in blocks]
-        shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
-        target = self.folder / f"{name}.npy"
-        with atomic_write(target, overwrite=True) as temporary:
-            with temporary.open("wb") as file:
-                header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
-                npy.write_array_header_1_0(file, header)
-                for part in parts:
-                    part.tofile(file)
-            return checksum_of(temporary)
-
-    def _has(self, block: Block) -> bool:
-        receipt = self._record(self._receipt(block))
-        if receipt is None:
-            return False
-        for name, checksum in receipt["checksums"].items():
-            _check(self._block_path(block, name), checksum)
-        return True
-
-    def _block_path(self, block: Block, name: str) -> Path:
-        return self.folder / BLOCKS / f"{block[0]:012d}-{block[1]:012d}.{name}.npy"
-
     def _receipt(self, block: Block) -> Path:
         return self.folder / BLOCKS / f"{block[0]:012d}-{block[1]:012d}.json"
 
-    def _write(self, path: Path, record: dict[str, Any]) -> None:
-        text = json.dumps({"key": self.key, **record})
+    def _is_whole(self, path: Path) -> bool:
+        """Whether there is a record, or a receipt; what it tells of is then checked."""
+        checksums = self._read(path)["checksums"]
+        for name, checksum in checksums.items():
+            try:
+                is_same = checksum_of(path.with_name(name)) == checksum
+            except OSError as error:
+                refuse(path.with_name(name), f"it cannot be read ({(error.strerror or str(error)).lower()})")
+            if not is_same:
+                refuse(path.with_name(name), "its bytes have changed since they were written")
+        return bool(checksums)
+
+    def _write(self, path: Path, checksums: dict[str, int], facts: dict[str, Any] | None = None) -> None:
+        text = json.dumps({"key": self.key, "checksums": checksums, "facts": facts or {}})
         with atomic_write(path, overwrite=True) as temporary:
             temporary.write_text(json.dumps({"record": text, "checksum": zlib.crc32(text.encode())}), encoding="utf-8")
 
-    def _record(self, path: Path) -> dict[str, Any] | None:
+    def _read(self, path: Path) -> dict[str, Any]:
+        """A record or a receipt; one of nothing where there is none."""
         try:
             written = json.loads(path.read_text(encoding="utf-8"))
-            record = json.loads(written["record"])
-            checksums, key = dict(record["checksums"]), record["key"]
+            record: dict[str, Any] = json.loads(written["record"])
+            key, is_same = record["key"], zlib.crc32(written["record"].encode()) == written["checksum"]
         except FileNotFoundError:
-            return None
+            return {"checksums": {}, "facts": {}}
         except (OSError, ValueError, KeyError, TypeError) as error:
             refuse(path, f"it cannot be read ({error})")
-        if zlib.crc32(written["record"].encode()) != written.get("checksum"):
+        if not is_same:
             refuse(path, "it has changed since it was written")
         if key != self.key:
             refuse(path, f"it belongs to another run ({key}, not {self.key})")
-        return {**record, "checksums": checksums}
+        return record
+
+
+def _join(paths: Sequence[Path], target: Path) -> int:
+    """Write arrays one below the other into one file, and give its checksum."""
+    parts = [open_array(path) for path in paths]
+    shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
+    header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
+    with atomic_write(target, overwrite=True) as temporary:
+        with temporary.open("wb") as file:
+            npy.write_array_header_1_0(file, header)
+            for part in parts:
+                part.tofile(file)
+        return checksum_of(temporary)
 
 
 def checksum_of(path: Path) -> int:
@@ -210,15 +204,6 @@ def checksum_of(path: Path) -> int:
         while chunk := file.read(CHUNK_BYTES):
             checksum = zlib.crc32(chunk, checksum)
     return checksum
-
-
-def _check(path: Path, checksum: int) -> None:
-    try:
-        found = checksum_of(path)
-    except OSError as error:
-        refuse(path, f"it cannot be read ({(error.strerror or str(error)).lower()})")
-    if found != checksum:
-        refuse(path, "its bytes have changed since they were written")
 
 
 def refuse(path: str | Path, reason: str) -> NoReturn:

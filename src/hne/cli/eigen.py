@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(msg)
     folders = _folders(options.folder)
     from hne.core.eigen.exchange import has_result
-    from hne.core.eigen.slepc import found_launch
+    from hne.core.eigen.slepc import find_launch
 
-    launch = found_launch(options.python, options.launcher)
+    launch = find_launch(options.python, options.launcher)
     records = []
     for folder in folders:
         record = {"folder": str(folder), "was_solved": has_result(folder), **_solved(folder, launch, options)}

@@ -164,11 +164,11 @@ def _thread_pools() -> list[str]:
 
 def _by_mpi() -> list[str]:
     """The solver on several processes, where it can run."""
-    from hne.core.eigen.slepc import found_launch
+    from hne.core.eigen.slepc import find_launch
     from hne.exceptions import MissingExtraError
 
     try:
-        launch = found_launch()
+        launch = find_launch()
     except MissingExtraError:
         return []
     return [f"slepc ({launch.launcher[0]}, {launch.python})"]

@@ -16,7 +16,7 @@ from hne._runtime.random import random_generator
 from hne._runtime.store import Arrays, Block, Stage
 from hne.core.eigen.alignment import deviation
 from hne.core.eigen.exchange import RowBlock, read_result, write_problem, write_rows
-from hne.core.eigen.slepc import found_launch, rank_count, solve_folder
+from hne.core.eigen.slepc import find_launch, rank_count, solve_folder
 from hne.core.eigen.solve import certified
 from hne.core.neighbors.blocked_search import BlockedSearch
 from hne.core.reconstruction import errors_of_rows
@@ -121,7 +121,7 @@ def solve_eigenproblem(weights: StoredWeights, settings: Settings, folder: Path,
         basis = read_result(folder).basis
     except InputError:
         # None yet, or not any more what it was.
-        launch = found_launch()
+        launch = find_launch()
         basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
     return certified(StreamedAlignment(weights, settings.gamma), basis, settings, "slepc")
 

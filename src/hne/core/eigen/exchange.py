@@ -13,7 +13,7 @@ of what it wrote, and whoever has all records writes problem.json. Every file is
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ PIECES = ("indptr", "indices", "data")
 BLOCK_ROWS = 100_000
 # Eigenvectors beyond the wanted ones: Rayleigh-Ritz in the span of all brings back digits that G has lost.
 SPARE = 6
-# Of the scale of G, the smallest first that makes it positive definite (see `_eigen/_direct`).
+# Of the scale of G, the smallest first that makes it positive definite (see `hne.core.eigen.direct`).
 SHIFTS = (1e-14, 1e-12, 1e-10)
 
 
@@ -43,7 +43,6 @@ class RowBlock:
     matrix: str  # "A" or "B"
     start: int
     stop: int
-    entries: int
     checksums: tuple[int, ...]  # of indptr, indices and data
 
 
@@ -71,8 +70,10 @@ def write_rows(folder: Path, matrix: str, start: int, rows: SparseMatrix) -> Row
         rows.data.astype(np.float64, copy=False),
     )
     for name, array in zip(PIECES, arrays, strict=True):
-        _write_array(folder / block_file(matrix, start, stop, name), array)
-    return RowBlock(matrix, start, stop, int(rows.nnz), tuple(map(checksum, arrays)))
+        path = folder / block_file(matrix, start, stop, name)
+        with atomic_write(path, overwrite=True) as temporary, temporary.open("wb") as file:
+            np.save(file, array)
+    return RowBlock(matrix, start, stop, tuple(map(checksum, arrays)))
 
 
 def write_problem(
@@ -88,8 +89,18 @@ def write_problem(
     shifts: Sequence[float] = SHIFTS,
 ) -> None:
     """Write problem.json, once all blocks are there: `count` eigenpairs of gamma A'A + B'B are wanted."""
-    known = list(blocks)
-    tables = {matrix: _in_order(folder, known, matrix, n_samples) for matrix in MATRICES}
+    tables: dict[str, list[dict[str, Any]]] = {matrix: [] for matrix in MATRICES}
+    for block in sorted(blocks, key=lambda block: block.start):
+        record = asdict(block)
+        tables[record.pop("matrix")].append(record)
+    for matrix, table in tables.items():
+        if not _covers(table, n_samples):
+            ranges = ", ".join(f"{block['start']} to {block['stop']}" for block in table[:5])
+            msg = (
+                f"blocks of {matrix} must cover rows 0 to {n_samples} once each, got {ranges or 'none'}. "
+                f"Write the rows that are missing in '{folder}'."
+            )
+            raise InputError(msg)
     problem = {
         "format": PROBLEM_FORMAT,
         "version": VERSION,
@@ -100,18 +111,19 @@ def write_problem(
         "tol": tol,
         "seed": seed,
         "shifts": list(shifts),
-        "blocks": {matrix: [_plain(block) for block in table] for matrix, table in tables.items()},
+        "blocks": tables,
     }
-    _write_json(folder / PROBLEM_FILE, problem)
+    with atomic_write(folder / PROBLEM_FILE, overwrite=True) as temporary:
+        temporary.write_text(json.dumps(problem, indent=1) + "\n")
 
 
 def write_alignment(folder: Path, alignment: Alignment, *, block_rows: int = BLOCK_ROWS, **parameters: Any) -> None:
     """Write a whole alignment and its problem.json; `parameters` are those of `write_problem`."""
     make_folder(folder)
     blocks = [
-        write_rows(folder, matrix, start, rows)
+        write_rows(folder, matrix, start, whole[start : start + block_rows])
         for matrix, whole in zip(MATRICES, (alignment.A, alignment.B), strict=True)
-        for start, rows in _row_blocks(whole, block_rows)
+        for start in range(0, whole.shape[0], block_rows)
     ]
     write_problem(folder, blocks, alignment.n_samples, gamma=alignment.gamma, **parameters)
 
@@ -125,15 +137,15 @@ def has_whole_problem(folder: Path) -> bool:
     """Whether there is a problem, and every file of its blocks; what they hold, ranks check when they read them."""
     try:
         tables = json.loads((folder / PROBLEM_FILE).read_bytes())["blocks"]
-        names = [
-            block_file(matrix, int(block["start"]), int(block["stop"]), piece)
+        files = [
+            folder / block_file(matrix, int(block["start"]), int(block["stop"]), piece)
             for matrix in MATRICES
             for block in tables[matrix]
             for piece in PIECES
         ]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return all((folder / name).is_file() for name in names)
+    return all(file.is_file() for file in files)
 
 
 def has_result(folder: Path) -> bool:
@@ -147,18 +159,27 @@ def has_result(folder: Path) -> bool:
 
 def read_result(folder: Path) -> Result:
     """Read what the solver found, or raise InputError that names the file at fault."""
-    facts = _read_json(folder / RESULT_FILE, RESULT_FORMAT)
+    path = folder / RESULT_FILE
+    facts = _read(path, lambda: json.loads(path.read_bytes()))
+    if not isinstance(facts, dict) or facts.get("format") != RESULT_FORMAT:
+        raise _refused(path, "is not a file of hne's")
+    if facts.get("version") != VERSION:
+        raise _refused(path, f"has version {facts.get('version')!r} where {VERSION} is read")
     try:
         blocks = [(int(b["start"]), int(b["stop"]), int(b["checksum"])) for b in facts["vectors"]]
         basis = np.empty((int(facts["n_samples"]), int(facts["width"])))
     except (KeyError, TypeError, ValueError) as error:
-        raise _refused(folder / RESULT_FILE, "is damaged") from error
+        raise _refused(path, "is damaged") from error
     if not has_result(folder):
-        raise _refused(folder / RESULT_FILE, "belongs to another problem than the folder's")
-    if not _covers([(start, stop) for start, stop, _ in blocks], len(basis)):
-        raise _refused(folder / RESULT_FILE, "has vectors for some rows only")
+        raise _refused(path, "belongs to another problem than the folder's")
+    if not _covers(facts["vectors"], len(basis)):
+        raise _refused(path, "has vectors for some rows only")
     for start, stop, expected in blocks:
-        basis[start:stop] = _read_array(folder / vectors_file(start, stop), basis[start:stop].shape, expected)
+        path = folder / vectors_file(start, stop)
+        array: FloatArray = _read(path, lambda path=path: np.load(path, allow_pickle=False))
+        if array.dtype != np.float64 or array.shape != basis[start:stop].shape or checksum(array) != expected:
+            raise _refused(path, "is damaged")
+        basis[start:stop] = array
     return Result(basis, facts)
 
 
@@ -186,73 +207,20 @@ def digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def _row_blocks(whole: SparseMatrix, block_rows: int) -> Iterator[tuple[int, SparseMatrix]]:
-    for start in range(0, whole.shape[0], block_rows):
-        yield start, whole[start : start + block_rows]
+def _covers(table: Sequence[dict[str, Any]], n_samples: int) -> bool:
+    """Whether blocks have each row once."""
+    ranges = sorted((int(block["start"]), int(block["stop"])) for block in table)
+    edges = [0, *(stop for _, stop in ranges)]
+    return bool(ranges) and [start for start, _ in ranges] == edges[:-1] and edges[-1] == n_samples
 
 
-def _plain(block: RowBlock) -> dict[str, Any]:
-    record = asdict(block)
-    del record["matrix"]
-    return record
-
-
-def _in_order(folder: Path, blocks: Sequence[RowBlock], matrix: str, n_samples: int) -> list[RowBlock]:
-    """Blocks of one matrix by their rows, which they must cover without overlap."""
-    table = sorted((block for block in blocks if block.matrix == matrix), key=lambda block: block.start)
-    if not _covers([(block.start, block.stop) for block in table], n_samples):
-        ranges = ", ".join(f"{block.start} to {block.stop}" for block in table[:5])
-        msg = (
-            f"blocks of {matrix} must cover rows 0 to {n_samples} once each, got {ranges or 'none'}. "
-            f"Write the rows that are missing in '{folder}'."
-        )
-        raise InputError(msg)
-    return table
-
-
-def _covers(ranges: Sequence[tuple[int, int]], n_samples: int) -> bool:
-    ordered = sorted(ranges)
-    starts, stops = [start for start, _ in ordered], [stop for _, stop in ordered]
-    return bool(ordered) and starts == [0, *stops[:-1]] and stops[-1] == n_samples
-
-
-def _write_array(path: Path, array: Any) -> None:
-    # What np.save does, but for its error on a full disk, which has the numbers of bytes and not the reason.
-    array = np.ascontiguousarray(array)
-    with atomic_write(path, overwrite=True) as temporary, temporary.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        file.write(array.data)
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with atomic_write(path, overwrite=True) as temporary:
-        temporary.write_text(json.dumps(value, indent=1) + "\n")
-
-
-def _read_json(path: Path, expected: str) -> dict[str, Any]:
+def _read(path: Path, read: Callable[[], Any]) -> Any:
     try:
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        raise _refused(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except ValueError as error:
-        raise _refused(path, "is damaged") from error
-    if not isinstance(value, dict) or value.get("format") != expected:
-        raise _refused(path, "is not a file of hne's")
-    if value.get("version") != VERSION:
-        raise _refused(path, f"has version {value.get('version')!r} where {VERSION} is read")
-    return value
-
-
-def _read_array(path: Path, shape: tuple[int, ...], expected: int) -> FloatArray:
-    try:
-        array: FloatArray = np.load(path, allow_pickle=False)
+        return read()
     except OSError as error:
         raise _refused(path, f"cannot be read: {(error.strerror or 'no array').lower()}") from error
     except (ValueError, EOFError) as error:
         raise _refused(path, "is damaged") from error
-    if array.dtype != np.float64 or array.shape != shape or checksum(array) != expected:
-        raise _refused(path, "is damaged")
-    return array
 
 
 def _refused(path: Path, reason: str) -> InputError:

@@ -14,8 +14,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -32,6 +31,8 @@ from hne.core.eigen.direct import in_local_order
 from hne.core.eigen.exchange import Result, has_result, read_result, write_alignment
 from hne.core.records import Alignment, FloatArray, Settings
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError, caller_stacklevel, quoted
+
+logger = logging.getLogger("hne")
 
 PROGRAM = Path(__file__).parents[2] / "scale" / "slepc_program.py"
 DEBIAN_PYTHON = "/usr/bin/python3"
@@ -57,6 +58,14 @@ OF_OPEN_MPI = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+# Below, other solvers are done before the ranks have said hello (1 to 2 s). HNE_SLEPC_MIN_SAMPLES says otherwise.
+MIN_SAMPLES = 2_000
+# What the program's lines begin with, and its errors.
+SAID, FAILED = "hne slepc: ", "hne slepc: error: "
+# Seconds that ranks get to end before they are killed.
+GRACE = 5.0
+# What launchers say of a rank that a signal ended.
+_SIGNAL = re.compile(r"signal \d+|Killed|Segmentation fault|[Oo]ut [Oo]f [Mm]emory")
 
 
 @dataclass(frozen=True)
@@ -81,13 +90,53 @@ class Launch:
 
     def environment(self) -> dict[str, str]:
         """Variables that the ranks see."""
-        return OF_OPEN_MPI | _environment(self.folders) | OF_A_RANK
+        variables = OF_OPEN_MPI | os.environ | OF_A_RANK
+        if self.folders:
+            # Another Python would find this one's packages by these.
+            variables = {name: value for name, value in variables.items() if name not in {"PYTHONHOME", "VIRTUAL_ENV"}}
+            variables["PYTHONPATH"] = os.pathsep.join(self.folders)
+        return variables
+
+    def has_slepc(self) -> bool:
+        """Whether its Python can import slepc4py; without loading PETSc, which would begin MPI."""
+        command = [self.python, "-c", "import numpy, petsc4py, slepc4py"]
+        try:
+            run = subprocess.run(  # noqa: S603
+                command, env=self.environment(), capture_output=True, timeout=PATIENCE, check=False
+            )
+        except (OSError, subprocess.SubprocessError):
+            return False
+        return run.returncode == 0
 
 
-def found_launch(python: str | None = None, launcher: str | None = None) -> Launch:
+def find_launch(python: str | None = None, launcher: str | None = None) -> Launch:
     """Find out how to start the program, or raise MissingExtraError with what to install. Asked once a process."""
     python = python or os.environ.get("HNE_SLEPC_PYTHON", "")
-    return _found(python, launcher or os.environ.get("HNE_MPIEXEC", "") or "mpiexec")
+    return _find_launch(python, launcher or os.environ.get("HNE_MPIEXEC", "") or "mpiexec")
+
+
+@lru_cache(maxsize=8)
+def _find_launch(python: str, launcher: str) -> Launch:
+    try:
+        words = tuple(shlex.split(launcher))
+    except ValueError:
+        words = ()
+    if not words or shutil.which(words[0]) is None:
+        remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or --launcher, or leave them out for mpiexec"
+        msg = f"the slepc solver needs MPI, got no program '{launcher}'. {remedy}."
+        raise MissingExtraError(msg)
+    if not python and find_spec("slepc4py") is not None and find_spec("petsc4py") is not None:
+        return Launch(sys.executable, (), words)
+    # Of Debian's slepc4py and petsc4py, the latest of each.
+    builds = (sorted(Path(root).glob(pattern)) for root, pattern in DEBIAN_FOLDERS)
+    debian = tuple(str(folders[-1]) for folders in builds if folders)
+    options = [(python, ())] if python else [(DEBIAN_PYTHON, ()), (DEBIAN_PYTHON, debian)]
+    for launch in (Launch(path, folders, words) for path, folders in options):
+        if launch.has_slepc():
+            return launch
+    got = f"'{python}', which has none" if python else f"neither one for {sys.executable} nor Debian's"
+    msg = f"the slepc solver needs slepc4py, got {got}. {REMEDY}."
+    raise MissingExtraError(msg)
 
 
 def rank_count(launch: Launch, n_threads: int) -> int | None:
@@ -104,76 +153,13 @@ def whole_number_from(variable: str, default: int) -> int:
     return int(text)
 
 
-@lru_cache(maxsize=8)
-def _found(python: str, launcher: str) -> Launch:
-    try:
-        words = tuple(shlex.split(launcher))
-    except ValueError:
-        words = ()
-    if not words or shutil.which(words[0]) is None:
-        remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or --launcher, or leave them out for mpiexec"
-        msg = f"the slepc solver needs MPI, got no program '{launcher}'. {remedy}."
-        raise MissingExtraError(msg)
-    if python:
-        if not _has_slepc(python, ()):
-            msg = f"the slepc solver needs slepc4py, got '{python}', which has none. {REMEDY}."
-            raise MissingExtraError(msg)
-        return Launch(python, (), words)
-    if find_spec("slepc4py") is not None and find_spec("petsc4py") is not None:
-        return Launch(sys.executable, (), words)
-    for folders in ((), _debian_folders()):
-        if _has_slepc(DEBIAN_PYTHON, folders):
-            return Launch(DEBIAN_PYTHON, folders, words)
-    msg = f"the slepc solver needs slepc4py, got neither one for {sys.executable} nor Debian's. {REMEDY}."
-    raise MissingExtraError(msg)
-
-
-def _debian_folders() -> tuple[str, ...]:
-    """Folders of Debian's slepc4py and petsc4py, the latest of each."""
-    found = (sorted(Path(root).glob(pattern)) for root, pattern in DEBIAN_FOLDERS)
-    return tuple(str(folders[-1]) for folders in found if folders)
-
-
-def _environment(folders: tuple[str, ...]) -> dict[str, str]:
-    """Variables of this process; without those by which another Python would find this one's packages."""
-    variables = dict(os.environ)
-    if folders:
-        variables = {name: value for name, value in variables.items() if name not in {"PYTHONHOME", "VIRTUAL_ENV"}}
-        variables["PYTHONPATH"] = os.pathsep.join(folders)
-    return variables
-
-
-def _has_slepc(python: str, folders: tuple[str, ...]) -> bool:
-    """Whether a Python can import slepc4py; without loading PETSc, which would begin MPI."""
-    command = [python, "-c", "import numpy, petsc4py, slepc4py"]
-    try:
-        asked = subprocess.run(  # noqa: S603
-            command, env=_environment(folders), capture_output=True, timeout=PATIENCE, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return asked.returncode == 0
-
-
-logger = logging.getLogger("hne")
-
-# Below, other solvers are done before the ranks have said hello (1 to 2 s). HNE_SLEPC_MIN_SAMPLES says otherwise.
-MIN_SAMPLES = 2_000
-# What the program's lines begin with, and its errors.
-SAID, FAILED = "hne slepc: ", "hne slepc: error: "
-# Seconds that ranks get to end before they are killed.
-GRACE = 5.0
-# What launchers say of a rank that a signal ended.
-_SIGNAL = re.compile(r"signal \d+|Killed|Segmentation fault|[Oo]ut [Oo]f [Mm]emory")
-
-
 def is_worth_ranks(n_samples: int) -> bool:
     """Whether SLEPc shall solve a problem of this size here; where not, the log says why."""
     if n_samples < whole_number_from("HNE_SLEPC_MIN_SAMPLES", MIN_SAMPLES):
         logger.info("eigenpairs: %d samples are too few for slepc, auto takes over", n_samples)
         return False
     try:
-        found_launch()
+        find_launch()
     except MissingExtraError as error:
         message = f"{error} The solver that eigen_solver='auto' chooses takes over."
         warnings.warn(message, FallbackWarning, stacklevel=caller_stacklevel())
@@ -183,21 +169,31 @@ def is_worth_ranks(n_samples: int) -> bool:
 
 def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:
     """Orthonormal basis (n, count + 6) of the bottom eigenvectors of G, ascending, the constant one left out."""
-    launch = found_launch()
+    launch = find_launch()
     ranks = rank_count(launch, n_threads)
     order, local = in_local_order(alignment)
-    with _folder(alignment, settings) as folder:
+    count, tol = settings.n_eigenvectors(alignment.n_samples), settings.effective_tol
+    home = os.environ.get("HNE_SLEPC_FOLDER", "")
+    with nullcontext(home) if home else TemporaryDirectory(prefix="hne-slepc-") as root:
+        folder = expanded(root) / _problem_name(alignment, count, tol)
         if not has_result(folder):
             seed = int(random_generator(settings.random_state).randint(2**31))
-            write_alignment(
-                folder, local, count=settings.n_eigenvectors(alignment.n_samples), tol=settings.effective_tol, seed=seed
-            )
+            write_alignment(folder, local, count=count, tol=tol, seed=seed)
         # The ranks need the memory.
         del local
-        found = solve_folder(folder, ranks, launch).basis
-    basis = np.empty_like(found)
-    basis[order] = found
-    return basis
+        basis = solve_folder(folder, ranks, launch).basis
+    ordered = np.empty_like(basis)
+    ordered[order] = basis
+    return ordered
+
+
+def _problem_name(alignment: Alignment, count: int, tol: float) -> str:
+    """A name that the same problem gets again; whatever start it has."""
+    digest = hashlib.blake2b(repr((alignment.gamma, count, tol)).encode(), digest_size=8)
+    for matrix in (alignment.A, alignment.B):
+        for array in (matrix.indptr, matrix.indices, matrix.data):
+            digest.update(np.ascontiguousarray(array).data)
+    return f"problem-{digest.hexdigest()}"
 
 
 def solve_folder(folder: Path, ranks: int | None = None, launch: Launch | None = None) -> Result:
@@ -212,24 +208,21 @@ def solve_folder(folder: Path, ranks: int | None = None, launch: Launch | None =
     else:
         logger.info("slepc: '%s' is solved already", folder)
         return result
-    launch = launch or found_launch()
+    launch = launch or find_launch()
     if ranks is None and not launch.counts_ranks:
         ranks = 1
     status, last, error = _run(launch.command(folder, ranks), launch.environment())
     if status == 0 and has_result(folder):
         return read_result(folder)
-    raise EigenSolverError(_failure(status, last, error))
-
-
-def _failure(status: int, last: str, error: str) -> str:
-    """What the ranks said before they ended, and what to do about it."""
     if error.startswith(FAILED):
-        return f"no result of the slepc solver: {error.removeprefix(FAILED)}"
-    what = error or f"status {status}"
-    return (
-        f"no result of the slepc solver: its ranks ended ({what}) after they said '{last or 'nothing'}'. "
-        "If memory ran out, spread them over more machines (HNE_MPIEXEC); or try eigen_solver='auto'."
-    )
+        msg = f"no result of the slepc solver: {error.removeprefix(FAILED)}"
+    else:
+        msg = (
+            f"no result of the slepc solver: its ranks ended ({error or f'status {status}'}) after they said "
+            f"'{last or 'nothing'}'. If memory ran out, spread them over more machines (HNE_MPIEXEC); or try "
+            "eigen_solver='auto'."
+        )
+    raise EigenSolverError(msg)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
@@ -278,26 +271,3 @@ def _end(launcher: "subprocess.Popen[str]") -> None:
         for rank in ranks:
             with suppress(psutil.Error):
                 rank.kill()
-
-
-@contextmanager
-def _folder(alignment: Alignment, settings: Settings) -> Iterator[Path]:
-    """A folder for the problem: below the one that is to be kept, or one that is removed afterwards."""
-    kept = os.environ.get("HNE_SLEPC_FOLDER", "")
-    if kept:
-        yield expanded(kept) / _name(alignment, settings)
-        return
-    with TemporaryDirectory(prefix="hne-slepc-") as temporary:
-        yield Path(temporary)
-
-
-def _name(alignment: Alignment, settings: Settings) -> str:
-    """A name that the same problem gets again; whatever start it has."""
-    digest = hashlib.blake2b(digest_size=8)
-    digest.update(
-        repr((alignment.gamma, settings.n_eigenvectors(alignment.n_samples), settings.effective_tol)).encode()
-    )
-    for matrix in (alignment.A, alignment.B):
-        for array in (matrix.indptr, matrix.indices, matrix.data):
-            digest.update(np.ascontiguousarray(array).data)
-    return f"problem-{digest.hexdigest()}"
