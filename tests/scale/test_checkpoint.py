@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,10 @@ from hne.datasets import make_swiss_roll
 from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputError, InputTypeError
 from hne.scale import backends as _bench
 from hne.scale import tasks as _tasks
+from hne.scale.folder import key_of
+from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, PLACES, STAGES, WEIGHTS, Settings, known_settings
+
+CACHED = (NEIGHBORS, PIECES, WEIGHTS, EIGENPAIRS)
 
 ROLL = make_swiss_roll(700).X
 
@@ -222,10 +227,10 @@ def test_a_folder_in_use_is_refused(tmp_path):
 
 
 def test_what_cannot_be_repeated_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"one that can be repeated, got random_state=None\. Pass an integer\."):
-        run(ROLL, tmp_path, random_state=None)
-    with pytest.raises(InputError, match=r"needs a metric by its name, got the function far\."):
-        run(ROLL, tmp_path, metric=far)
+    for name, value in (("random_state", np.random.RandomState(0)), ("metric", far)):
+        with pytest.raises(InputError, match=f"{name} must be .* for a run with checkpoint") as refused:
+            run(ROLL, tmp_path, **{name: value})
+        assert refused.value.parameter == name
     assert not list(tmp_path.iterdir())
 
 
@@ -393,7 +398,7 @@ def test_what_a_checkpoint_holds_is_told(tmp_path, capsys):
     # What was left open is told as it was chosen.
     assert "n_neighbors=12" in told
     assert "reg=0.00098" in told
-    assert "short_circuits='cut', n_components=2" in told
+    assert "n_components=2, short_circuits='cut'" in told
     assert "coordinates='chart'" in told
     assert main(["info", str(tmp_path)]) == 2
     assert "it has no 'hne-checkpoint.json'" in capsys.readouterr().err
@@ -406,3 +411,23 @@ def test_the_command_says_what_comes_from_the_checkpoint(tmp_path, capsys):
     assert "checkpoint" not in capsys.readouterr().err
     assert main([*command, "--force"]) == 0
     assert capsys.readouterr().err.count("from the checkpoint") == 3
+
+
+def test_every_parameter_of_a_stage_is_in_the_keys_from_there_on():
+    """What has no say in a result (threads, where it is kept) is in none."""
+    others = {"neighbors": "exact", "metric": "cosine", "metric_params": {"p": 3}, "random_state": 7}
+
+    def keys(settings):
+        return [key_of(_bench._parameters_until(stage, settings)) for stage in CACHED]
+
+    for name, known in known_settings().items():
+        if name in PLACES:
+            continue
+        value = getattr(Settings(), name)
+        other = others.get(name, f"{value}!" if isinstance(value, str) else 1 - (value or 0) / 2)
+        changed = [
+            one != before
+            for one, before in zip(keys(replace(Settings(), **{name: other})), keys(Settings()), strict=True)
+        ]
+        first = STAGES.index(known.stage) if known.stage in STAGES else len(STAGES)
+        assert changed == [STAGES.index(stage) >= first for stage in CACHED], name

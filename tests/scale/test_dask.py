@@ -146,7 +146,7 @@ def test_bad_samples_are_refused_with_their_row(client):
         (da.zeros((40, 3), dtype="U1"), {}, "must be a table of numbers, got a Dask array of <U1"),
         (da.ones((40, 3))[da.ones(40) > 0], {}, "must have chunks of known sizes"),
         (da.random.random((40, 3)) * 1e200, {}, "must have values between 1e-90 and 1e90"),
-        (da.zeros((40, 3)), {"n_neighbors": "auto"}, "need settings that are known, got 'auto' for n_neighbors"),
+        (da.zeros((40, 3)), {"n_neighbors": "auto"}, "n_neighbors must be known .*, got 'auto'"),
         (da.zeros((40, 40)), {"metric": "precomputed"}, "needs distances in memory"),
     ],
 )
@@ -158,7 +158,7 @@ def test_what_workers_cannot_do_is_one_line(client, X, parameters, message):
 @pytest.mark.parametrize("case", ["sparse", "distances"])
 def test_kinds_that_do_not_spread_are_refused(client, case):
     X, parameters = CASES[case]
-    with pytest.raises(InputError, match=r"DaskExecutor needs a dense X, got .*\. Reduce it first"):
+    with pytest.raises(InputError, match="X must be dense for a DaskExecutor, got"):
         run(X, executor=DaskExecutor(client), **parameters)
 
 
@@ -302,7 +302,7 @@ def test_a_search_that_workers_cannot_do_is_refused_as_here(client):
 
 
 def test_a_path_without_workers_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"X as a path is read by Dask workers, got 'x\.zarr' and executor=None"):
+    with pytest.raises(InputError, match=r"X as a path is read by Dask workers, got 'x\.zarr' and no executor"):
         embed("x.zarr")
 
 

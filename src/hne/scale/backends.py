@@ -1,13 +1,13 @@
 """X, an executor, a folder -> the samples and the backend of a run; what they cannot do is refused.
 
 `CachedBackend` does the steps of the pipeline in blocks and keeps what each stage makes in the folder, block by block.
-The key of a stage is a hash of the samples in their order and of the parameters that it and the stages before it depend
-on. So the same call finds what it had finished, in any order of the samples and on any executor, and a call with
-another `reg` finds the neighbors.
+The key of a stage is a hash of the samples in their order and of the parameters of it and of the stages before it. So
+the same call finds what it had finished, in any order of the samples and on any executor, and a call with another `reg`
+finds the neighbors.
 """
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -38,7 +38,6 @@ from hne.core.records import (
     FloatArray,
     NeighborGraph,
     Pieces,
-    Settings,
     UniqueSamples,
     Weights,
 )
@@ -47,7 +46,7 @@ from hne.core.samples.kinds import Distances, Samples
 from hne.core.samples.scaling import InputScaling
 from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import choose_kernel, weights_from
-from hne.exceptions import InputError, InputTypeError, quoted
+from hne.exceptions import InputTypeError, quoted, refuse
 from hne.scale.executors import DaskExecutor, current_executor
 from hne.scale.folder import Folder, key_of, key_of_marks, plain, samples_key
 from hne.scale.sources import READ_BY_WORKERS, LazySamples, check_lazy, ingest, is_collection, is_lazy, lazy_samples
@@ -60,21 +59,13 @@ from hne.scale.tasks import (
     weight_rows,
     write_eigenproblem,
 )
-from hne.settings import suited
+from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, STAGES, WEIGHTS, Settings, parameters_of, suited
 
 logger = logging.getLogger("hne")
 
 # Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
 BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
 FROM_CHECKPOINT = "from the checkpoint"
-# Parameters that each stage depends on, beside those of the stages before it; edges are kept for workers alone.
-OF_EDGES = ("short_circuits", "n_components", "pieces")
-STAGE_PARAMETERS = {
-    "neighbors": ("n_neighbors", "metric", "metric_params", "neighbors", "random_state"),
-    "edges": OF_EDGES,
-    "weights": (*OF_EDGES, "variant", "reg", "effective_outer_reg", "n_rounds", "include_self"),
-    "eigenpairs": ("gamma", "n_components", "coordinates", "eigen_solver", "n_landmarks", "tol", "random_state"),
-}
 
 
 @contextmanager
@@ -94,8 +85,8 @@ def open_backend(
         samples = check_samples(X, settings)
     if executor is not None and (issparse(samples) or isinstance(samples, Distances)):
         kind = "distances" if isinstance(samples, Distances) else "a sparse X"
-        msg = f"DaskExecutor needs a dense X, got {kind}. Reduce it first (TruncatedSVD), or leave the executor out."
-        raise InputError(msg)
+        remedy = "Reduce it first (TruncatedSVD), or leave the executor out"
+        refuse("X", "must be dense for a DaskExecutor", kind, remedy)
     folder = Folder(executor.folder() if checkpoint is None else checkpoint)
     with folder.lock():
         yield samples, CachedBackend(executor, folder)
@@ -141,7 +132,7 @@ class CachedBackend(Backend):
         self._samples_key = samples_key(X)
         if self._executor is not None:
             place = self._folder.stage("samples", self._samples_key)
-            X = (place.arrays() or place.put({"X": X}, self._facts("samples", settings)))["X"]
+            X = (place.arrays() or place.put({"X": X}, _facts()))["X"]
         return Canonical(distinct, units, X, settings)
 
     def _from_workers(self, samples: LazySamples, settings: Settings) -> Canonical:
@@ -156,7 +147,7 @@ class CachedBackend(Backend):
             first = (order.arrays() or order.put({"first": distinct.index}))["first"]
             place = self._folder.stage("samples", self._samples_key)
             task, shape = partial(ordered_rows, ingested.raw, first), (distinct.n_places, samples.shape[1])
-            X = self._run_blocks(place, "places", task, shape, self._facts("samples", settings))["X"]
+            X = self._run_blocks(place, "places", task, shape, _facts())["X"]
         finally:
             rmtree(scratch, ignore_errors=True)
         params = estimated_params(settings.metric, settings.metric_params, X)
@@ -169,7 +160,7 @@ class CachedBackend(Backend):
 
     def graph(self, X: Samples, settings: Settings, distinct: UniqueSamples, n_threads: int) -> NeighborGraph:
         """The neighbors of each sample."""
-        place = self._stage("neighbors", settings)
+        place = self._stage(NEIGHBORS, settings)
         lists = self._folder.path / f"lists-{place.key}"
         if place.arrays() is not None:
             remark(FROM_CHECKPOINT)
@@ -187,10 +178,10 @@ class CachedBackend(Backend):
                 settings.metric_params,
                 partial(self._map, "neighbors", n_threads=n_threads),
             )
-            facts = self._facts("neighbors", settings, method=search.method, recall=search.recall)
+            facts = _facts(NEIGHBORS, settings, method=search.method, recall=search.recall)
             self._run_blocks(place, "search", partial(neighbor_rows, search), X.shape, facts, n_threads)
         else:
-            self._put_graph(place, super().graph(X, settings, distinct, n_threads), "neighbors", settings)
+            self._put_graph(place, super().graph(X, settings, distinct, n_threads), NEIGHBORS, settings)
         rmtree(lists, ignore_errors=True)
         return _graph_of(place)
 
@@ -199,9 +190,9 @@ class CachedBackend(Backend):
         found = super().pieces(X, graph, settings, n_threads)
         if self._executor is None or is_on_disk(found.graph.indices):
             return found
-        place = self._stage("edges", settings)
+        place = self._stage(PIECES, settings)
         if place.arrays() is None:
-            self._put_graph(place, found.graph, "edges", settings)
+            self._put_graph(place, found.graph, PIECES, settings)
         return Found(found.pieces, _graph_of(place))
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
@@ -209,7 +200,7 @@ class CachedBackend(Backend):
         kernel = choose_kernel(graph, settings)
         # A graph that was passed has done its part, and need not travel.
         task = partial(weight_rows, X, graph.indices, replace(settings, neighbors="auto"), kernel)
-        place, facts = self._stage("weights", settings), self._facts("weights", settings)
+        place, facts = self._stage(WEIGHTS, settings), _facts(WEIGHTS, settings)
         arrays = self._run_blocks(place, "blocks", task, X.shape, facts, n_threads)
         self._errors, self._weights = arrays.pop("errors", None), {**arrays, "neighbors": graph.indices}
         inner, values, columns, counts = (arrays[name] for name in ("inner", "values", "columns", "counts"))
@@ -223,7 +214,7 @@ class CachedBackend(Backend):
         self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
     ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
-        place = self._stage("eigenpairs", settings)
+        place = self._stage(EIGENPAIRS, settings)
         arrays = place.arrays()
         if arrays is not None:
             remark(FROM_CHECKPOINT)
@@ -239,7 +230,7 @@ class CachedBackend(Backend):
             # It has been told why another solver takes over, whose work is not kept as that of ranks.
             return super().parts(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)
         arrays, numbers = _pack(parts)
-        place.put(arrays, self._facts("eigenpairs", settings, eigenpairs=numbers))
+        place.put(arrays, _facts(EIGENPAIRS, settings, eigenpairs=numbers))
         return parts
 
     def write_problem(self, shape: tuple[int, int], settings: Settings, n_threads: int) -> tuple[Path, StoredWeights]:
@@ -252,21 +243,14 @@ class CachedBackend(Backend):
         return folder, weights
 
     def _problem_folder(self, settings: Settings) -> Path:
-        return self._folder.path / f"eigenproblem-{self._stage('eigenpairs', settings).key}"
+        return self._folder.path / f"eigenproblem-{self._stage(EIGENPAIRS, settings).key}"
 
     def _stage(self, name: str, settings: Settings) -> Stage:
-        """The stage of the samples, its parameters and those of the stages before it."""
-        known = list(STAGE_PARAMETERS)
-        values = [_stage_values(one, settings) for one in known[: known.index(name) + 1]]
-        return self._folder.stage(name, key_of(self._samples_key, *values))
-
-    def _facts(self, name: str, settings: Settings, **facts: Any) -> dict[str, Any]:
-        """What is noted of a stage when it is finished, for those who look into the folder later."""
-        made = datetime.now(UTC).isoformat(timespec="seconds")
-        return {"hne": __version__, "made": made, "parameters": _stage_values(name, settings), **facts}
+        """The stage of the samples and of the parameters so far."""
+        return self._folder.stage(name, key_of(self._samples_key, name, _parameters_until(name, settings)))
 
     def _put_graph(self, place: Stage, graph: NeighborGraph, name: str, settings: Settings) -> None:
-        facts = self._facts(name, settings, method=graph.method, recall=graph.recall)
+        facts = _facts(name, settings, method=graph.method, recall=graph.recall)
         place.put({"indices": graph.indices, "distances": graph.distances}, facts)
 
     def _map(
@@ -314,35 +298,29 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
     """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
     settings, auto, unset = check_parameters(parameters)
     with open_backend(X, settings, auto, executor, checkpoint) as (samples, backend):
+        assert isinstance(backend, CachedBackend)  # noqa: S101, there is a checkpoint
         if auto:
             from hne.tuning.auto import resolve_auto  # noqa: PLC0415, loaded only when asked for
 
             settings, _ = resolve_auto(samples, settings, auto, unset)
-        return _write_problem(samples, settings, unset, backend)
-
-
-def _write_problem(X: Samples, settings: Settings, unset: Collection[str], backend: Any) -> tuple[Path, bool]:
-    n_threads = thread_count(settings.n_jobs)
-    with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        distinct, _, X, settings = backend.canonicalize(X, settings)
-        if unset:
-            metric = settings.metric, settings.metric_params
-            flatness = flat_share(X, settings.n_components, *metric, n_threads)
-            settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
-        backend.check_fits(X, settings)
-        graph = run_stage("neighbors", backend.graph, X, settings, distinct, n_threads)
-        circuits = run_stage("short circuits", backend.short_circuits, X, graph, settings)
-        found = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
-        check_connected(found.pieces, distinct, settings)
-        if not _is_for_ranks(settings, found.pieces):
-            msg = (
-                "an eigenproblem is left for MPI with eigen_solver='slepc' and a connected graph, got "
-                f"eigen_solver='{settings.eigen_solver}' and {found.pieces.count} piece(s). "
-                "Set both, or pass pieces='join'."
-            )
-            raise InputError(msg)
-        run_stage("weights", backend.weights, X, found.graph, settings, n_threads)
-        folder, _ = backend.write_problem(X.shape, settings, n_threads)
+        n_threads = thread_count(settings.n_jobs)
+        with limit_blas_threads(n_threads), show_progress(settings.verbose):
+            unique, _, X, settings = backend.canonicalize(samples, settings)
+            if unset:
+                metric = settings.metric, settings.metric_params
+                flatness = flat_share(X, settings.n_components, *metric, n_threads)
+                settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
+            backend.check_fits(X, settings)
+            graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
+            circuits = run_stage("short circuits", backend.short_circuits, X, graph, settings)
+            found = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
+            check_connected(found.pieces, unique, settings)
+            if not _is_for_ranks(settings, found.pieces):
+                rule = "must be 'slepc' and the graph connected for an eigenproblem that is left for MPI"
+                got = f"'{settings.eigen_solver}' and {found.pieces.count} piece(s)"
+                refuse("eigen_solver", rule, got, "Set both, or pass pieces='join'")
+            run_stage("weights", backend.weights, X, found.graph, settings, n_threads)
+            folder, _ = backend.write_problem(X.shape, settings, n_threads)
     return folder, has_result(folder)
 
 
@@ -399,32 +377,42 @@ def _graph_of(place: Stage) -> NeighborGraph:
     return NeighborGraph(arrays["indices"], arrays["distances"], facts["method"], facts["recall"])
 
 
-def _stage_values(name: str, settings: Settings) -> dict[str, Any]:
-    return {parameter: plain(getattr(settings, parameter)) for parameter in STAGE_PARAMETERS.get(name, ())}
+def _parameters_until(name: str, settings: Settings) -> dict[str, Any]:
+    """What the results of a stage depend on, beside the samples."""
+    stages = STAGES[: STAGES.index(name) + 1]
+    return {parameter: plain(getattr(settings, parameter)) for one in stages for parameter in parameters_of(one)}
+
+
+def _facts(name: str = "", settings: Settings | None = None, **facts: Any) -> dict[str, Any]:
+    """What is noted of a stage when it is finished, for those who look into the folder later."""
+    parameters = {} if settings is None else _parameters_until(name, settings)
+    return {
+        "hne": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "parameters": parameters,
+        **facts,
+    }
 
 
 def _check_executor(X: Any, executor: Any) -> DaskExecutor | None:
     """The executor that is to work on X."""
     if executor is not None and not isinstance(executor, DaskExecutor):
-        msg = f"executor must be None or a DaskExecutor, got {quoted(executor)}. Pass DaskExecutor(client)."
-        raise InputTypeError(msg)
+        remedy = "Pass DaskExecutor(client)"
+        refuse("executor", "must be None or a DaskExecutor", quoted(executor), remedy, InputTypeError)
     if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and executor is None:
-        msg = f"X as a path is read by Dask workers, got '{X}' and executor=None. Pass executor=DaskExecutor(client)."
-        raise InputError(msg)
-    return current_executor() if executor is None and is_collection(X) else executor
+        refuse("X", "as a path is read by Dask workers", f"'{X}' and no executor", "Pass executor=DaskExecutor(client)")
+    is_for_workers = isinstance(X, LazySamples) or is_collection(X)
+    return current_executor() if executor is None and is_for_workers else executor
 
 
 def _check_repeatable(settings: Settings) -> None:
     """Refuse what the same call would not do again, or what has no name to know it by."""
-    run = "a run with checkpoint= or a DaskExecutor"
+    where = "for a run with checkpoint= or a DaskExecutor"
     if not isinstance(settings.random_state, int | np.integer | None):
-        got = f"random_state={quoted(settings.random_state)}"
-        msg = f"{run} must be one that can be repeated, got {got}. Pass an integer."
-        raise InputError(msg)
+        refuse("random_state", f"must be a number {where}", quoted(settings.random_state), "Pass an integer")
     if any(callable(value) for value in (settings.metric_params or {}).values()):
-        msg = f"{run} needs metric_params that are values, got a function. Leave it out."
-        raise InputError(msg)
+        refuse("metric_params", f"must hold values {where}", "a function", "Leave it out")
     if callable(settings.metric):
         name = getattr(settings.metric, "__name__", type(settings.metric).__name__)
-        msg = f"{run} needs a metric by its name, got the function {name}. Pass a name, or the graph as neighbors=."
-        raise InputError(msg)
+        remedy = "Pass a name, or the graph as neighbors="
+        refuse("metric", f"must be known by its name {where}", f"the function {name}", remedy)

@@ -20,7 +20,7 @@ from hne import __version__
 from hne._runtime.files import atomic_write, expanded, make_folder
 from hne._runtime.store import pickled_by_name
 from hne._runtime.threads import limit_blas_threads
-from hne.exceptions import ExecutorError, InputError, InputTypeError, MissingExtraError, quoted
+from hne.exceptions import ExecutorError, InputError, InputTypeError, MissingExtraError, quoted, refuse
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,8 +65,8 @@ class DaskExecutor:
             raise MissingExtraError(msg)
         is_address = isinstance(client, str)
         if not is_address and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
-            msg = f"client must be a distributed.Client or an address, got {quoted(client)}. Pass Client() or 'tcp://...'."
-            raise InputTypeError(msg)
+            rule, remedy = "must be a distributed.Client or an address", "Pass Client() or 'tcp://...'"
+            refuse("client", rule, quoted(client), remedy, InputTypeError)
         # A client that is closed has forgotten it.
         self._address = client if is_address else getattr(client.scheduler, "address", None)
         self._client = None if is_address else client

@@ -21,7 +21,7 @@ from hne._runtime.store import Stage
 from hne.core.records import NeighborGraph
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, ranges_of
-from hne.exceptions import CheckpointError, InputTypeError, quoted
+from hne.exceptions import CheckpointError, InputTypeError, quoted, refuse
 from hne.scale.executors import versions
 
 FORMAT, VERSION = "hne-checkpoint", 1
@@ -33,8 +33,9 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-            msg = f"checkpoint must be the path of a folder, got {quoted(path)}. Pass a name such as 'run'."
-            raise InputTypeError(msg)
+            refuse(
+                "checkpoint", "must be the path of a folder", quoted(path), "Pass a name such as 'run'", InputTypeError
+            )
         self.path = expanded(path).absolute()
 
     def stage(self, name: str, key: str) -> Stage:

@@ -474,8 +474,8 @@ def write_result(
         print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
 
 
-def _write_whole(path: Path, write: Any) -> None:
-    """Write a file under a temporary name, which it loses when it is whole."""
+def _write_whole(path: Path, write: Any) -> bool:
+    """Write a file under a temporary name, which it loses when it is whole; True when it has."""
     # Ranks on two machines may have the same number, but no two write the same file.
     temporary = path.with_name(f".hne-{path.stem}-{os.getpid()}.part{path.suffix}")
     try:
@@ -489,6 +489,7 @@ def _write_whole(path: Path, write: Any) -> None:
         # NumPy's error on a full disk has the numbers of bytes and not the reason.
         reason = (error.strerror or "no space left on device").lower()
         refuse(f"cannot write '{path}': {reason}. Make room, or choose another place.")
+    return True
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from hne.core.samples.check import check_neighbors, check_places, check_shape
 from hne.core.samples.scaling import is_ordinary
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.samples.unique import Fingerprints, Ranges, distinct_rows, joined_ranges
-from hne.exceptions import InputError, InputTypeError, MissingExtraError
+from hne.exceptions import InputError, InputTypeError, MissingExtraError, refuse
 from hne.scale.executors import DaskExecutor, unpack
 from hne.scale.tasks import ingest_chunk, marks_of_rows
 
@@ -86,8 +86,7 @@ def ingest(X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: 
     with closing(executor.compute("samples", calls)) as results:
         ranges = joined_ranges(list(track("chunks", results, len(calls))))
     if not is_ordinary(ranges.largest):
-        msg = f"X of a Dask run must have values between 1e-90 and 1e90, got {ranges.largest:.0e}. Rescale X."
-        raise InputError(msg)
+        refuse("X", "must have values between 1e-90 and 1e90 for Dask", f"{ranges.largest:.0e}", "Rescale X")
     blocks = [(start, stop) for start, stop, _ in chunks]
     raw = stage.seal(blocks)["X"]
     with closing(executor.map("samples", partial(marks_of_rows, raw, ranges), blocks)) as results:
@@ -121,18 +120,15 @@ def without_rows(X: Any, n_features: int) -> Any:
 
 def check_lazy(samples: LazySamples, settings: Settings, automatic: frozenset[str]) -> None:
     """Refuse what needs samples in memory."""
-    if automatic:
-        names = ", ".join(sorted(automatic))
-        msg = (
-            f"samples that workers read need settings that are known, got 'auto' for {names}. Choose them with "
-            "hne.tuning.tune on a patch of samples near each other, as dense as the whole."
-        )
-        raise InputError(msg)
+    rule = "must be known for samples that workers read"
+    for name in sorted(automatic):
+        remedy = "Choose it with hne.tuning.tune on a patch of samples near each other, as dense as the whole"
+        refuse(name, rule, "'auto'", remedy)
     if settings.metric == PRECOMPUTED:
-        msg = "metric='precomputed' needs distances in memory, got samples that workers read. Pass a metric by name."
-        raise InputError(msg)
+        refuse("metric", "needs distances in memory", "'precomputed' and samples that workers read", "Pass a name")
     check_shape(samples.shape, settings)
-    check_neighbors(samples, settings)
+    # They will be dense: an array of their shape that takes no memory.
+    check_neighbors(np.broadcast_to(0.0, samples.shape), settings)
 
 
 def transform_lazily(model: Any, X: Any) -> Any:
@@ -145,8 +141,8 @@ def transform_lazily(model: Any, X: Any) -> Any:
     if is_table(X):
         validate_data(model, without_rows(X, array.shape[1]), reset=False, skip_check_array=True)
     if array.shape[1] != model.n_features_in_:
-        msg = f"X must have {model.n_features_in_} features, as the fitted samples, got {array.shape[1]}."
-        raise InputError(msg + " Pass the same columns.")
+        rule = f"must have {model.n_features_in_} features, as the fitted samples"
+        refuse("X", rule, f"{array.shape[1]}", "Pass the same columns")
     # What the model has in a folder that stays, workers open themselves; the rest travels to each of them.
     stays = model.checkpoint is not None or getattr(model.executor, "keeps_folder", False)
     sent = copy(model)
@@ -188,23 +184,17 @@ def _check_installed(package: str, what: str) -> None:
 
 def _check_array(array: Any) -> None:
     if getattr(array, "ndim", 0) != 2:
-        msg = (
-            f"X must have two dimensions (samples, features), got {getattr(array, 'ndim', None)} with shape "
-            f"{getattr(array, 'shape', None)}. Reshape your data: X.reshape(len(X), -1) for images."
-        )
-        raise InputError(msg)
+        got = f"{getattr(array, 'ndim', None)} with shape {getattr(array, 'shape', None)}"
+        remedy = "Reshape your data: X.reshape(len(X), -1) for images"
+        refuse("X", "must have two dimensions (samples, features)", got, remedy)
     if np.isnan(array.shape).any():
-        msg = (
-            "X must have chunks of known sizes, got a Dask array that does not know them. Call "
-            "X.compute_chunk_sizes() first, or make it with to_dask_array(lengths=True)."
-        )
-        raise InputError(msg)
+        remedy = "Call X.compute_chunk_sizes() first, or make it with to_dask_array(lengths=True)"
+        refuse("X", "must have chunks of known sizes", "a Dask array that does not know them", remedy)
     if array.dtype.kind not in "biuf":
-        msg = f"X must be a table of numbers, got a Dask array of {array.dtype}. Convert it with X.astype(float)."
-        raise InputTypeError(msg)
+        got, remedy = f"a Dask array of {array.dtype}", "Convert it with X.astype(float)"
+        refuse("X", "must be a table of numbers", got, remedy, InputTypeError)
     if array.shape[1] == 0:
-        msg = f"X must have features, got 0 feature(s) (shape={array.shape}). Check how X was read."
-        raise InputError(msg)
+        refuse("X", "must have features", f"0 feature(s) (shape={array.shape})", "Check how X was read")
 
 
 def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
@@ -214,10 +204,9 @@ def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
         return _from_npy(path)
     if path.suffix == ".zarr":
         return _from_zarr(path)
-    if path.suffix in {".parquet", ".pq"}:
-        return _from_parquet(path, columns)
-    msg = f"X as a path must end in .zarr, .parquet or .npy, got '{path.name}'. Convert it, or pass an array."
-    raise InputError(msg)
+    if path.suffix not in {".parquet", ".pq"}:
+        refuse("X", "as a path must end in .zarr, .parquet or .npy", f"'{path.name}'", "Convert it, or pass an array")
+    return _from_parquet(path, columns)
 
 
 def _from_zarr(source: Any) -> Any:

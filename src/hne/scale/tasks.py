@@ -25,7 +25,7 @@ from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import check_matrix
 from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
 from hne.core.weights.layers import inner_matrix, row_weights
-from hne.exceptions import InputError
+from hne.exceptions import InputError, refuse
 
 MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]
 
@@ -39,8 +39,7 @@ def ingest_chunk(values: Any, start: int, shape: tuple[int, int], stage: Stage) 
     """Check samples as they come, keep them, and tell the ranges of their columns."""
     X = check_matrix(np.asarray(values), first_row=start)
     if X.shape != shape:
-        msg = f"X must have the chunks that it says, got {X.shape} for {shape} from row {start} on. Make it anew."
-        raise InputError(msg)
+        refuse("X", "must have the chunks that it says", f"{X.shape} for {shape} from row {start} on", "Make it anew")
     stage.keep((start, start + len(X)), {"X": X})
     return ranges_of(X)
 

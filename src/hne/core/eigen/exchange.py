@@ -15,6 +15,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def read_result(folder: Path) -> Result:
         raise _refused(path, "has vectors for some rows only")
     for start, stop, expected in blocks:
         path = folder / vectors_file(start, stop)
-        array: FloatArray = _read(path, lambda path=path: np.load(path, allow_pickle=False))
+        array: FloatArray = _read(path, partial(np.load, path, allow_pickle=False))
         if array.dtype != np.float64 or array.shape != basis[start:stop].shape or checksum(array) != expected:
             raise _refused(path, "is damaged")
         basis[start:stop] = array
