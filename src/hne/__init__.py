@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 logging.getLogger("hne").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
+    from hne import baselines, datasets, exceptions, metrics, scale, settings, tuning, viz  # noqa: F401, for checkers
     from hne.core.forecast import forecast
     from hne.core.pipeline import embed
     from hne.estimators.hne import HNE, HierarchicNeighborsEmbedding
