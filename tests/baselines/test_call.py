@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,7 +35,9 @@ def each(names):
     """A test for each of the methods, skipped where it is not installed; PHATE often warns that it could go on."""
     goes_on = pytest.mark.filterwarnings("ignore:PHATE of phate. SGD-MDS may not have converged")
     marks = {name: [pytest.mark.skipif(not BASELINES[name].is_installed, reason=f"no {name}")] for name in names}
-    return pytest.mark.parametrize("method", [pytest.param(name, marks=[*marks[name], goes_on]) for name in names])
+    for name in {"umap", "phate"} & set(names):
+        marks[name] += [pytest.mark.slow, goes_on]  # compiled, or loaded, for many seconds
+    return pytest.mark.parametrize("method", [pytest.param(name, marks=marks[name]) for name in names])
 
 
 every_method = each(METHODS)
@@ -60,7 +63,7 @@ def strip(plane):
 
 @pytest.fixture(scope="module")
 def even_roll():
-    return make_swiss_roll(1000, even=True, random_state=0)
+    return make_swiss_roll(800, even=True, random_state=0)
 
 
 def islands(count, size=30):
@@ -96,54 +99,40 @@ def test_the_answer_is_that_of_scikit_learn(method):
     assert subspace_angles(ours, theirs).max() < 1e-6
 
 
-@every_method
-def test_reg_matters_where_the_record_says_so_and_nowhere_else(strip, method):
-    loose, tight = (baseline_embedding(method, strip, n_neighbors=8, reg=reg) for reg in (1e-1, 1e-5))
-    assert np.array_equal(loose, tight) is not BASELINES[method].uses_reg
+@pytest.fixture(scope="module")
+def expected(strip):
+    """What a method makes of the strip, once for all tests."""
+    return cache(lambda method: baseline_embedding(method, strip, n_neighbors=8))
 
 
 @every_method
-def test_copies_count_once_and_get_the_same_coordinates(strip, method):
-    once, often = (
-        baseline_embedding(method, samples, n_neighbors=8) for samples in (strip, np.repeat(strip, 3, axis=0))
-    )
-    np.testing.assert_array_equal(often, np.repeat(once, 3, axis=0))
+def test_reg_matters_where_the_record_says_so_and_nowhere_else(strip, expected, method):
+    loose = baseline_embedding(method, strip, n_neighbors=8, reg=1e-1)
+    assert np.array_equal(loose, expected(method)) is not BASELINES[method].uses_reg
 
 
 @every_method
-def test_the_order_of_the_samples_does_not_matter(strip, method):
-    order = np.random.default_rng(2).permutation(len(strip))
-    before, after = (baseline_embedding(method, samples, n_neighbors=8) for samples in (strip, strip[order]))
-    np.testing.assert_array_equal(after, before[order])
+def test_copies_count_once_and_the_order_of_the_samples_does_not_matter(strip, expected, method):
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(strip)), 3))
+    Y = baseline_embedding(method, strip[rows], n_neighbors=8)
+    np.testing.assert_array_equal(Y, expected(method)[rows])
+
+
+CONFIGS = [
+    {"transform_output": "pandas", "assume_finite": True, "skip_parameter_validation": True},
+    {"transform_output": "polars", "sparse_interface": "sparray", "enable_metadata_routing": True},
+]
 
 
 @every_method
-def test_two_calls_give_the_same_bits(strip, method):
-    np.testing.assert_array_equal(*(baseline_embedding(method, strip, n_neighbors=8) for _ in range(2)))
-
-
-CONFIGS = {
-    "pandas": {"transform_output": "pandas"},
-    "polars": {"transform_output": "polars"},
-    "sparse arrays": {"sparse_interface": "sparray"},
-    "unchecked": {"assume_finite": True, "skip_parameter_validation": True},
-    "routed": {"enable_metadata_routing": True},
-}
-
-
-@every_method
-@pytest.mark.parametrize("kind", CONFIGS)
-def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip, method, kind):
-    if not CONFIGS[kind].keys() <= get_config().keys():
-        pytest.skip(f"the installed scikit-learn has no {', '.join(CONFIGS[kind])}")
-    if kind in {"pandas", "polars"}:
-        pytest.importorskip(kind)
-    expected = baseline_embedding(method, strip, n_neighbors=8)
-    with config_context(**CONFIGS[kind]):
+@pytest.mark.parametrize("config", CONFIGS, ids=["pandas, unchecked", "polars, sparse arrays, routed"])
+def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip, expected, method, config):
+    pytest.importorskip(config["transform_output"])
+    with config_context(**{name: value for name, value in config.items() if name in get_config()}):
         Y = baseline_embedding(method, strip, n_neighbors=8)
     assert type(Y) is np.ndarray
     assert Y.dtype == np.float64
-    np.testing.assert_array_equal(Y, expected)
+    np.testing.assert_array_equal(Y, expected(method))
 
 
 def test_names_and_labels_are_those_of_the_literature():
@@ -196,8 +185,8 @@ def test_the_answer_is_that_of_the_estimator_but_for_signs(even_roll, method, mo
 
 
 @every_method_with_defaults
-def test_the_number_of_threads_does_not_matter(strip, method):
-    np.testing.assert_array_equal(*(baseline_embedding(method, strip, n_jobs=n_jobs) for n_jobs in (1, 2)))
+def test_the_number_of_threads_does_not_matter(strip, expected, method):
+    np.testing.assert_array_equal(baseline_embedding(method, strip, n_neighbors=8, n_jobs=2), expected(method))
 
 
 def test_a_generator_is_as_good_a_seed(plane):
@@ -207,16 +196,9 @@ def test_a_generator_is_as_good_a_seed(plane):
 
 def test_what_another_library_raises_is_an_error_of_one_line():
     X = np.random.default_rng(0).random((60, 5))
-    match = (
-        r"^method='tsne' must embed 60 samples with n_components=4, got ValueError of scikit-learn: 'n_comp.*\. "
-        r"Try another method\.$"
-    )
-    with pytest.raises(BaselineError, match=match):
+    with pytest.raises(BaselineError, match=r"^method='tsne' must .* ValueError of scikit-learn: .*method\.$"):
         baseline_embedding("tsne", X, n_components=4)
-    match = (
-        r"^method='isomap' must embed 4 samples with n_neighbors=5 and n_components=2, got ValueError of scikit-learn"
-    )
-    with pytest.raises(BaselineError, match=match):
+    with pytest.raises(BaselineError, match=r"^method='isomap' must .* n_neighbors=5 and n_components=2"):
         baseline_embedding("isomap", X[:4])
 
 
@@ -232,11 +214,7 @@ def test_neither_memory_that_ran_out_nor_an_interrupt_is_an_error_of_the_method(
 
 
 def test_a_line_has_no_second_principal_component():
-    match = (
-        r"^method='pca' must give 2 coordinates that differ, got 1 and a constant or a repeat\. Lower n_components "
-        r"\(now 2\), or choose another method\.$"
-    )
-    with pytest.raises(BaselineError, match=match):
+    with pytest.raises(BaselineError, match=r"method='pca' must .* got 1 .* Lower n_components"):
         baseline_embedding("pca", np.outer(np.arange(20.0), [3.0, 4.0, 1.0]))
 
 
@@ -246,7 +224,7 @@ def test_a_short_second_principal_component_is_one():
     assert 0.1 < Y[:, 1].std() < 1
 
 
-@pytest.mark.parametrize("scale", [1e60, 1e250, 1e-60])
+@pytest.mark.parametrize("scale", [1e250, 1e-60])
 def test_samples_beyond_single_precision_are_embedded_like_others(plane, scale):
     expected, found = (baseline_embedding("tsne", X) for X in (plane[0][:30], plane[0][:30] * scale))
     assert found.std() > 0.1 * expected.std()
@@ -286,22 +264,16 @@ def test_a_library_that_is_not_installed_or_broken_is_named_with_what_to_run(pla
 
     monkeypatch.setattr(sklearn_methods, "load_unbroken", breaks)
     monkeypatch.setattr(methods, "find_spec", lambda name: name)
-    match = (
-        rf"^method='{method}' needs {library}, got one that cannot be loaded: cannot import name 'jit'\. "
-        rf"Run: pip install --upgrade {library}\.$"
-    )
-    with pytest.raises(MissingExtraError, match=match):
+    with pytest.raises(MissingExtraError, match=f"'jit'. Run: pip install --upgrade {library}"):
         baseline_embedding(method, plane[0])
     monkeypatch.setattr(methods, "find_spec", lambda name: None)
-    match = rf"^method='{method}' needs {library}, got none installed\. Run: pip install {library}\.$"
-    with pytest.raises(MissingExtraError, match=match):
+    with pytest.raises(MissingExtraError, match=f"none installed. Run: pip install {library}"):
         baseline_embedding(method, plane[0])
 
 
 def test_pairs_that_do_not_fit_into_memory_are_refused(plane, monkeypatch):
     monkeypatch.setattr(methods, "available_bytes", lambda: 900_000)
-    match = r"^method='isomap' needs about 0\.00096 GB for all pairs of 200 samples, got 0\.0009 GB free\. Pass fewer"
-    with pytest.raises(TooLargeError, match=match):
+    with pytest.raises(TooLargeError, match=r"method='isomap' needs about 0\.00096 GB .* 0\.0009 GB"):
         baseline_embedding("isomap", plane[0])
 
 
@@ -321,23 +293,17 @@ def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor(caplog):
 
 @pytest.mark.parametrize("n_neighbors", [2, 5])
 def test_hessian_eigenmaps_refuse_small_neighborhoods(plane, n_neighbors):
-    match = (
-        r"^method='hlle' needs n_neighbors of more than n_components \* \(n_components \+ 3\) / 2, here 6 with "
-        rf"n_components=2, got n_neighbors={n_neighbors}\. Raise n_neighbors, or choose another method\.$"
-    )
-    with pytest.raises(BaselineError, match=match):
+    with pytest.raises(BaselineError, match=f"method='hlle' needs .* here 6 .* got n_neighbors={n_neighbors}"):
         baseline_embedding("hlle", plane[0], n_neighbors=n_neighbors)
 
 
 def test_modified_lle_refuses_fewer_neighbors_than_components(plane):
-    with pytest.raises(BaselineError, match=r"method='mlle' needs n_neighbors of at least n_components, here 2 with"):
+    with pytest.raises(BaselineError, match=r"method='mlle' needs n_neighbors .* here 2"):
         baseline_embedding("mlle", plane[0], n_neighbors=1)
 
 
 def test_tangent_spaces_refuse_neighborhoods_that_leave_nothing_to_minimize(plane):
-    with pytest.raises(
-        BaselineError, match=r"method='ltsa' needs n_neighbors of at least n_components \+ 2, here 4 with"
-    ):
+    with pytest.raises(BaselineError, match=r"method='ltsa' needs n_neighbors .* here 4"):
         baseline_embedding("ltsa", plane[0], n_neighbors=3)
 
 
@@ -347,14 +313,12 @@ def test_what_scikit_learn_raises_is_the_cause_and_what_it_warned_of_a_note(plan
         raise np.linalg.LinAlgError("SVD did not converge. Sorry")
 
     embeds_as(monkeypatch, fit_transform)
-    match = (
-        r"^method='mlle' must embed 200 samples with n_neighbors=3 and n_components=2, got LinAlgError of "
-        r"scikit-learn: SVD did not converge\. Try another n_neighbors or another method\.\n"
-        r"scikit-learn warned of it: RuntimeWarning: careful$"
-    )
-    with pytest.raises(BaselineError, match=match) as caught:
+    with pytest.raises(
+        BaselineError, match=r"method='mlle' must .* LinAlgError .* SVD did not converge\. Try"
+    ) as caught:
         baseline_embedding("mlle", plane[0], n_neighbors=3)
     assert isinstance(caught.value.__cause__, np.linalg.LinAlgError)
+    assert caught.value.__notes__ == ["scikit-learn warned of it: RuntimeWarning: careful"]
 
 
 def test_modified_lle_tells_of_samples_without_weights(plane):

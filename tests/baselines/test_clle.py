@@ -20,8 +20,15 @@ from tests.helpers import reference
 
 # Some of its checks are on blobs far from each other.
 @pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
-@parametrize_with_checks([CLLE(), CLLE(n_neighbors=4, n_components=1, shared=1.0)])
+@parametrize_with_checks([CLLE()])
 def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hne.exceptions.DisconnectedGraphWarning")
+@parametrize_with_checks([CLLE(n_neighbors=4, n_components=1, shared=1.0)])
+def test_scikit_learns_contract_holds_with_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -40,7 +40,6 @@ class Baseline:
 
     name: str  # as `baseline_embedding` takes it
     label: str  # as tables and figures show it
-    title: str
     uses_reg: bool = False  # whether the parameter `reg` changes its answer
     least_neighbors: Callable[[int], int] = lambda _: 1  # of the number of components
     least_rule: str = "at least 1"  # the same in words
@@ -145,62 +144,36 @@ def check_unique(X: ArrayLike, settings: Settings) -> tuple[UniqueSamples, Input
     return distinct, units, inside
 
 
-_MANIFOLD = "sklearn.manifold."
 _ALL = (
-    Baseline("lle", "LLE", "Locally linear embedding", uses_reg=True),
+    Baseline("lle", "LLE", uses_reg=True),
     # scikit-learn's ridge of MLLE is 1e-3 whatever it is told.
-    Baseline("mlle", "MLLE", "Modified locally linear embedding", False, lambda d: d, "at least n_components"),
-    Baseline(
+    Baseline("mlle", "MLLE", least_neighbors=lambda d: d, least_rule="at least n_components"),
+    Baseline(  # Hessian eigenmaps
         "hlle",
         "HLLE",
-        "Hessian eigenmaps",
         # A constant, d slopes and d(d+1)/2 products are taken out of k values, and something must be left.
         least_neighbors=lambda d: d * (d + 3) // 2 + 1,
         least_rule="more than n_components * (n_components + 3) / 2",
         leaves_out_self=True,
     ),
-    Baseline(
+    Baseline(  # local tangent space alignment
         "ltsa",
         "LTSA",
-        "Local tangent space alignment",
         # With fewer, the local coordinates and the constant explain any k values: nothing is left to be minimized.
         least_neighbors=lambda d: d + 2,
         least_rule="at least n_components + 2",
         leaves_out_self=True,
     ),
-    Baseline("clle", "CLLE", "LLE of two overlapping parts", uses_reg=True),
-    Baseline("llc", "LLC", "Locally linear coordination", uses_reg=True),
-    Baseline("pca", "PCA", "Principal component analysis", estimator="sklearn.decomposition.PCA"),
-    Baseline(
-        "isomap",
-        "Isomap",
-        "Isometric mapping",
-        estimator=_MANIFOLD + "Isomap",
-        neighbors="n_neighbors",
-        pair_bytes=24,  # 9.4 GB for 20 000 samples
-    ),
-    Baseline(
-        *("spectral", "Spectral", "Laplacian eigenmaps"),
-        estimator=_MANIFOLD + "SpectralEmbedding",
-        neighbors="n_neighbors",
-    ),
-    Baseline("tsne", "t-SNE", "t-distributed stochastic neighbor embedding", estimator=_MANIFOLD + "TSNE"),
-    Baseline(
-        "umap",
-        "UMAP",
-        "Uniform manifold approximation and projection",
-        estimator="umap.UMAP",
-        neighbors="n_neighbors",
-        library="umap-learn",
-    ),
-    Baseline(
-        "phate",
-        "PHATE",
-        "Potential of heat-diffusion for affinity-based trajectory embedding",
-        estimator="phate.PHATE",
-        neighbors="knn",
-        library="phate",
-    ),
+    Baseline("clle", "CLLE", uses_reg=True),
+    Baseline("llc", "LLC", uses_reg=True),
+    Baseline("pca", "PCA", estimator="sklearn.decomposition.PCA"),
+    # 9.4 GB for 20 000 samples.
+    Baseline("isomap", "Isomap", estimator="sklearn.manifold.Isomap", neighbors="n_neighbors", pair_bytes=24),
+    # Laplacian eigenmaps.
+    Baseline("spectral", "Spectral", estimator="sklearn.manifold.SpectralEmbedding", neighbors="n_neighbors"),
+    Baseline("tsne", "t-SNE", estimator="sklearn.manifold.TSNE"),
+    Baseline("umap", "UMAP", estimator="umap.UMAP", neighbors="n_neighbors", library="umap-learn"),
+    Baseline("phate", "PHATE", estimator="phate.PHATE", neighbors="knn", library="phate"),
 )
 BASELINES = {baseline.name: baseline for baseline in _ALL}
 METHODS = tuple(BASELINES)

@@ -10,32 +10,10 @@ from hne.core.pieces.bridges import find_bridges
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.spectrum import Scree
 from hne.core.spectrum import scree as eigenvalues
-from hne.exceptions import InputError
-from hne.viz.plots.drawing import (
-    NOTE_COLOR,
-    TOO_MANY,
-    check_axes,
-    dot_size,
-    draw_key,
-    draw_legend,
-    draw_links,
-    draw_points,
-    empty_panel,
-    finish,
-    note,
-)
-from hne.viz.plots.sources import (
-    PALETTE,
-    axis_name,
-    check_components,
-    check_result,
-    coordinates,
-    edges,
-    has_place,
-    inner_weights,
-    paint,
-    result_of,
-)
+from hne.exceptions import refuse
+from hne.viz.plots import drawing, sources
+from hne.viz.plots.drawing import NOTE_COLOR, TOO_MANY, draw_links, draw_points, finish
+from hne.viz.plots.sources import PALETTE, has_place, paint, result_of
 
 INNER_COLOR, OUTER_COLOR, BRIDGE_COLOR, OTHERS_COLOR = *PALETTE[:3], "#d5d7da"
 USED_COLOR, NEXT_COLOR, WORST_COLOR = PALETTE[0], "#9aa0a6", PALETTE[2]
@@ -86,17 +64,16 @@ def neighbor_links(
     >>> axes.get_legend().get_texts()[1].get_text()
     '5 neighbors (inner layer)'
     """
-    W, Y = inner_weights(model), coordinates(model)
+    W, Y = sources.inner_weights(model), sources.coordinates(model)
     n, d = Y.shape
     if d == 1 or n > TOO_MANY:
         got = "1 coordinate" if d == 1 else f"{n} samples"
-        msg = f"model must have two coordinates and at most {TOO_MANY} samples for links, got {got}. Use scatter."
-        raise InputError(msg)
-    first, second = check_components(components, d)
+        refuse("model", f"must have two coordinates and at most {TOO_MANY} samples for links", got, "Use scatter")
+    first, second = sources.check_components(components, d)
     points = Y[:, [first, second]]
     row = None if sample is None else _check_sample(sample, points)
-    axes = check_axes(axes)
-    names = (axis_name(model, first), axis_name(model, second))
+    axes = drawing.check_axes(axes)
+    names = (sources.axis_name(model, first), sources.axis_name(model, second))
     finish(axes, names, title, is_plane=True, units=result_of(model) is not None)
     if row is None:
         _draw_graph(axes, model, points, W, color)
@@ -108,11 +85,9 @@ def neighbor_links(
 def _check_sample(sample: object, points: FloatArray) -> int:
     row = check_integer("sample", sample, 0, "Pass the number of a row, counted from 0")
     if row >= len(points):
-        msg = f"sample must be below the number of samples, {len(points)}, got {row}. Rows are counted from 0."
-        raise InputError(msg)
+        refuse("sample", f"must be below the number of samples, {len(points)}", str(row), "Rows are counted from 0")
     if not np.isfinite(points[row]).all():
-        msg = f"sample must have coordinates, got {row}, which is in no embedded piece. See is_embedded_."
-        raise InputError(msg)
+        refuse("sample", "must have coordinates", f"{row}, which is in no embedded piece", "See is_embedded_")
     return row
 
 
@@ -122,15 +97,17 @@ def _draw_graph(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, colo
     bridges = circuits = np.empty((0, 2), dtype=np.intp)
     if result is not None:
         bridges, circuits = result.distinct.index[find_bridges(result.core.graph).pairs], result.short_circuits
-    draw_links(axes, points, edges(W))
+    draw_links(axes, points, sources.edges(W))
     draw_links(axes, points, circuits, colors=BRIDGE_COLOR, linewidths=1.1, linestyles=(0, (5, 3)), alpha=0.9, zorder=3)
     draw_links(axes, points, bridges, colors=BRIDGE_COLOR, linewidths=2.0, alpha=1.0, zorder=3)
-    draw_key(axes, draw_points(axes, points, paint(color, len(points), model), size=0.6 * dot_size(len(points))))
+    drawing.draw_key(
+        axes, draw_points(axes, points, paint(color, len(points), model), size=0.6 * drawing.dot_size(len(points)))
+    )
     remarks = [f"{len(bridges)} bridge{'' if len(bridges) == 1 else 's'}{' in red' if len(bridges) else ''}"]
     if result is not None and len(circuits):
         fate = "cut" if result.is_cut else "suspected"
         remarks.append(f"{len(circuits)} short circuit{'' if len(circuits) == 1 else 's'} {fate}, dashed")
-    note(axes, remarks)
+    drawing.note(axes, remarks)
 
 
 def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) -> None:
@@ -157,7 +134,7 @@ def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) ->
         (f"{len(inner)} neighbors (inner layer)", INNER_COLOR, "o"),
         (f"{len(outer)} more of theirs (outer layer)", OUTER_COLOR, "o"),
     ]
-    draw_legend(axes, [(f"sample {sample}", "black", "D"), *layers])
+    drawing.draw_legend(axes, [(f"sample {sample}", "black", "D"), *layers])
 
 
 def _neighbors(W: SparseMatrix, sample: int) -> IndexArray:
@@ -196,18 +173,18 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     >>> axes.get_yscale(), len(axes.lines[0].get_xdata())
     ('log', 10)
     """
-    result = check_result(model, "eigenvalues")
+    result = sources.check_result(model, "eigenvalues")
     spectrum = eigenvalues(result, count)
-    axes = check_axes(axes)
+    axes = drawing.check_axes(axes)
     if not len(spectrum.values):
-        return empty_panel(axes, "the largest piece is too small to have eigenvalues", title or "")
+        return drawing.empty_panel(axes, "the largest piece is too small to have eigenvalues", title or "")
     _draw_scree(axes, spectrum)
     remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
     if spectrum.n_charted:
         remarks.append(f"a chart of the first {spectrum.n_charted}")
     if spectrum.is_short:
         remarks.append("more would take long to solve for")
-    note(axes, remarks)
+    drawing.note(axes, remarks)
     return finish(axes, ("number after the constant one", "eigenvalue"), title)
 
 
@@ -270,21 +247,20 @@ def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: s
     >>> axes.texts[0].get_text()
     '42'
     """
-    result = check_result(model, "reconstruction errors")
+    result = sources.check_result(model, "reconstruction errors")
     count = check_integer("n_labeled", n_labeled, 0, "Try n_labeled=5")
     errors = result.reconstruction_errors
     # NaN of a sample without neighbors; float64 may end before an error does.
     rows = np.flatnonzero(np.isfinite(errors))
     if not len(rows):
-        msg = f"model must have samples that neighbors rebuild, got {len(errors)} without. Raise n_neighbors."
-        raise InputError(msg)
+        refuse("model", "must have samples that neighbors rebuild", f"{len(errors)} without", "Raise n_neighbors")
     order = rows[np.argsort(errors[rows], kind="stable")]
-    axes = check_axes(axes)
+    axes = drawing.check_axes(axes)
     _draw_errors(axes, errors[order], order[::-1][:count])
     remarks = ["samples take part in rebuilding themselves"] if result.settings.include_self else []
     if len(rows) < len(errors):
         remarks.append(f"{len(errors) - len(rows)} of {len(errors)} samples have no neighbors")
-    note(axes, remarks)
+    drawing.note(axes, remarks)
     return finish(axes, ("samples, best to worst", "reconstruction error"), title)
 
 
@@ -292,7 +268,9 @@ def _draw_errors(axes: Any, errors: FloatArray, worst: IndexArray) -> None:
     """Errors, ascending, against their ranks; lines at the median and at nine in ten; numbers of the worst rows."""
     n = len(errors)
     ranks = np.arange(1, n + 1)
-    axes.scatter(ranks, errors, s=0.6 * dot_size(n), color=USED_COLOR, linewidths=0, zorder=2, rasterized=n > 20_000)
+    axes.scatter(
+        ranks, errors, s=0.6 * drawing.dot_size(n), color=USED_COLOR, linewidths=0, zorder=2, rasterized=n > 20_000
+    )
     line = {"arrowstyle": "-", "color": WORST_COLOR, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
     style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": "#202124", "arrowprops": line}
     for below, row in enumerate(worst):

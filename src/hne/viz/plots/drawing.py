@@ -10,7 +10,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.tables import check_matrix
-from hne.exceptions import InputError, InputTypeError
+from hne.exceptions import InputTypeError, refuse
 from hne.viz.plots.sources import Paint, has_place, pyplot, value_map
 
 # Beyond the first number dots are small and drawn as pixels, which keeps PDF files small; beyond the second they would
@@ -36,11 +36,8 @@ def check_axes(axes: Any) -> Any:
     if axes is None:
         return pyplot().subplots(figsize=(6.4, 4.8), layout="constrained")[1]
     if not hasattr(axes, "add_collection"):
-        msg = (
-            f"axes must be one Axes of matplotlib or None, got {type(axes).__name__}. "
-            "Pass one of those that plt.subplots() gave."
-        )
-        raise InputTypeError(msg)
+        remedy = "Pass one of those that plt.subplots() gave"
+        refuse("axes", "must be one Axes of matplotlib or None", type(axes).__name__, remedy, InputTypeError)
     return axes
 
 
@@ -184,8 +181,8 @@ def oriented(Y: FloatArray, chart: FloatArray, *, stretched: bool = True) -> Flo
     """
     Y, chart = check_matrix(Y, "Y"), check_matrix(chart, "chart")
     if Y.shape != chart.shape:
-        msg = f"chart must have the shape of Y, {Y.shape}, got {chart.shape}. Pass as many true coordinates as columns."
-        raise InputError(msg)
+        remedy = "Pass as many true coordinates as columns"
+        refuse("chart", f"must have the shape of Y, {Y.shape}", str(chart.shape), remedy)
     lengths, spread = (matrix.std(axis=0) if stretched else np.ones(Y.shape[1]) for matrix in (Y, chart))
     source = (Y - Y.mean(axis=0)) / np.where(lengths > 0, lengths, 1.0)
     rotation, _ = orthogonal_procrustes(source, (chart - chart.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
@@ -254,8 +251,8 @@ def empty_panel(axes: Any, reason: str, title: str = "", *, line: int = 32) -> A
 def _first_columns(matrix: FloatArray, count: int, name: str) -> FloatArray:
     checked = check_matrix(matrix, name)
     if checked.shape[1] < count:
-        msg = f"{name} must have at least {count} columns to be drawn, got {checked.shape[1]}. "
-        raise InputError(msg + f"Embed in {count} dimensions.")
+        rule = f"must have at least {count} columns to be drawn"
+        refuse(name, rule, str(checked.shape[1]), f"Embed in {count} dimensions")
     return checked[:, :count]
 
 

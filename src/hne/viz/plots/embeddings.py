@@ -9,32 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.tables import check_matrix
-from hne.exceptions import InputError, InputTypeError, quoted
-from hne.viz.plots import drawing
-from hne.viz.plots.drawing import (
-    DENSITY,
-    Key,
-    bare,
-    check_axes,
-    draw_key,
-    draw_links,
-    draw_points,
-    finish,
-    note,
-    oriented,
-)
-from hne.viz.plots.sources import (
-    Paint,
-    axis_name,
-    check_components,
-    coordinates,
-    edges,
-    has_place,
-    inner_weights,
-    paint,
-    pyplot,
-    result_of,
-)
+from hne.exceptions import InputTypeError, quoted, refuse
+from hne.viz.plots import drawing, sources
+from hne.viz.plots.sources import Paint, coordinates, has_place, result_of
 
 # Size of thumbnails in points: fourteen of them cover a fifth of a panel of the default size.
 THUMBNAIL = 36
@@ -95,29 +72,31 @@ def scatter(
     """
     Y = coordinates(model)
     n, d = Y.shape
-    painted = paint(color, n, model)
+    painted = sources.paint(color, n, model)
     if labels is not None and (isinstance(labels, str) or len(labels) != 2):
-        msg = f"labels must be a pair of texts, one for each axis, got {quoted(labels)}. Pass two."
-        raise InputError(msg)
+        refuse("labels", "must be a pair of texts, one for each axis", quoted(labels), "Pass two")
     if d > 1:
-        first, second = check_components(components, d)
-        points, names = Y[:, [first, second]], (axis_name(model, first), axis_name(model, second))
+        first, second = sources.check_components(components, d)
+        points, names = Y[:, [first, second]], (sources.axis_name(model, first), sources.axis_name(model, second))
     elif painted.values is not None:
-        points, names = np.column_stack([painted.values, Y[:, 0]]), (painted.name or "color", axis_name(model, 0))
+        points, names = (
+            np.column_stack([painted.values, Y[:, 0]]),
+            (painted.name or "color", sources.axis_name(model, 0)),
+        )
     else:
-        points, names = np.column_stack([np.arange(n), Y[:, 0]]), ("row", axis_name(model, 0))
+        points, names = np.column_stack([np.arange(n), Y[:, 0]]), ("row", sources.axis_name(model, 0))
     if links and n > drawing.TOO_MANY:
-        msg = f"links can be drawn of at most {drawing.TOO_MANY} samples, got {n}. Pass links=False."
-        raise InputError(msg)
-    pairs = edges(inner_weights(model)) if links else np.empty((0, 2), dtype=np.intp)
-    axes = check_axes(axes)
-    if links:
-        draw_links(axes, points, pairs)
-    key = draw_points(axes, points, painted)
+        refuse("links", f"can be drawn of at most {drawing.TOO_MANY} samples", str(n), "Pass links=False")
+    pairs = sources.edges(sources.inner_weights(model)) if links else None
+    axes = drawing.check_axes(axes)
+    if pairs is not None:
+        drawing.draw_links(axes, points, pairs)
+    key = drawing.draw_points(axes, points, painted)
     if d > 1 or painted.values is None:  # else the axis tells the numbers
-        draw_key(axes, key)
-    finish(axes, labels or names, title, is_plane=d > 1, units=d == 1 or result_of(model) is not None)
-    note(axes, _left_out(Y, painted, points))
+        drawing.draw_key(axes, key)
+    has_units = d == 1 or result_of(model) is not None
+    drawing.finish(axes, names if labels is None else labels, title, is_plane=d > 1, units=has_units)
+    drawing.note(axes, _left_out(Y, painted, points))
     return axes
 
 
@@ -179,20 +158,20 @@ def scatter_images(
     """
     Y, pictures = coordinates(model), _check_images(images)
     if len(pictures) != len(Y):
-        msg = f"images must have one for each of the {len(Y)} samples, got {len(pictures)}. Pass all of them."
-        raise InputError(msg)
+        refuse("images", f"must have one for each of the {len(Y)} samples", str(len(pictures)), "Pass all of them")
     if Y.shape[1] == 1:
-        msg = "model must have two coordinates for images to be drawn, got 1. Embed with n_components=2."
-        raise InputError(msg)
+        refuse("model", "must have two coordinates for images to be drawn", "1", "Embed with n_components=2")
     count = check_integer("n_images", n_images, 1, "Try n_images=14")
     axes = scatter(model, color, axes=axes, components=components, title=title)
     equal = result_of(model) is not None
     if not equal:
         axes.set_aspect("auto")
     kept = has_place(Y)
-    points = Y[kept][:, check_components(components, Y.shape[1])]
+    points = Y[kept][:, sources.check_components(components, Y.shape[1])]
     zoom = zoom or THUMBNAIL / max(pictures.shape[1:3])
-    draw_images(axes, points, paint(color, len(Y), model).colors[kept], pictures[kept], count, zoom, equal=equal)
+    draw_images(
+        axes, points, sources.paint(color, len(Y), model).colors[kept], pictures[kept], count, zoom, equal=equal
+    )
     return axes
 
 
@@ -201,11 +180,9 @@ def _check_images(images: ArrayLike) -> FloatArray:
     pixels: Any = np.asarray(images)
     is_image = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[3] in (3, 4))
     if not is_image or pixels.dtype.kind not in "biuf" or not pixels.size:
-        msg = (
-            f"images must be numbers of shape (n, height, width) or (n, height, width, 3), got {pixels.dtype} of shape "
-            f"{pixels.shape}. Pass images.reshape(n, height, width)."
-        )
-        raise InputError(msg)
+        rule = "must be numbers of shape (n, height, width) or (n, height, width, 3)"
+        remedy = "Pass images.reshape(n, height, width)"
+        refuse("images", rule, f"{pixels.dtype} of shape {pixels.shape}", remedy)
     brightness: FloatArray = pixels.astype(np.float64)
     low, high = min(0.0, float(np.nanmin(brightness))), float(np.nanmax(brightness))
     if pixels.dtype == np.uint8:
@@ -317,7 +294,7 @@ def compare(
     """
     shown = _check_embeddings(embeddings)
     n = next((len(Y) for Y in shown.values() if not isinstance(Y, str)), 0)
-    painted = paint(color, n if n or color is None or isinstance(color, str) else len(color))
+    painted = sources.paint(color, n if n or color is None or isinstance(color, str) else len(color))
     axes = _grid(len(shown), columns)
     keys = []
     for panel, (name, Y), model in zip(axes, shown.items(), embeddings.values(), strict=True):
@@ -328,8 +305,10 @@ def compare(
             keys.append(_draw_panel(panel, Y, model, painted, chart, components))
             heading = name
         panel.set_title((titles or {}).get(name, heading), loc="left", fontsize=10)
-    bar = next((key for key in keys if key.scale is not None and key.label != DENSITY), Key())
-    draw_key(axes[0], Key(painted.name, entries=painted.groups) if painted.groups else bar, among=list(axes))
+    bar = next((key for key in keys if key.scale is not None and key.label != drawing.DENSITY), drawing.Key())
+    drawing.draw_key(
+        axes[0], drawing.Key(painted.name, entries=painted.groups) if painted.groups else bar, among=list(axes)
+    )
     if title is not None:
         axes[0].figure.suptitle(title, fontsize=12, x=0.01, ha="left")
     return axes
@@ -339,8 +318,8 @@ def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | s
     """Coordinates of all, with equally many rows, or why there are none."""
     if not isinstance(embeddings, Mapping) or not embeddings:
         got = "none" if isinstance(embeddings, Mapping) else type(embeddings).__name__
-        msg = f"embeddings must be names with embeddings, got {got}. Pass {{'HNE': model, 'PCA': array}}."
-        raise InputTypeError(msg)
+        remedy = "Pass {'HNE': model, 'PCA': array}"
+        refuse("embeddings", "must be names with embeddings", got, remedy, InputTypeError)
     shown: dict[str, FloatArray | str] = {}
     for name, one in embeddings.items():
         is_reason = isinstance(one, BaseException | str)
@@ -348,8 +327,7 @@ def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | s
     lengths = {name: len(Y) for name, Y in shown.items() if not isinstance(Y, str)}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{length} of {name}" for name, length in lengths.items())
-        msg = f"embeddings must be of the same samples, got {counts}. Pass all with all rows."
-        raise InputError(msg)
+        refuse("embeddings", "must be of the same samples", counts, "Pass all with all rows")
     return shown
 
 
@@ -359,7 +337,7 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
     rows = -(-count // most)
     across = most if columns is not None else -(-count // rows)
     size = (PANEL[0] * across + 0.9, PANEL[1] * rows + 0.2)
-    figure, grid = pyplot().subplots(rows, across, figsize=size, squeeze=False, layout="constrained")
+    figure, grid = sources.pyplot().subplots(rows, across, figsize=size, squeeze=False, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
     for spare in grid.ravel()[count:]:
         spare.set_axis_off()
@@ -369,22 +347,22 @@ def _grid(count: int, columns: int | None) -> NDArray[Any]:
 
 def _draw_panel(
     axes: Any, Y: FloatArray, model: Any, painted: Paint, chart: ArrayLike | None, components: Sequence[int]
-) -> Key:
+) -> drawing.Key:
     """One embedding, turned to the chart where there is one; one coordinate against the number of the row."""
     n, d = Y.shape
     # One coordinate is drawn against the number of the row: there is no scale to share.
     result, kept = result_of(model) if d > 1 else None, has_place(Y)
     if chart is not None:
         turned = np.full_like(Y, np.nan)
-        turned[kept] = oriented(Y[kept], check_matrix(chart, "chart")[kept], stretched=result is None)
+        turned[kept] = drawing.oriented(Y[kept], check_matrix(chart, "chart")[kept], stretched=result is None)
         Y = turned
-    points = np.column_stack([np.arange(n), Y[:, 0]]) if d == 1 else Y[:, check_components(components, d)]
-    key = draw_points(axes, points, painted, size=0.55 * drawing.dot_size(n))
+    points = np.column_stack([np.arange(n), Y[:, 0]]) if d == 1 else Y[:, sources.check_components(components, d)]
+    key = drawing.draw_points(axes, points, painted, size=0.55 * drawing.dot_size(n))
     remarks = [] if result is None else [f"{result.kind} coordinates"]
     if not kept.all():
         remarks.append(f"{(~kept).sum()} of {n} without {'any' if remarks else 'coordinates'}")
-    note(axes, remarks, below=True)
-    bare(axes)
+    drawing.note(axes, remarks, below=True)
+    drawing.bare(axes)
     if result is not None:
         axes.set_aspect("equal", adjustable="datalim")
     return key

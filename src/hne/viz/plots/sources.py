@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.tables import check_matrix
-from hne.exceptions import InputError, InputTypeError, MissingExtraError, quoted
+from hne.exceptions import InputTypeError, MissingExtraError, quoted, refuse
 
 # Part of matplotlib's plasma that stands out on white; its lightness rises throughout, so it survives print and
 # color-blind eyes.
@@ -46,9 +46,8 @@ def check_result(model: Any, purpose: str) -> Embedding:
     """Return the record behind a model, which has more to show than coordinates."""
     result = result_of(model)
     if result is None:
-        kind = type(model).__name__
-        msg = f"model must be a fitted HNE or what embed() gave for {purpose}, got {kind}. Pass HNE(...).fit(X)."
-        raise InputTypeError(msg)
+        rule = f"must be a fitted HNE or what embed() gave for {purpose}"
+        refuse("model", rule, type(model).__name__, "Pass HNE(...).fit(X)", InputTypeError)
     return result
 
 
@@ -60,16 +59,14 @@ def coordinates(model: Any, name: str = "model") -> FloatArray:
     result = result_of(model)
     Y = getattr(model, "embedding_", model) if result is None else result.rescaled_Y
     if Y is model and isinstance(model, BaseEstimator):
-        kind = type(model).__name__
-        msg = f"{name} must be fitted or an array, got {kind} without coordinates. Call fit, or pass what it made of X."
-        raise InputError(msg)
+        got = f"{type(model).__name__} without coordinates"
+        refuse(name, "must be fitted or an array", got, "Call fit, or pass what it made of X")
     matrix = np.asarray(Y)
     if matrix.dtype.kind != "f" or matrix.ndim != 2 or not matrix.size:
         matrix = check_matrix(Y, name)
     is_lost = np.isnan(matrix).all(axis=1)
     if is_lost.all():
-        msg = f"{name} must have samples with coordinates, got {len(matrix)} without any. Pass at least one."
-        raise InputError(msg)
+        refuse(name, "must have samples with coordinates", f"{len(matrix)} without any", "Pass at least one")
     checked = check_matrix(np.where(is_lost[:, None], 0.0, matrix), name)
     return np.where(is_lost[:, None], np.nan, checked)
 
@@ -94,9 +91,8 @@ def check_components(components: Sequence[int], d: int) -> tuple[int, int]:
     except (TypeError, ValueError):
         first = second = -1
     if not (0 <= first < d and 0 <= second < d):
-        got = quoted(components)
-        msg = f"components must be two of the {d} coordinates, counted from 0, got {got}. Try components=(0, 1)."
-        raise InputError(msg)
+        rule = f"must be two of the {d} coordinates, counted from 0"
+        refuse("components", rule, quoted(components), "Try components=(0, 1)")
     return first, second
 
 
@@ -105,9 +101,8 @@ def inner_weights(model: Any) -> SparseMatrix:
     result = result_of(model)
     weights = getattr(model, "inner_weights_", None) if result is None else result.weights.W
     if weights is None:
-        kind = type(model).__name__
-        msg = f"model must be a fitted HNE or LinearHNE to have links, got {kind}. Pass HNE(...).fit(X)."
-        raise InputTypeError(msg)
+        rule = "must be a fitted HNE or LinearHNE to have links"
+        refuse("model", rule, type(model).__name__, "Pass HNE(...).fit(X)", InputTypeError)
     return weights
 
 
@@ -177,14 +172,10 @@ def paint(color: Any, n: int, model: Any = None) -> Paint:
     column = np.asarray(color, dtype=object) if is_category else np.asarray(color)
     is_rgb = column.ndim == 2 and column.shape[1] in (3, 4) and column.dtype.kind == "f"
     if column.ndim != 1 and not is_rgb:
-        msg = f"color must be one value for each sample, got shape {column.shape}. Pass one column."
-        raise InputError(msg)
+        refuse("color", "must be one value for each sample", f"shape {column.shape}", "Pass one column")
     if len(column) != n:
-        msg = (
-            f"color must have one value for each of the {n} samples, got {len(column)}. "
-            "Pass a column of the table that was embedded, all rows and in its order."
-        )
-        raise InputError(msg)
+        remedy = "Pass a column of the table that was embedded, all rows and in its order"
+        refuse("color", f"must have one value for each of the {n} samples", str(len(column)), remedy)
     if is_rgb:
         return Paint(column[:, :3].astype(np.float64), name)
     values = None if is_category else _numbers(column)
@@ -195,8 +186,8 @@ def _numbers(column: NDArray[Any]) -> FloatArray | None:
     """The values as numbers, NaN where there is none; nothing where they are names."""
     kind = column.dtype.kind
     if kind in "mM":
-        msg = f"color must be numbers or names, got values of {column.dtype}. Pass color.astype('int64')."
-        raise InputTypeError(msg)
+        got = f"values of {column.dtype}"
+        refuse("color", "must be numbers or names", got, "Pass color.astype('int64')", InputTypeError)
     if kind != "O":
         return column.astype(np.float64) if kind in "iuf" else None
     is_gone = _is_missing(column)
@@ -248,13 +239,9 @@ def _in_order(word: str) -> list[tuple[int, float, str]]:
 
 
 def _rgb(color: str) -> FloatArray:
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import is_color_like, to_rgb
 
-    try:
-        return np.asarray(to_rgb(color), dtype=np.float64)
-    except ValueError:
-        msg = (
-            f"color must be a color of matplotlib or one value for each sample, got {quoted(color)}. "
-            "Pass the column itself, not its name."
-        )
-        raise InputError(msg) from None
+    if not is_color_like(color):
+        rule = "must be a color of matplotlib or one value for each sample"
+        refuse("color", rule, quoted(color), "Pass the column itself, not its name")
+    return np.asarray(to_rgb(color), dtype=np.float64)
