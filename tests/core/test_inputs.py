@@ -17,9 +17,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hne import HNE, PUBLISHED, LinearHNE, embed
 from hne.core.neighbors.graph import knn_graph
+from hne.core.samples.check import check_samples
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, procrustes_error
+from hne.settings import Settings
 from tests.conftest import advised, frozen
 from tests.core.test_pipeline import angle
 
@@ -30,7 +32,14 @@ VARIANTS = ("ihne", "rhne", "bhne")
 NAMES = ["a", "b", "c"]
 
 
-# The default kind of input runs these checks in test_estimator.
+@pytest.fixture(scope="module")
+def small():
+    """Samples of a small Swiss roll, dense enough for what two ways to it have to agree in."""
+    return frozen(make_swiss_roll(160, even=True, random_state=3).X)
+
+
+# The default kind of input runs these checks in tests/contract.
+@pytest.mark.slow
 @parametrize_with_checks(
     [HNE(variant=variant, metric="precomputed") for variant in VARIANTS]
     + [HNE(metric="cosine"), HNE(metric="manhattan"), HNE(pieces="join")]
@@ -54,7 +63,7 @@ OUTPUT_CHECKS = [
 
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names:UserWarning")
 @pytest.mark.parametrize("check", OUTPUT_CHECKS)
-@pytest.mark.parametrize("model", [HNE(variant=variant) for variant in VARIANTS] + [LinearHNE()], ids=str)
+@pytest.mark.parametrize("model", [HNE(), LinearHNE()], ids=str)
 def test_output_checks_that_are_not_in_the_default_set_hold(check, model):
     getattr(estimator_checks, check)(type(model).__name__, clone(model))
 
@@ -67,10 +76,9 @@ def tables(X):
     }
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_tables_give_the_bits_of_arrays_and_keep_their_names(roll, kind, dtype):
-    X = roll.X.astype(dtype)
+@pytest.mark.parametrize(("kind", "dtype"), [("pandas", np.float32), ("polars", np.float64), ("pyarrow", np.float32)])
+def test_tables_give_the_bits_of_arrays_and_keep_their_names(small, kind, dtype):
+    X = small.astype(dtype)
     table = tables(X)[kind]
     model, plain = HNE().fit(table), HNE().fit(X)
     assert list(model.feature_names_in_) == NAMES
@@ -80,69 +88,75 @@ def test_tables_give_the_bits_of_arrays_and_keep_their_names(roll, kind, dtype):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_tables_come_out_where_they_are_asked_for(roll, kind):
-    out = HNE().set_output(transform=kind).fit_transform(tables(roll.X)[kind])
+def test_tables_come_out_where_they_are_asked_for(small, kind):
+    out = HNE().set_output(transform=kind).fit_transform(tables(small)[kind])
     assert type(out).__module__.startswith(kind)
     assert list(out.columns) == ["hierarchicneighborsembedding0", "hierarchicneighborsembedding1"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-def test_columns_of_text_and_missing_values_are_named(roll, kind):
-    frame = pd.DataFrame(roll.X.copy(), columns=NAMES)
+def test_columns_of_text_and_missing_values_are_named(small, kind):
+    frame = pd.DataFrame(small.copy(), columns=NAMES)
     frame.loc[7, "b"] = None
     convert = {"pandas": lambda f: f, "polars": polars.from_pandas, "pyarrow": pyarrow.Table.from_pandas}[kind]
-    with pytest.raises(InputError, match=r"X must be finite, got nan in row 7, column 'b' \(1 NaN and 0 inf in all\)"):
+    with pytest.raises(InputError, match=r"got nan in row 7, column 'b' \(1 NaN"):
         HNE().fit(convert(frame))
-    with pytest.raises(InputError, match=r"table of numbers, got \w+ with columns 'kind' \(.*'x'.*Drop or encode"):
+    with pytest.raises(InputError, match=r"got \w+ with columns 'kind' \(.*'x'"):
         HNE().fit(convert(frame.assign(kind="x")))
 
 
-def test_float32_is_kept_in_the_output_and_computed_in_float64(roll):
-    single = roll.X.astype(np.float32)
+def test_float32_is_kept_in_the_output_and_computed_in_float64(small):
+    single = small.astype(np.float32)
     model, double = HNE().fit(single), HNE().fit(single.astype(float))
     assert model.embedding_.dtype == model.transform(single).dtype == np.float32
     assert model.inverse_transform(model.embedding_).dtype == np.float32
     np.testing.assert_array_equal(model.embedding_, double.embedding_.astype(np.float32))
     # New samples come back in their own precision.
-    assert model.transform(roll.X[:2] + 0.1).dtype == np.float64
+    assert model.transform(small[:2] + 0.1).dtype == np.float64
     assert embed(single).Y.dtype == np.float32
 
 
-def test_memory_mapped_samples_are_read_as_they_are(roll, tmp_path):
-    np.save(tmp_path / "X.npy", roll.X)
+def test_memory_mapped_samples_are_read_as_they_are(small, tmp_path):
+    np.save(tmp_path / "X.npy", small)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    np.testing.assert_array_equal(HNE().fit_transform(mapped), HNE().fit_transform(roll.X))
+    np.testing.assert_array_equal(HNE().fit_transform(mapped), HNE().fit_transform(small))
 
 
-def test_the_samples_given_may_change_after_the_fit(roll):
-    X = np.array(roll.X)
+def test_the_samples_given_may_change_after_the_fit(small):
+    X = np.array(small)
     model = HNE().fit(X)
-    new = roll.X[:5] + 0.1
+    new = small[:5] + 0.1
     before = model.transform(new)
     X[:] = 0.0
     np.testing.assert_array_equal(model.transform(new), before)
 
 
-def sparse_cloud():
+def sparse_cloud(n=120):
     """Samples of few values each, on a surface."""
-    X = np.zeros((300, 40))
-    X[:, 5:8] = make_swiss_roll(300, even=True, random_state=2).X
-    X[np.arange(300), 10 + np.arange(300) % 30] = 1.0
+    X = np.zeros((n, 40))
+    X[:, 5:8] = make_swiss_roll(n, even=True, random_state=2).X
+    X[np.arange(n), 10 + np.arange(n) % 30] = 1.0
     return frozen(X)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.filterwarnings("ignore:Constructing a DIA matrix:scipy.sparse.SparseEfficiencyWarning")
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
-def test_sparse_samples_give_the_embedding_of_the_dense_ones(variant, layout):
+def test_sparse_matrices_of_any_layout_are_the_same_samples(layout):
+    X = sparse.csr_array(sparse_cloud())
+    samples = check_samples(X.asformat(layout), Settings())
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(samples, part), getattr(X, part))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_sparse_samples_give_the_embedding_of_the_dense_ones(variant):
     X = sparse_cloud()
-    given = sparse.csr_array(X).asformat(layout)
-    model, dense = HNE(variant=variant).fit(given), HNE(variant=variant).fit(X)
+    model, dense = HNE(variant=variant).fit(sparse.csr_array(X)), HNE(variant=variant).fit(X)
     np.testing.assert_allclose(model.embedding_, dense.embedding_, atol=1e-5)
     np.testing.assert_array_equal(model.short_circuits_, dense.short_circuits_)
     np.testing.assert_allclose(model.reconstruction_errors_, dense.reconstruction_errors_, atol=1e-8)
     published = HNE(**PUBLISHED | {"variant": variant})
-    assert angle(published.fit(given).embedding_, clone(published).fit(X).embedding_) < 1e-6
+    assert angle(published.fit(sparse.csr_array(X)).embedding_, clone(published).fit(X).embedding_) < 1e-6
 
 
 def test_a_model_of_sparse_samples_takes_and_gives_sparse_ones():
@@ -160,88 +174,81 @@ def test_a_model_of_sparse_samples_takes_and_gives_sparse_ones():
 
 def test_sparse_samples_are_never_made_dense_as_a_whole():
     rng = np.random.default_rng(0)
-    rows, columns = np.repeat(np.arange(400), 10), rng.integers(0, 2**24, 4000)
-    X = sparse.csr_array((rng.random(4000), (rows, columns)), shape=(400, 2**24))
-    # As a dense array this would take 54 GB.
+    rows, columns = np.repeat(np.arange(100), 10), rng.integers(0, 2**22, 1000)
+    X = sparse.csr_array((rng.random(1000), (rows, columns)), shape=(100, 2**22))
+    tracemalloc.start()
     assert np.isfinite(HNE(eigen_solver="dense").fit_transform(X)).all()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Ranges of the columns take 34 MB each; a dense array of all samples would take 3.4 GB.
+    assert peak < 400e6
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("include_self", [True, False])
-def test_distances_give_the_embedding_of_the_coordinates(roll, variant, include_self):
-    D = frozen(cdist(roll.X, roll.X))
+@pytest.mark.parametrize(("variant", "include_self"), [("ihne", True), ("rhne", True), ("bhne", False)])
+def test_distances_give_the_embedding_of_the_coordinates(small, variant, include_self):
+    D = frozen(cdist(small, small))
     options = {"variant": variant, "include_self": include_self}
-    model, expected = HNE(metric="precomputed", **options).fit(D), HNE(**options).fit(roll.X)
+    model, expected = HNE(metric="precomputed", **options).fit(D), HNE(**options).fit(small)
     np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-6)
     np.testing.assert_allclose(model.reconstruction_errors_, expected.reconstruction_errors_, atol=1e-6)
-    new = roll.X[:20] + 0.05
-    np.testing.assert_allclose(model.transform(cdist(new, roll.X)), expected.transform(new), atol=1e-6)
+    new = small[:20] + 0.05
+    np.testing.assert_allclose(model.transform(cdist(new, small)), expected.transform(new), atol=1e-6)
     np.testing.assert_array_equal(model.transform(D[:5]), model.embedding_[:5])
     for method in ("inverse_transform", "reconstruct"):
-        with pytest.raises(InputError, match=rf"{method} needs samples with coordinates, got distances in fit"):
+        with pytest.raises(InputError, match=f"{method} needs samples with coordinates"):
             getattr(model, method)(*([model.embedding_] if method == "inverse_transform" else []))
 
 
-def test_copies_among_distances_share_a_place(roll):
-    X = np.vstack([roll.X, roll.X[:30]])
+def test_copies_among_distances_share_a_place(small):
+    X = np.vstack([small, small[:30]])
     model = HNE(metric="precomputed").fit(cdist(X, X))
-    assert model.n_distinct_ == 400
-    np.testing.assert_array_equal(model.embedding_[400:], model.embedding_[:30])
-    np.testing.assert_allclose(model.embedding_[:400], HNE().fit_transform(roll.X), atol=1e-6)
+    assert model.n_distinct_ == 160
+    np.testing.assert_array_equal(model.embedding_[160:], model.embedding_[:30])
+    np.testing.assert_allclose(model.embedding_[:160], HNE().fit_transform(small), atol=1e-6)
     np.testing.assert_array_equal(model.transform(cdist(X, X)), model.embedding_)
 
 
 BAD_DISTANCES = {
-    "not square": (np.ones((5, 4)), r"X must be square .*, got shape \(5, 4\)\. Pass pairwise distances"),
-    "not symmetric": (np.triu(np.ones((9, 9)), 1), r"X must be symmetric .* got 1 from sample 0 to 1 and 0 back"),
-    "negative": (
-        -np.ones((9, 9)),
-        r"X must hold distances .*, got -1 \(Negative values in data\)\. Pass dist",
-    ),
-    "similarities": (np.ones((9, 9)), r"zero distance of samples to themselves, got 1 in row 0\. Pass distances, not"),
-    "a graph of ones": (
-        sparse.csr_array(np.ones((9, 9)) - np.eye(9)),
-        r"X as a graph must hold distances, got ones alone\. Pass mode='distance' to KNeighborsTransformer",
-    ),
+    "not square": (np.ones((5, 4)), r"square .* got shape \(5, 4\)"),
+    "not symmetric": (np.triu(np.ones((9, 9)), 1), "symmetric .* got 1 from sample 0 to 1"),
+    "negative": (-np.ones((9, 9)), r"got -1 \(Negative values in data\)"),
+    "similarities": (np.ones((9, 9)), "got 1 in row 0"),
+    "a graph of ones": (sparse.csr_array(np.ones((9, 9)) - np.eye(9)), "got ones alone"),
 }
 
 
 @pytest.mark.parametrize("case", BAD_DISTANCES)
 def test_what_are_no_distances_is_refused(case):
-    given, message = BAD_DISTANCES[case]
-    with pytest.raises(InputError, match=message):
-        HNE(n_neighbors=2, metric="precomputed").fit(given)
+    X, message = BAD_DISTANCES[case]
+    with pytest.raises(InputError, match=message) as held:
+        HNE(n_neighbors=2, metric="precomputed").fit(X)
+    assert held.value.parameter == "X"
 
 
-def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(roll, tmp_path):
+def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(small, tmp_path):
     pipeline = make_pipeline(
-        KNeighborsTransformer(n_neighbors=240, mode="distance"),
+        KNeighborsTransformer(n_neighbors=140, mode="distance"),
         HNE(n_neighbors=6, metric="precomputed"),
         memory=str(tmp_path),
     )
-    expected = HNE(n_neighbors=6).fit(roll.X)
-    np.testing.assert_allclose(pipeline.fit_transform(roll.X), expected.embedding_, atol=1e-6)
-    new = roll.X[:20] + 0.05
+    expected = HNE(n_neighbors=6).fit(small)
+    np.testing.assert_allclose(pipeline.fit_transform(small), expected.embedding_, atol=1e-6)
+    new = small[:20] + 0.05
     np.testing.assert_allclose(pipeline.transform(new), expected.transform(new), atol=1e-6)
     # The cache serves another embedding of the same graph.
-    again = clone(pipeline).set_params(hierarchicneighborsembedding__variant="ihne").fit_transform(roll.X)
-    np.testing.assert_allclose(again, HNE(n_neighbors=6, variant="ihne").fit_transform(roll.X), atol=1e-6)
+    again = clone(pipeline).set_params(hierarchicneighborsembedding__variant="bhne").fit_transform(small)
+    np.testing.assert_allclose(again, HNE(n_neighbors=6, variant="bhne").fit_transform(small), atol=1e-6)
 
 
-def test_a_graph_of_distances_gets_as_many_neighbors_as_it_knows_enough_of(roll):
-    few, more, all_ = (KNeighborsTransformer(n_neighbors=count).fit_transform(roll.X) for count in (240, 325, 399))
-    model = HNE(metric="precomputed").fit(few)
-    assert model.n_neighbors_ == 6
-    np.testing.assert_allclose(model.embedding_, HNE(6).fit_transform(roll.X), atol=1e-6)
-    assert HNE(metric="precomputed").fit(more).n_neighbors_ == 8
-    assert HNE(metric="precomputed").fit(all_).n_neighbors_ == 12
-    # Whoever says a number gets it.
-    assert HNE(9, metric="precomputed").fit(more).n_neighbors_ == 9
-    assert HNE(metric="precomputed").fit(cdist(roll.X, roll.X)).n_neighbors_ == 12
+@pytest.mark.parametrize(("n_known", "k"), [(240, 6), (325, 8), (399, 12)])
+def test_a_graph_of_distances_gets_as_many_neighbors_as_it_knows_enough_of(roll, n_known, k):
+    graph = KNeighborsTransformer(n_neighbors=n_known).fit_transform(roll.X)
+    quick = {"metric": "precomputed", "coordinates": "eigenvectors", "short_circuits": "keep"}
+    assert HNE(**quick).fit(graph).n_neighbors_ == k
 
 
 def test_a_pipeline_that_keeps_too_few_distances_says_how_many_it_takes(roll):
-    with pytest.raises(InputError, match=r"got 2\d stored for each sample, with which .* are missing\. Store more"):
+    with pytest.raises(InputError, match=r"got 2\d stored for each sample"):
         make_pipeline(KNeighborsTransformer(n_neighbors=20), HNE(metric="precomputed")).fit(roll.X)
 
 
@@ -294,11 +301,11 @@ def test_a_fit_says_how_many_of_a_given_graph_it_takes(roll, caplog):
 
 @pytest.mark.parametrize("kind", ["graph", "pair without distances"])
 def test_far_samples_spoil_no_embedding_by_a_given_graph(kind):
-    roll = make_swiss_roll(1000, random_state=0)
+    roll = make_swiss_roll(400, even=True, random_state=3)
     X = np.vstack([roll.X, roll.X.mean(axis=0) + np.diag([300.0, 400.0, 500.0])])
     with advised("3 of them isolated"):
         model = HNE(neighbors=given_as(kind, X, 12)).fit(X)
-    assert affine_errors(model.embedding_[:1000], roll.chart)[0] < 0.01
+    assert affine_errors(model.embedding_[:400], roll.chart)[0] < 0.01
     advice = [one.remedy for one in model.trust_.findings if one.kind == "pieces"]
     assert advice == ["Add links to the given graph where they belong together"]
 
@@ -313,30 +320,24 @@ def test_neighborhoods_may_be_unequal(roll):
 
 
 BAD_GRAPHS = {
-    "out of range": (([[1], [2], [3]], None), InputError, r"numbers of samples from 0 to 2, or -1 for none, got 3"),
-    "floats": (([[1.0], [0.0]], None), InputError, r"indices of shape \(2, 1\) and kind float64\. Fill short rows up"),
-    "ragged": (
-        ([[1], [0, 2], [1]], None),
-        InputError,
-        r"must have a row of sample numbers .* Fill short rows up",
-    ),
-    "two shapes": (([[1], [0]], [[1.0, 2.0]] * 2), InputError, r"two arrays of one shape, got \(2, 1\) and \(2, 2\)"),
-    "negative": (([[1], [0]], [[-1.0], [1.0]]), InputError, r"finite distances of zero and more, got -1\.0"),
-    "other samples": (
-        ([[1], [0]], None),
-        InputError,
-        r"a row for each of the 400 samples, got 2\. Pass the graph",
-    ),
-    "not square": (sparse.csr_array(np.ones((3, 4))), InputError, r"must be square, got shape \(3, 4\)\. Pass what KN"),
-    "a function": (len, InputTypeError, r"neighbors must be 'auto', .* or a graph, got builtin_function_or_method"),
+    "out of range": (([[1], [2], [3]], None), InputError, "from 0 to 2, .* got 3"),
+    "floats": (([[1.0], [0.0]], None), InputError, r"shape \(2, 1\) and kind float64"),
+    "ragged": (([[1], [0, 2], [1]], None), InputError, "Fill short rows up"),
+    "two shapes": (([[1], [0]], [[1.0, 2.0]] * 2), InputError, r"got \(2, 1\) and \(2, 2\)"),
+    "negative": (([[1], [0]], [[-1.0], [1.0]]), InputError, r"got -1\.0"),
+    "other samples": (([[1], [0]], None), InputError, "each of the 60 samples, got 2"),
+    "not square": (sparse.csr_array(np.ones((3, 4))), InputError, r"square, got shape \(3, 4\)"),
+    "swapped": ((np.ones((2, 1)), np.array([[1], [0]])), InputError, "Swap the two"),
+    "a function": (len, InputTypeError, "got builtin_function_or_method"),
 }
 
 
 @pytest.mark.parametrize("case", BAD_GRAPHS)
-def test_bad_graphs_are_refused_in_one_sentence(roll, case):
-    given, error, message = BAD_GRAPHS[case]
-    with pytest.raises(error, match=message):
-        HNE(neighbors=given).fit(roll.X)
+def test_bad_graphs_are_refused_in_one_sentence(cloud, case):
+    graph, error, message = BAD_GRAPHS[case]
+    with pytest.raises(error, match=message) as held:
+        HNE(neighbors=graph).fit(cloud)
+    assert held.value.parameter == "neighbors"
 
 
 METRICS = ["cosine", "correlation", "manhattan", "chebyshev", "sqeuclidean", "canberra", "seuclidean", "mahalanobis"]
@@ -378,13 +379,13 @@ def test_samples_without_a_direction_are_one_away_from_all_that_have_one():
 
 
 BAD_METRICS = {
-    "unknown": ({"metric": "euclid"}, InputError, r"metric must be one of braycurtis, .* got 'euclid'\. Choose one"),
-    "no metric": ({"metric": 2}, InputTypeError, r"metric must be a name or a function of two samples, got 2"),
-    "params": ({"metric_params": 3}, InputTypeError, r"metric_params must be a dict or None, got 3"),
-    "negative": ({"metric": lambda a, b: -1.0}, InputError, r"distances of zero and more, got -1\. Check it"),
-    "nan": ({"metric": lambda a, b: np.nan}, InputError, r"must give finite distances of zero and more, got nan"),
-    "fails": ({"metric": lambda a, b: 1 / 0}, InputError, r"must give the distances of X, got ZeroDivisionError: div"),
-    "wrong features": ({"metric": "haversine"}, InputError, r"metric='haversine' must give the distances of X, got "),
+    "unknown": ({"metric": "euclid"}, InputError, "got 'euclid'"),
+    "no metric": ({"metric": 2}, InputTypeError, "got 2"),
+    "params": ({"metric_params": 3}, InputTypeError, "got 3"),
+    "negative": ({"metric": lambda a, b: -1.0}, InputError, "zero and more, got -1"),
+    "nan": ({"metric": lambda a, b: np.nan}, InputError, "zero and more, got nan"),
+    "fails": ({"metric": lambda a, b: 1 / 0}, InputError, "got ZeroDivisionError: div"),
+    "wrong features": ({"metric": "haversine"}, InputError, "metric='haversine' must give the distances of X"),
 }
 
 
@@ -402,8 +403,7 @@ def test_approximate_neighbors_are_for_dense_samples(roll):
             HNE(neighbors="approximate", metric=metric).fit(X)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("solver", ["dense", "direct"])
+@pytest.mark.parametrize(("variant", "solver"), [("ihne", "direct"), ("rhne", "dense"), ("bhne", "direct")])
 def test_samples_in_another_order_give_the_same_bits_in_that_order(roll, variant, solver):
     order = np.random.default_rng(0).permutation(400)
     here, there = (HNE(variant=variant, eigen_solver=solver).fit(X) for X in (roll.X, roll.X[order]))
@@ -427,8 +427,7 @@ def test_copies_share_one_place_and_count_once(roll, variant):
     assert (W.toarray()[np.arange(440, 480), np.arange(40)] == 0).all()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("apart", [1e-9, 1e-12, 1e-15])
+@pytest.mark.parametrize(("variant", "apart"), [("ihne", 1e-9), ("rhne", 1e-12), ("bhne", 1e-15)])
 def test_near_duplicates_keep_every_result_finite_and_lie_side_by_side(roll, variant, apart):
     rng = np.random.default_rng(0)
     close = np.vstack([roll.X, roll.X[:100] + apart * rng.normal(size=(100, 3))])
@@ -453,12 +452,12 @@ def test_which_errors_include_the_sample_itself_is_told(roll):
 
 
 def test_the_way_back_gives_new_samples_to_within_a_neighbors_distance():
-    data = make_swiss_roll(3000, random_state=5)
-    model = HNE(n_neighbors=8).fit(data.X[:1500])
-    new = data.X[1500:]
+    data = make_swiss_roll(1200, random_state=5)
+    model = HNE(n_neighbors=8).fit(data.X[:900])
+    new = data.X[900:]
     back = model.inverse_transform(model.transform(new))
     assert np.linalg.norm(back - new, axis=1).mean() < 0.5 * model._fitted.graph.distances.mean()
-    np.testing.assert_array_equal(model.inverse_transform(model.embedding_), data.X[:1500])
+    np.testing.assert_array_equal(model.inverse_transform(model.embedding_), data.X[:900])
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
@@ -469,11 +468,11 @@ def test_the_way_back_ends_in_the_units_of_the_data(roll, scale):
 
 def test_points_of_another_dimension_have_no_way_back(roll):
     model = HNE().fit(roll.X)
-    with pytest.raises(InputError, match=r"Y must have 2 columns, as the embedding, got 3\. Pass what transform gave"):
+    with pytest.raises(InputError, match=r"Y must have 2 columns, .* got 3"):
         model.inverse_transform(roll.X)
     with pytest.raises(InputError, match=r"Y must have points, got 0 sample\(s\)"):
         model.inverse_transform(np.empty((0, 2)))
-    with pytest.raises(InputError, match=r"Y must be finite, got nan in row 0, column 1"):
+    with pytest.raises(InputError, match="Y must be finite, got nan"):
         model.inverse_transform([[0.0, np.nan]])
 
 
@@ -489,8 +488,8 @@ def test_zeros_that_a_sparse_matrix_of_distances_did_not_store_are_copies_and_fa
         HNE(n_neighbors=12, metric="precomputed").fit(graph)
 
 
-def test_rounding_on_the_diagonal_of_distances_moves_no_fitted_sample(roll):
-    D = cdist(roll.X, roll.X)
+def test_rounding_on_the_diagonal_of_distances_moves_no_fitted_sample(small):
+    D = cdist(small, small)
     np.fill_diagonal(D, 1e-15)
     model = HNE(metric="precomputed").fit(D)
     np.testing.assert_array_equal(model.transform(D), model.embedding_)
@@ -499,17 +498,11 @@ def test_rounding_on_the_diagonal_of_distances_moves_no_fitted_sample(roll):
 def test_a_graph_of_neighbors_is_not_taken_for_samples(roll):
     for mode in ("distance", "connectivity"):
         for model in (HNE(), HNE(neighbors=given_as("graph", roll.X, 6))):
-            with pytest.raises(InputError, match=r"looks like a graph of neighbors .* Pass metric='precomputed'"):
+            with pytest.raises(InputError, match="looks like a graph of neighbors"):
                 make_pipeline(KNeighborsTransformer(n_neighbors=8, mode=mode), model).fit(roll.X)
     # A square matrix of counts is none.
     counts = sparse.csr_array(np.random.default_rng(0).integers(0, 3, (30, 30)))
     assert HNE().fit_transform(counts).shape == (30, 2)
-
-
-def test_neighbors_given_the_other_way_round_are_told_to_be_swapped(roll):
-    indices, distances = given_as("pair", roll.X, 6)
-    with pytest.raises(InputError, match=r"got \(distances, indices\)\. Swap the two"):
-        HNE(neighbors=(distances, indices)).fit(roll.X)
 
 
 def test_copies_are_told_by_the_first_sample_that_they_equal(roll):
@@ -518,9 +511,9 @@ def test_copies_are_told_by_the_first_sample_that_they_equal(roll):
 
 
 def test_what_has_not_run_yet_and_condensed_distances_are_told_apart_from_tables(roll):
-    with pytest.raises(InputTypeError, match=r"got a LazyFrame, not yet run\. Pass X\.collect\(\)"):
+    with pytest.raises(InputTypeError, match="got a LazyFrame, not yet run"):
         HNE().fit(tables(roll.X)["polars"].lazy())
-    with pytest.raises(InputError, match=r"got one dimension\. Reshape your data: scipy\.spatial\.distance\.sq"):
+    with pytest.raises(InputError, match="got one dimension"):
         HNE(metric="precomputed").fit(np.ones(10))
 
 
@@ -566,8 +559,8 @@ def test_a_linear_map_of_huge_samples_is_in_their_units_whatever_the_metric(roll
 
 def test_the_way_back_to_sparse_samples_makes_nothing_dense():
     rng = np.random.default_rng(0)
-    rows, columns = np.repeat(np.arange(300), 40), rng.integers(0, 200_000, 12_000)
-    X = sparse.csr_array((rng.random(12_000), (rows, columns)), shape=(300, 200_000))
+    rows, columns = np.repeat(np.arange(150), 40), rng.integers(0, 400_000, 6_000)
+    X = sparse.csr_array((rng.random(6_000), (rows, columns)), shape=(150, 400_000))
     model = HNE().fit(X)
     tracemalloc.start()
     back = model.inverse_transform(model.embedding_)
@@ -579,19 +572,19 @@ def test_the_way_back_to_sparse_samples_makes_nothing_dense():
 
 
 def test_single_precision_finds_its_way_back_to_the_fitted_samples():
-    X = make_swiss_roll(1500, random_state=0).X.astype(np.float32)
+    X = make_swiss_roll(600, random_state=0).X.astype(np.float32)
     model = HNE().fit(X)
     np.testing.assert_array_equal(model.inverse_transform(model.embedding_), X)
     assert model.reconstruct().dtype == np.float32
 
 
-def test_copies_whose_distances_differ_in_rounding_give_the_same_bits_in_any_order(roll):
-    X = np.vstack([roll.X, roll.X[:40], roll.X[:20]])
+def test_copies_whose_distances_differ_in_rounding_give_the_same_bits_in_any_order(small):
+    X = np.vstack([small, small[:40], small[:20]])
     D = pairwise_distances(X)
     D = np.maximum(D, D.T) * (D > 1e-6)
     order = np.random.default_rng(0).permutation(len(X))
     here, there = (HNE(metric="precomputed").fit(one) for one in (D, D[order][:, order]))
-    assert here.n_distinct_ == 400
+    assert here.n_distinct_ == 160
     np.testing.assert_array_equal(there.embedding_, here.embedding_[order])
 
 
@@ -628,7 +621,7 @@ def test_distances_lay_pieces_out_as_the_coordinates_do():
 
 def test_metrics_that_sparse_samples_have_not_are_refused_in_one_sentence():
     for metric in ("correlation", "seuclidean", "mahalanobis"):
-        with pytest.raises(InputError, match=f"metric='{metric}' must give the distances of X, got "):
+        with pytest.raises(InputError, match=f"metric='{metric}' must give the distances"):
             HNE(metric=metric).fit(sparse.csr_array(sparse_cloud()))
 
 
@@ -640,7 +633,7 @@ def test_what_a_metric_makes_of_a_sample_and_itself_is_nobodys_concern():
 
 def test_approximate_neighbors_know_two_metrics_and_say_so(cloud):
     pytest.importorskip("faiss", reason="approximate search needs the extra: pip install 'hne[approx]'")
-    with pytest.raises(InputError, match=r"knows the Euclidean and the cosine metric, got metric='manhattan'"):
+    with pytest.raises(InputError, match="got metric='manhattan'"):
         HNE(neighbors="approximate", metric="manhattan").fit(cloud)
 
 
@@ -656,7 +649,7 @@ def test_neighbors_given_without_distances_are_ordered_by_the_metric(metric):
 
 
 def test_frames_of_sparse_columns_and_of_mixed_names_are_refused_with_what_to_pass(roll):
-    with pytest.raises(InputTypeError, match=r"got sparse ones\. Pass X\.sparse\.to_coo\(\)"):
+    with pytest.raises(InputTypeError, match="got sparse ones"):
         HNE().fit(pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(roll.X)))
-    with pytest.raises(InputTypeError, match=r"all text or none, got both\. Pass X\.rename\(columns=str\)"):
+    with pytest.raises(InputTypeError, match="all text or none, got both"):
         HNE().fit(pd.DataFrame(roll.X, columns=["a", 1, 2]))

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 from hne import embed
 from hne.datasets import make_swiss_roll
 
-DATA = {"digits": lambda: load_digits().data, "iris": lambda: load_iris().data.astype(np.float32).astype(float)}
+DATA = {"digits": lambda: load_digits().data[:500], "iris": lambda: load_iris().data.astype(np.float32).astype(float)}
 FORMS = {
     "in another power of two": lambda X: X / 16,
     "so small that float64 ends": lambda X: X * 2.0**-1050,
