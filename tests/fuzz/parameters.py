@@ -5,7 +5,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import VALID_METRICS
 
-from hne.core.records import COORDINATES, EIGEN_SOLVERS, PIECE_POLICIES, SHORT_CIRCUITS, VARIANTS
+from hne.settings import COORDINATES, EIGEN_SOLVERS, VARIANTS, known_settings
+
+SHORT_CIRCUITS, PIECE_POLICIES = (known_settings()[name].choices for name in ("short_circuits", "pieces"))
 
 
 def sound(rng, n, n_features):

@@ -119,6 +119,7 @@ for n_threads in (1, 4):
 """
 
 
+@pytest.mark.slow
 def test_fits_in_threads_have_the_bits_of_the_main_thread_and_leave_no_limit():
     # In a process of its own, whose libraries may have all threads: a limit that fails is seen by nothing else.
     free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}

@@ -94,10 +94,11 @@ def stage(name: str) -> Iterator[Callable[[Record], Record]]:
     with bound(_REMARKS, remarks):
         yield done
     seconds = time.perf_counter() - start
-    # Records say what they are; of an array, the number of rows tells more.
+    # Records say what they are, long ones in a summary; of an array, the number of rows tells more.
     record = records[0]
-    shape = getattr(record, "shape", None)
-    described = "done" if record is None else str(record) if shape is None else f"{shape[0]} samples"
+    described = getattr(record, "summary", "done" if record is None else str(record))
+    if hasattr(record, "shape"):
+        described = f"{record.shape[0]} samples"
     result = ", ".join([described, *remarks])
     logger.info("%s: %.3f s, %s", name, seconds, result)
     for listener in listeners:

@@ -58,6 +58,11 @@ class Assessment:
         """Whether something is wrong that no calibration is needed to see."""
         return any(finding.level == "bad" and finding.kind in CERTAIN for finding in self.findings)
 
+    @property
+    def summary(self) -> str:
+        """A few words, for where stages are told of."""
+        return self.level if self.score is None else f"{self.level}, score {self.score.score:.4f}"
+
     def of_samples(self, first: IndexArray) -> "Assessment":
         """The same with pairs of samples instead of places: `first` is a sample at each place."""
         return replace(self, short_circuits=np.sort(first[self.short_circuits], axis=1))
