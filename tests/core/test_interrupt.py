@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import numpy as np
@@ -20,7 +21,6 @@ from hne.core.eigen.factor import (
     Watch,
     await_factor,
     factorized,
-    in_background,
     watched_by_mkl,
 )
 from tests.runtime.test_progress import Notebook
@@ -48,6 +48,14 @@ except KeyboardInterrupt:
         thread.join(10)
     print([thread.name for thread in threading.enumerate()])
 """
+
+
+def background(call):
+    """What will come of a call that begins now in a thread of its own."""
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(call)
+    pool.shutdown(wait=False)
+    return future
 
 
 def positive_definite(n):
@@ -92,6 +100,8 @@ for delay in (0.02, 0.05, 0.1):
         knn_graph(X, 7, 2)
     except KeyboardInterrupt:
         pass
+for thread in threading.enumerate()[1:]:
+    thread.join(10)
 print(knn_graph(X[:1000], 7, 2).n_samples, threading.active_count())
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -107,7 +117,7 @@ def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
             time.sleep(0.01)
         ended.set()
 
-    future = in_background(call)
+    future = background(call)
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         await_factor(future, watch)
@@ -117,7 +127,7 @@ def test_the_wait_for_a_long_call_hears_an_interrupt_and_gives_the_call_up():
 @pytest.mark.usefixtures("hears_interrupts")
 def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(caplog):
     release, cleaned = threading.Event(), threading.Event()
-    future = in_background(release.wait)
+    future = background(release.wait)
     future.add_done_callback(lambda _: cleaned.set())
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -130,15 +140,15 @@ def test_a_call_that_cannot_be_given_up_is_left_to_itself_and_logged(caplog):
 
 def test_errors_of_the_other_thread_arrive_here():
     with pytest.raises(ZeroDivisionError, match="division"):
-        await_factor(in_background(lambda: 1 / 0), Watch())
+        await_factor(background(lambda: 1 / 0), Watch())
 
 
 def test_a_long_factorization_counts_to_a_hundred_at_most(monkeypatch):
     pytest.importorskip("pypardiso", reason="PARDISO is an extra")
     monkeypatch.setattr(_factor, "DISSECTED_MIN_ENTRIES", 1)
     notebook = Notebook()
-    with listening(notebook), factorized(positive_definite(3_000), "pardiso") as solve:
-        assert np.isfinite(solve(np.ones((3_000, 1)))).all()
+    with listening(notebook), factorized(positive_definite(1_500), "pardiso") as solve:
+        assert np.isfinite(solve(np.ones((1_500, 1)))).all()
     assert notebook.notes[0] == ("factorization", 0, 100)
     assert all(task == "factorization" and done <= total == 100 for task, done, total in notebook.notes)
 
@@ -146,7 +156,7 @@ def test_a_long_factorization_counts_to_a_hundred_at_most(monkeypatch):
 @pytest.mark.parametrize("is_given_up", [False, True])
 def test_pardiso_ends_when_its_watch_gives_up_and_goes_on_when_it_does_not(is_given_up):
     pypardiso = pytest.importorskip("pypardiso", reason="PARDISO is an extra")
-    matrix = csr_matrix(positive_definite(3_000))
+    matrix = csr_matrix(positive_definite(1_500))
     solver, watch = pypardiso.PyPardisoSolver(mtype=2), Watch(100)
     if is_given_up:
         watch.state[0] = 1
@@ -180,13 +190,13 @@ def test_a_library_without_the_hook_factors_all_the_same():
 @pytest.mark.parametrize("backend", ["superlu", "pardiso"])
 def test_a_factorization_gives_the_same_answer_in_any_thread(backend):
     pytest.importorskip("pypardiso", reason="PARDISO is an extra")
-    upper = positive_definite(2_000)
+    upper = positive_definite(800)
 
     def solution():
         with factorized(upper, backend) as solve:
-            return solve(np.ones((2_000, 2)))
+            return solve(np.ones((800, 2)))
 
-    np.testing.assert_allclose(in_background(solution).result(), solution(), rtol=1e-12)
+    np.testing.assert_allclose(background(solution).result(), solution(), rtol=1e-12)
 
 
 def test_a_matrix_that_is_not_positive_definite_is_reported_from_the_other_thread():

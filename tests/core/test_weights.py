@@ -193,7 +193,7 @@ def test_new_points_may_have_fewer_neighbors_than_samples_do(cloud, variant, ker
     graph = knn_graph(cloud, 4)
     own = frozen([[5, 9, -1, -1], [-1] * 4, [7, -1, -1, -1]])
     nobody = np.full(3, -1)
-    weights = target_weights(cloud, cloud[:3] + 0.1, own, graph, nobody, Settings(variant=variant), kernel)
+    weights = target_weights(cloud, cloud[:3] + 0.1, own, graph, nobody, [Settings(variant=variant)], kernel)[0]
     np.testing.assert_array_equal(weights.W.indptr, [0, 2, 2, 3])
     np.testing.assert_array_equal(weights.W.indices, [5, 9, 7])
     assert set(weights.J[[2]].indices) == set(graph.indices[7])
@@ -364,8 +364,7 @@ def test_the_kernel_is_chosen_by_the_amount_of_work(cloud):
     assert _layers.choose_kernel(between, Settings(variant="ihne")) == "numpy"
 
 
-def test_blocks_shrink_with_features_and_neighbors():
-    assert _layers.block_rows(5) == _layers.batch_rows(20, 3) == _layers.MAX_BLOCK
-    assert _layers.block_rows(300) * 300**2 * 8 <= _layers.BLOCK_BYTES
-    assert 1 < _layers.batch_rows(30, 23_028) * 30 * 23_028 * 8 <= _layers.BLOCK_BYTES
-    assert _layers.block_rows(10**6) == _layers.batch_rows(12, 10**9) == 1
+def test_blocks_shrink_with_the_bytes_of_a_row():
+    assert _layers.rows_within(100) == _layers.MAX_BLOCK
+    assert 1 < _layers.rows_within(8 * 30 * 23_028) * 8 * 30 * 23_028 <= _layers.BLOCK_BYTES
+    assert _layers.rows_within(10**12) == 1

@@ -115,7 +115,7 @@ def _weights_of(
     X: Samples, targets: Samples, own: IndexArray, core: Core, settings: Settings, n_threads: int
 ) -> Weights:
     nobody = np.full(len(own), -1)
-    return target_weights(X, targets, own, core.graph, nobody, settings, core.weights.kernel, n_threads)
+    return target_weights(X, targets, own, core.graph, nobody, [settings], core.weights.kernel, n_threads)[0]
 
 
 def _layers(weights: Weights, settings: Settings) -> FloatArray:

@@ -207,23 +207,20 @@ def choose_solver(sizes: Sizes, solver: str, available: float) -> tuple[tuple[st
         needed = ", ".join(f"{each} {gigabytes(solver_bytes(sizes, each))}" for each in order)
         reason = f"factor of {entries:.1e} entries and {operations:.1e} operations predicted; needed: {needed}"
         reason = f"{reason}; free: {gigabytes(available)}"
-    fitting = tuple(each for each in order if fits(sizes, each, available))
+    needed_bytes = {each: solver_bytes(sizes, each) for each in (*order, "dense")}
+    fitting = tuple(each for each in order if needed_bytes[each] <= MEMORY_SHARE * available)
     if not fitting:
         ways = {LANDMARKS: f"n_landmarks={sizes.n_landmarks}"}
         needed = " or ".join(
-            f"{gigabytes(solver_bytes(sizes, each))} with {ways.get(each, f'eigen_solver={each!r}')}" for each in order
+            f"{gigabytes(needed_bytes[each])} with {ways.get(each, f'eigen_solver={each!r}')}" for each in order
         )
         msg = (
             f"the eigenproblem of {n} samples, {sizes.row_entries:.0f} entries a row, needs about {needed}, "
             f"got {gigabytes(available)} of free memory. {remedies(sizes, order)}"
         )
         raise TooLargeError(msg)
-    return ((fitting[0], "dense") if is_rescued and fits(sizes, "dense", available) else fitting), reason
-
-
-def fits(sizes: Sizes, solver: str, available: float) -> bool:
-    """Whether the solver's memory is free, with a reserve."""
-    return solver_bytes(sizes, solver) <= MEMORY_SHARE * available
+    is_rescued &= needed_bytes["dense"] <= MEMORY_SHARE * available
+    return ((fitting[0], "dense") if is_rescued else fitting), reason
 
 
 def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:

@@ -12,12 +12,12 @@ orders the matrix, before the first question); SuperLU never asks, and its threa
 import ctypes
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, triu
@@ -28,8 +28,6 @@ from hne.core.eigen.costs import backend_for
 from hne.core.records import FloatArray, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
-
-Result = TypeVar("Result")
 
 # Seconds between two looks at the other thread, and those it gets to end after an interrupt.
 PAUSE, GRACE = 0.1, 2.0
@@ -78,33 +76,25 @@ def _superlu(upper: SparseMatrix) -> Iterator[Solve]:
     """
     whole = (upper + triu(upper, k=1).T).tocsc()
     factors: list[Any] = []
-    is_factored: Future[None] = Future()
-    is_given_back = threading.Event()
 
-    def factor() -> None:
-        try:
-            # A positive definite matrix needs no pivoting, and an ordering made for symmetric ones factors G six times
-            # faster than the default, which is made for unsymmetric ones.
-            options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-            factors.append(splu(whole, **options))
-            is_factored.set_result(None)
-        except BaseException as error:  # noqa: BLE001, whatever it is, the one who waits gets it
-            is_factored.set_exception(error)
-        is_given_back.wait()
-        factors.clear()
+    def factorize() -> None:
+        # A positive definite matrix needs no pivoting, and an ordering made for symmetric ones factors G six times
+        # faster than the default, which is made for unsymmetric ones.
+        options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+        factors.append(splu(whole, **options))
 
-    in_background(factor)
-    try:
+    with _own_thread() as thread:
         try:
-            await_factor(is_factored, Watch())
-        except RuntimeError as error:
-            # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
-            msg = f"SuperLU: {error}"
-            raise NotPositiveDefiniteError(msg) from error
-        # Not the method itself, which would hold the factor wherever it goes.
-        yield lambda block: factors[0].solve(block)  # noqa: PLW0108
-    finally:
-        is_given_back.set()
+            try:
+                await_factor(thread.submit(factorize), Watch())
+            except RuntimeError as error:
+                # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
+                msg = f"SuperLU: {error}"
+                raise NotPositiveDefiniteError(msg) from error
+            # Not the method itself, which would hold the factor wherever it goes.
+            yield lambda block: factors[0].solve(block)  # noqa: PLW0108
+        finally:
+            thread.submit(factors.clear)
 
 
 @contextmanager
@@ -134,7 +124,8 @@ def _pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
             solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
         return solution
 
-    factoring = in_background(factorize)
+    with _own_thread() as thread:
+        factoring = thread.submit(factorize)
     try:
         await_factor(factoring, watch)
         # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
@@ -181,24 +172,20 @@ class Watch:
         self.state = np.zeros(2, dtype=np.int32)  # whether to give up, percent done
 
 
-def in_background(function: Callable[[], Result]) -> "Future[Result]":
-    """Result to come of a function that begins now in a thread of its own.
+@contextmanager
+def _own_thread() -> Iterator[ThreadPoolExecutor]:
+    """One thread for what is submitted, which ends it by itself after an interrupt.
 
     The interpreter waits for it at its exit: C that calls back into a Python which is no more would crash.
     """
-    future: Future[Result] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(function())
-        except BaseException as error:  # noqa: BLE001, whatever it is, the one who waits gets it
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="hne factorization").start()
-    return future
+    thread = ThreadPoolExecutor(1, "hne factorization")
+    try:
+        yield thread
+    finally:
+        thread.shutdown(wait=False)
 
 
-def await_factor(future: "Future[Result]", watch: Watch, grace: float = GRACE) -> Result:
+def await_factor(future: "Future[None]", watch: Watch, grace: float = GRACE) -> None:
     """Result of a factorization in the background, track while it runs, given up on an interrupt."""
     step("factorization", 0, watch.total)
     try:
@@ -210,7 +197,7 @@ def await_factor(future: "Future[Result]", watch: Watch, grace: float = GRACE) -
         if not wait([future], timeout=grace).done:
             logger.warning("factorization: interrupted, but its thread has to come to an end by itself")
         raise
-    return future.result()
+    future.result()
 
 
 _HOOK_IN_USE = threading.Lock()

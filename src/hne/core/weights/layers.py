@@ -50,7 +50,7 @@ def layer_weights_of_all(
     """Weights by each of several settings that agree in `include_self`: they share the graph and its Gram matrices."""
     rows = np.arange(graph.n_samples)
     left_out = np.full_like(rows, -1) if settings[0].include_self else rows
-    return _weights_of_all(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
+    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
 
 
 def target_weights(
@@ -59,11 +59,11 @@ def target_weights(
     neighbors: IndexArray,
     graph: NeighborGraph,
     left_out: IndexArray,
-    settings: Settings,
+    settings: Sequence[Settings],
     kernel: str | None = None,
     n_threads: int = 1,
-) -> Weights:
-    """Weights with which both layers of neighbors rebuild each target from the samples of X.
+) -> list[Weights]:
+    """Weights by each of the settings with which both layers of neighbors rebuild each target from the samples of X.
 
     Parameters
     ----------
@@ -74,21 +74,8 @@ def target_weights(
     left_out : (t,) sample that a target's outer layer does without, -1 for none.
     kernel : "numpy" or "numba", None to choose by the amount of work.
     """
-    return _weights_of_all(X, targets, neighbors, graph, left_out, [settings], kernel, n_threads)[0]
-
-
-def _weights_of_all(
-    X: Samples,
-    targets: Samples,
-    neighbors: IndexArray,
-    graph: NeighborGraph,
-    left_out: IndexArray,
-    settings: Sequence[Settings],
-    kernel: str | None,
-    n_threads: int,
-) -> list[Weights]:
     kernel = kernel or choose_kernel(graph, *settings)
-    module, n, step = load_unbroken(KERNELS[kernel]), X.shape[0], block_rows(graph.n_neighbors)
+    module, n, step = load_unbroken(KERNELS[kernel]), X.shape[0], _block_rows(graph.n_neighbors)
     logger.info("weights: %s kernel, %d targets", kernel, len(neighbors))
 
     def rows_of(start: int) -> list[BlockWeights]:
@@ -186,14 +173,14 @@ def choose_kernel(graph: NeighborGraph, *settings: Settings) -> str:
     return "numba" if work >= NUMBA_MIN_WORK else "numpy"
 
 
-def block_rows(n_neighbors: int) -> int:
-    """Targets a block, so that its lists of samples within two hops stay small, whatever k."""
-    return int(np.clip(BLOCK_BYTES // (5 * 8 * n_neighbors * (n_neighbors + 1)), 1, MAX_BLOCK))
+def rows_within(bytes_a_row: int) -> int:
+    """How many rows are dealt with at once, so that their arrays stay small together."""
+    return int(np.clip(BLOCK_BYTES // bytes_a_row, 1, MAX_BLOCK))
 
 
-def batch_rows(n_slots: int, n_features: int) -> int:
-    """Targets a batch, so that its differences and its Gram matrices stay small, whatever m and D."""
-    return int(np.clip(BLOCK_BYTES // (8 * n_slots * (n_features + n_slots)), 1, MAX_BLOCK))
+def _block_rows(n_neighbors: int) -> int:
+    """Targets a block: its lists of samples within two hops stay small, whatever k."""
+    return rows_within(5 * 8 * n_neighbors * (n_neighbors + 1))
 
 
 def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArray]]:
@@ -203,7 +190,8 @@ def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArr
     """
     for size in np.unique(sizes[sizes > 0]):
         rows = np.flatnonzero(sizes == size)
-        step = batch_rows(int(size), n_features)
+        # Differences and Gram matrices stay small, whatever m and D.
+        step = rows_within(8 * int(size) * (n_features + int(size)))
         for start in range(0, len(rows), step):
             yield int(size), rows[start : start + step]
 
@@ -261,7 +249,7 @@ def row_weights(
         neighbor_indices[_numbered(near, reached)] = _numbered(of_near, reached)
         neighbors, targets = _numbered(neighbors, reached), _numbered(targets, reached)
     left_out = np.full_like(targets, -1) if settings.include_self else targets
-    module, step = load_unbroken(KERNELS[kernel]), block_rows(neighbors.shape[1])
+    module, step = load_unbroken(KERNELS[kernel]), _block_rows(neighbors.shape[1])
     parts: list[BlockWeights] = []
     with limit_blas_threads(1):
         for first in range(0, len(neighbors), step):
