@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from approximate import clusters, curved_gaussian
 from hne._runtime.threads import limit_blas_threads
-from hne.core.neighbors.blocked import Lists
+from hne.core.neighbors.blocked import NeighborLists
 from hne.core.neighbors.blocked_search import BlockedSearch, blocked_search
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import FloatArray, NeighborGraph
@@ -100,17 +100,17 @@ class _Merging:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._add = Lists.add
+        self._add = NeighborLists.add
 
     def __enter__(self) -> "_Merging":
-        def add(lists: Lists, *found: Any) -> None:
+        def add(lists: NeighborLists, *found: Any) -> None:
             self.seconds += timed(self._add, lists, *found)[0]
 
-        setattr(Lists, "add", add)  # noqa: B010, an assignment to a method is no type's delight
+        setattr(NeighborLists, "add", add)  # noqa: B010, an assignment to a method is no type's delight
         return self
 
     def __exit__(self, *_: object) -> None:
-        setattr(Lists, "add", self._add)  # noqa: B010
+        setattr(NeighborLists, "add", self._add)  # noqa: B010
 
 
 if __name__ == "__main__":

@@ -15,11 +15,10 @@ from hne.core.neighbors import approximate as _approximate
 from hne.core.neighbors import blocked as _blocked
 from hne.core.neighbors import exact as _exact
 from hne.core.neighbors import graph as _graph
-from hne.core.neighbors.blocked import Blocks, block_box, block_edges, nearest_in_blocks
+from hne.core.neighbors.blocked import cut_into_blocks, nearest_in_blocks
 from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import knn_graph, nearest_by
 from hne.core.neighbors.metric import estimated_params
-from hne.core.records import is_euclidean
 from hne.core.samples.unique import unique_samples
 from hne.datasets import make_swiss_roll
 from tests.conftest import frozen
@@ -37,13 +36,6 @@ def in_order(X):
     return frozen(X[unique_samples(X).index])
 
 
-def cut(X, starts, metric="euclidean", params=None):
-    edges = block_edges(np.array(starts, dtype=int), len(X))
-    if not is_euclidean(metric, params):
-        return Blocks(edges)
-    return Blocks(edges, np.stack([block_box(X, metric, block) for block in Blocks(edges).ranges]))
-
-
 def evenly(X, count):
     return np.linspace(0, len(X), count + 1).astype(int)
 
@@ -51,10 +43,9 @@ def evenly(X, count):
 def check_same(X, k, starts, metric="euclidean", params=None, n_threads=1):
     """The graph of all samples, put together from the blocks' rows, has the bits of one search."""
     whole = nearest_by(metric, params, X, X, k, np.arange(len(X)))
-    blocks = cut(X, starts, metric, params)
+    blocks = cut_into_blocks(X, starts, metric, params)
     for start, stop in blocks.ranges:
-        own = np.arange(start, stop)
-        found = nearest_in_blocks(X, blocks, X[start:stop], k, own, metric, params, n_threads)
+        found = nearest_in_blocks(blocks, X[start:stop], k, np.arange(start, stop), n_threads)
         np.testing.assert_array_equal(found[0], whole[0][start:stop])
         np.testing.assert_array_equal(found[1], whole[1][start:stop])
         assert found[2] == whole[2]
@@ -154,7 +145,7 @@ def test_no_tie_is_lost_between_blocks(data, n_features, brute):
 def test_new_targets_find_the_same_as_in_one_search(count, n_features, metric):
     rng = np.random.default_rng(0)
     X, new = in_order(rng.normal(size=(500, n_features))), frozen(2 * rng.normal(size=(count, n_features)))
-    found = nearest_in_blocks(X, cut(X, evenly(X, 6), metric), new, 7, None, metric)
+    found = nearest_in_blocks(cut_into_blocks(X, evenly(X, 6), metric), new, 7)
     whole = nearest_by(metric, None, X, new, 7)
     np.testing.assert_array_equal(found[0], whole[0])
     np.testing.assert_array_equal(found[1], whole[1])
@@ -163,7 +154,7 @@ def test_new_targets_find_the_same_as_in_one_search(count, n_features, metric):
 def test_targets_may_be_any_rows_of_any_blocks():
     X = roll_of(1000)
     rows = np.random.default_rng(0).permutation(1000)[:300]
-    found = nearest_in_blocks(X, cut(X, evenly(X, 7)), X[rows], 5, rows)
+    found = nearest_in_blocks(cut_into_blocks(X, evenly(X, 7)), X[rows], 5, rows)
     whole = nearest_by("euclidean", None, X, X[rows], 5, rows)
     np.testing.assert_array_equal(found[0], whole[0])
     np.testing.assert_array_equal(found[1], whole[1])
@@ -183,16 +174,16 @@ def test_samples_whose_squares_vanish_are_copies_in_every_block():
 
 def test_on_a_roll_only_neighboring_blocks_are_read_and_of_those_little_is_searched(monkeypatch):
     X = roll_of(20_000)
-    blocks = cut(X, evenly(X, 10))
+    blocks = cut_into_blocks(X, evenly(X, 10))
     read, searched = [], []
-    points, within = _blocked.block_points, _blocked.nearest_within
+    points, within = _blocked.Blocks.points, _blocked.nearest_within
     monkeypatch.setattr(
-        _blocked, "block_points", lambda X, metric, block: read.append(block) or points(X, metric, block)
+        _blocked.Blocks, "points", lambda self, number: read.append(self.ranges[number]) or points(self, number)
     )
     monkeypatch.setattr(
         _blocked, "nearest_within", lambda ours, *rest: searched.append(len(ours)) or within(ours, *rest)
     )
-    nearest_in_blocks(X, blocks, X[8000:10_000], 6, np.arange(8000, 10_000))
+    nearest_in_blocks(blocks, X[8000:10_000], 6, np.arange(8000, 10_000))
     assert read[0] == (8000, 10_000)
     assert sorted(read[1:]) == [(6000, 8000), (10_000, 12_000)]
     assert searched[0] == 2000
@@ -203,7 +194,7 @@ def test_a_search_is_sent_to_other_processes_with_a_file_for_samples(tmp_path):
     np.save(tmp_path / "X.npy", roll_of(1000))
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     search = blocked_search(X, evenly(X, 4), 6, tmp_path)
-    assert search.X is X
+    assert search.blocks.X is X
     graph = knn_graph(X, 6)
     again = pickle.loads(pickle.dumps(search))
     indices, distances = again.rows(250, 500)
@@ -222,14 +213,6 @@ def test_a_blocked_graph_is_the_graph_whatever_rows_are_asked_for(tmp_path, metr
     np.testing.assert_array_equal(np.concatenate([part[0] for part in parts]), graph.indices)
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), graph.distances)
     assert search.method == graph.method
-
-
-def test_a_blocked_search_places_new_samples(tmp_path, cloud):
-    search = blocked_search(cloud, [0, 20, 30], 6, tmp_path)
-    indices, distances = search.nearest(cloud[:9] + 0.01, 4)
-    expected = nearest_by("euclidean", None, cloud, cloud[:9] + 0.01, 4)
-    np.testing.assert_array_equal(indices, expected[0])
-    np.testing.assert_array_equal(distances, expected[1])
 
 
 @pytest.fixture
@@ -325,7 +308,7 @@ def test_a_broken_run_goes_on_with_the_lists_that_are_there(faiss, tmp_path, mon
     X = sheet()
     search = blocked_search(X, CUTS, 6, tmp_path, "approximate")
     expected = graph_of(search)
-    search.files.of_block(2).unlink()
+    search.lists.of_block(2).unlink()
     made = []
     write = _approximate.InvertedFile.write
     monkeypatch.setattr(

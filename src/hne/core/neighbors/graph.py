@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hne._runtime.store import is_on_disk, row_blocks
+from hne._runtime.store import is_on_disk
 from hne.core.neighbors.approximate import approximate_neighbors, is_worth_an_index
-from hne.core.neighbors.blocked import Blocks, block_box, nearest_in_blocks
+from hne.core.neighbors.blocked import cut_into_blocks, nearest_in_blocks
 from hne.core.neighbors.exact import exact_method
 from hne.core.neighbors.metric import (
     Found,
@@ -133,7 +133,6 @@ def nearest_by(
     """
     if not is_on_disk(X) or X.nbytes <= MAX_BYTES:
         return nearest_in_memory(metric, params, X, targets, n_neighbors, leave_out, n_threads)
-    ranges = row_blocks(X.shape[0], max(1, BLOCK_BYTES // (8 * X.shape[1])))
-    edges = np.array([0, *(stop for _, stop in ranges)])
-    boxes = np.stack([block_box(X, metric, block) for block in ranges]) if is_euclidean(metric, params) else None
-    return nearest_in_blocks(X, Blocks(edges, boxes), targets, n_neighbors, leave_out, metric, params, n_threads)
+    starts = np.arange(0, X.shape[0], max(1, BLOCK_BYTES // (8 * X.shape[1])))
+    blocks = cut_into_blocks(X, starts, metric, params)
+    return nearest_in_blocks(blocks, targets, n_neighbors, leave_out, n_threads)
