@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.io import savemat
@@ -44,6 +44,7 @@ def mat(tmp_path):
     return write
 
 
+@settings(max_examples=20)
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 5))))
 def test_an_npy_matrix_comes_back_to_the_bit(tmp_path_factory, X):
     path = tmp_path_factory.mktemp("npy") / "a.npy"
@@ -102,13 +103,13 @@ def test_three_and_four_dimensions_are_images(npy):
 
 
 @pytest.mark.parametrize(("array", "message"), [
-    (np.ones(5), r"must hold a matrix of numbers, got array \(5\) of 1 dimensions\. Save samples as rows: reshape"),
-    (np.ones((2, 3), complex), r"got array \(2 x 3\) of complex numbers\. Save real and imaginary parts"),
-    (np.array([["a", "b"]]), r"got array \(1 x 2\) of text\. Save numbers\."),
-    (np.array([["2020-01-01"]], "M8[D]"), r"got array \(1 x 1\) of Python objects\. Save numb"),
-    (np.array([[1, "a"]], object), r"must hold numbers, got Python objects \(a pickle, which could run anything\)\."),
-    (np.empty((0, 3)), r"got array \(0 x 3\), which is empty\. Check how it was written\."),
-    (np.ones((2, 2, 4, 5)), r"must hold images with one or three colors, got array \(2 x 2 x 4 x 5\)\. Save samples"),
+    (np.ones(5), r"matrix of numbers, got array \(5\) of"),
+    (np.ones((2, 3), complex), r"got array \(2 x 3\) of complex"),
+    (np.array([["a", "b"]]), r"got array \(1 x 2\) of text\."),
+    (np.array([["2020-01-01"]], "M8[D]"), r"got array \(1 x 1\) of Python"),
+    (np.array([[1, "a"]], object), r"must hold numbers, got Python objects \(a"),
+    (np.empty((0, 3)), r"got array \(0 x 3\), which is"),
+    (np.ones((2, 2, 4, 5)), r"or three colors, got array \(2 x"),
 ])  # fmt: skip
 def test_arrays_without_samples_are_told(npy, array, message):
     with pytest.raises(InputError, match=rf"'.*a\.npy' .*{message}"):
@@ -119,9 +120,7 @@ def test_arrays_without_samples_are_told(npy, array, message):
 def test_a_damaged_npy_file_is_told(npy, kept):
     path = npy(np.eye(10))
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(
-        InputError, match=r"must be an NPY file, got a damaged one or another kind \(.*\)\. Write or copy"
-    ):
+    with pytest.raises(InputError, match=r"an NPY file, got a damaged one"):
         read_table(path)
 
 
@@ -131,9 +130,7 @@ def test_a_damaged_npy_file_is_told(npy, kept):
 def test_a_damaged_npz_file_is_told(npz, change):
     path = npz(X=RNG.random((20, 3)))
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(
-        InputError, match=r"must be an NPZ file, got a damaged one or another kind \(.*\)\. Write or copy"
-    ):
+    with pytest.raises(InputError, match=r"an NPZ file, got a damaged one"):
         read_table(path)
 
 
@@ -154,15 +151,15 @@ def test_a_matrix_among_others_is_found_by_being_alone_or_by_its_name(npz):
 def test_several_matrices_are_listed(npz):
     path = npz(x_train=RNG.random((6, 4, 4)), x_test=RNG.random((3, 4, 4)), y_train=np.arange(6))
     held = r"x_train \(6 x 4 x 4\), x_test \(3 x 4 x 4\)"
-    with pytest.raises(InputError, match=rf"must hold one matrix of samples, got {held}\. Choose one: --array x_train"):
+    with pytest.raises(InputError, match=rf"matrix of samples, got {held}\. Choose one:"):
         read_table(path)
     table = read_table(path, ReadOptions(array="x_train", color="y_train"))
     assert list(table.labels) == ["y_train"]
-    with pytest.raises(InputError, match=r"has no such array, got --array x_tran\. Did you mean 'x_train'\?"):
+    with pytest.raises(InputError, match=r"no such array, got --array x_tran\. Did"):
         read_table(path, ReadOptions(array="x_tran"))
-    with pytest.raises(InputError, match=r"has no such array, got --array q\. It has x_train \(6 x 4 x 4\), x_test"):
+    with pytest.raises(InputError, match=r"no such array, got --array q\. It"):
         read_table(path, ReadOptions(array="q"))
-    with pytest.raises(InputError, match=r"must hold a matrix of numbers, got a \(3\), b \(2\)\. Save samples as rows"):
+    with pytest.raises(InputError, match=r"matrix of numbers, got a \(3\), b"):
         read_table(npz(a=np.ones(3), b=np.ones(2)))
 
 
@@ -228,20 +225,18 @@ def test_matlab_stacks_images_along_the_last_dimension_and_by_columns(mat):
 @pytest.mark.parametrize("content", [b"x" * 300, b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + b"\x01" * 60])
 def test_a_damaged_mat_file_is_told(tmp_path, content):
     (tmp_path / "a.mat").write_bytes(content)
-    with pytest.raises(
-        InputError, match=r"must be a MAT file, got one that cannot be read \(.*\)\. Write or copy it ag"
-    ):
+    with pytest.raises(InputError, match=r"a MAT file, got one that cannot"):
         read_table(tmp_path / "a.mat")
 
 
 def test_a_truncated_or_complex_mat_file_is_told(mat):
     path = mat({"X": RNG.random((30, 5))}, do_compression=True)
     path.write_bytes(path.read_bytes()[:400])
-    with pytest.raises(InputError, match=r"must be a MAT file, got one that cannot be read"):
+    with pytest.raises(InputError, match=r"a MAT file, got one that cannot"):
         read_table(path)
-    with pytest.raises(InputError, match=r"got X \(2 x 2\) of complex numbers\. Save real"):
+    with pytest.raises(InputError, match=r"got X \(2 x 2\) of complex"):
         read_table(mat({"X": np.eye(2) * 1j}))
-    with pytest.raises(InputError, match=r"must hold a matrix of numbers, got note \(1\) of text\. Save numbers"):
+    with pytest.raises(InputError, match=r"matrix of numbers, got note \(1\) of"):
         read_table(mat({"note": "hello"}))
 
 

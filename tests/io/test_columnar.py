@@ -96,11 +96,9 @@ def test_choices_and_names_of_samples_are_as_in_text(tmp_path):
     table = read_table(path, ReadOptions(columns=("2-3",), color="y", id="kind"))
     assert (table.ids, table.feature_names) == (("a", "b"), ("x", "y"))
     assert table.labels["y"].tolist() == [1, 2]
-    with pytest.raises(InputError, match=r"has no such column, got --color kinds\. Did you mean 'kind'\?"):
+    with pytest.raises(InputError, match=r"no such column, got --color kinds\. Did"):
         read_table(path, ReadOptions(color="kinds"))
-    with pytest.raises(
-        InputError, match=r"has samples as rows, as tables with named columns do, got --transpose\. Leave"
-    ):
+    with pytest.raises(InputError, match=r"named columns do, got --transpose\. Leave"):
         read_table(path, ReadOptions(transpose=True))
 
 
@@ -112,10 +110,10 @@ def test_lists_of_different_lengths_are_left_out(tmp_path):
 
 
 def test_tables_without_numbers_or_with_equal_names_are_told(tmp_path):
-    with pytest.raises(InputError, match=r"must have a column of numbers, got text in all 1: 'kind'\. Encode"):
+    with pytest.raises(InputError, match=r"column of numbers, got text in all"):
         read_table(write(pa.table({"kind": ["a"]}), tmp_path / "a.parquet"))
     equal = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(InputError, match=r"must have a name of its own for each column, got 'x' more than once"):
+    with pytest.raises(InputError, match=r"for each column, got 'x' more than"):
         read_table(write(equal, tmp_path / "a.arrow"))
 
 
@@ -126,9 +124,7 @@ def test_damaged_files_are_told(tmp_path, name, kind):
     path = write(TABLE, tmp_path / name)
     for content in (path.read_bytes()[:300], b"nothing of the kind" * 9):
         path.write_bytes(content)
-        with pytest.raises(
-            InputError, match=rf"must be {kind} file, got one that cannot be read \(.*\)\. Write or copy"
-        ):
+        with pytest.raises(InputError, match=rf"be {kind} file, got one that cannot"):
             read_table(path)
 
 
@@ -138,7 +134,7 @@ def test_offsets_beyond_the_file_are_not_followed(tmp_path):
     content = path.read_bytes()
     assert content.count(offsets) == 1
     path.write_bytes(content.replace(offsets, np.array([0, 1, 10**9, 6], dtype=np.int32).tobytes()))
-    with pytest.raises(InputError, match=r"must be an Arrow file, got one that cannot be read \(.*offset"):
+    with pytest.raises(InputError, match=r"an Arrow file, got one .*offset"):
         read_table(path)
 
 
@@ -161,5 +157,5 @@ def test_columns_of_unequal_length_are_told(tmp_path, monkeypatch, column):
         return dataclasses.replace(columns, batches=batches)
 
     monkeypatch.setattr(_columnar, "_parquet", damaged)
-    with pytest.raises(InputError, match=r"Parquet file, got one that cannot be read \(a column of 20 rows, not 30\)"):
+    with pytest.raises(InputError, match=r"a column of 20 rows, not 30"):
         read_table(path)

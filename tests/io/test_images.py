@@ -131,12 +131,10 @@ def test_progress_is_told(tmp_path):
 
 
 def test_folders_without_images_are_told(tmp_path):
-    with pytest.raises(
-        InputError, match=r"must be a file or a folder of images .* got an empty one\. Check the path\."
-    ):
+    with pytest.raises(InputError, match=r"folder of images .* got an empty one"):
         read_table(tmp_path)
     (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.raises(InputError, match=r"a folder of images .* got 1 other files\. Name one of the files in it\."):
+    with pytest.raises(InputError, match=r"a folder of images .* got 1"):
         read_table(tmp_path)
 
 
@@ -146,19 +144,15 @@ def test_a_damaged_image_is_named(tmp_path, kept):
     save(tmp_path / "below" / "bad.png", color(40, 40))
     bad = tmp_path / "below" / "bad.png"
     bad.write_bytes(bad.read_bytes()[:kept])
-    with pytest.raises(
-        InputError, match=r"must hold whole images, got a damaged one, 'below/bad\.png' \(.*\)\. Mend it"
-    ):
+    with pytest.raises(InputError, match=r"got a damaged one, 'below/bad\.png'"):
         read_table(tmp_path)
 
 
 def test_choices_that_make_no_sense_are_told(tmp_path):
     save(tmp_path / "a.png", grey())
-    with pytest.raises(
-        InputError, match=r"is a folder of images, which has no columns or arrays .* got --columns\. Leav"
-    ):
+    with pytest.raises(InputError, match=r"no columns or arrays .* got --columns"):
         read_table(tmp_path, ReadOptions(columns=("a",)))
-    with pytest.raises(InputError, match=r"can be read in the modes grey and rgb, got --image-mode cmyk\. Choose one"):
+    with pytest.raises(InputError, match=r"grey and rgb, got --image-mode cmyk\. Choose"):
         read_table(tmp_path, ReadOptions(image_mode="cmyk"))
 
 
@@ -170,15 +164,15 @@ def test_columns_of_images_cannot_be_chosen(tmp_path, choices):
         (tmp_path / name).mkdir()
         save(tmp_path / name / "1.png", grey())
     option = next(iter(choices))
-    with pytest.raises(InputError, match=rf"no columns or arrays to choose, got --{option}\. Leave it out\."):
+    with pytest.raises(InputError, match=rf"arrays to choose, got --{option}\. Leave it"):
         read_table(tmp_path, ReadOptions(**choices))
     assert read_table(tmp_path, ReadOptions(color="folder")).color == "folder"
     assert read_table(tmp_path, ReadOptions(drop=("folder",))).labels == {}
-    with pytest.raises(InputError, match=r"got 'folder' for --color and --drop\. Leave one of them out\."):
+    with pytest.raises(InputError, match=r"got 'folder' for --color and --drop\. Leave"):
         read_table(tmp_path, ReadOptions(color="folder", drop=("folder",)))
 
 
 def test_a_flat_folder_has_no_folders_to_color_by(tmp_path):
     save(tmp_path / "1.png", grey())
-    with pytest.raises(InputError, match=r"must have images in several folders for --color folder, got all in one\. L"):
+    with pytest.raises(InputError, match=r"for --color folder, got all in one\."):
         read_table(tmp_path, ReadOptions(color="folder"))

@@ -1,13 +1,16 @@
-"""Which columns become features, labels, names of samples and colors, and that their values stay exact."""
+"""Which columns become features, labels, names of samples and colors, what is said of them, that they stay exact."""
 
 import io
 import json
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
+from scipy.sparse import csr_array, save_npz
 
 from hne.exceptions import InputError
 from hne.io import Coordinates, ReadOptions, read_table, write_coordinates
@@ -52,7 +55,7 @@ def test_the_color_is_told_by_name(meant, tmp_path):
 
 def test_lists_are_no_color(tmp_path):
     pd.DataFrame({"a": [1.5, 2], "v": [[1.0, 2], [3.0, 4]]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"in each row of the column to color by, got lists in 'v'\. Choose another"):
+    with pytest.raises(InputError, match=r"to color by, got lists in 'v'\."):
         read_table(tmp_path / "t.parquet", ReadOptions(color="v"))
     assert read_table(tmp_path / "t.parquet", ReadOptions(columns=("a",))).labels == {}
 
@@ -162,3 +165,158 @@ def test_a_full_disk_is_heard_of(tmp_path):
     assert done.returncode == 1
     assert "cannot write" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write columns by name as CSV and read them back."""
+
+    def write(choices=None, **columns):
+        path = tmp_path / "table.csv"
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+        return read_table(path, choices or ReadOptions())
+
+    return write
+
+
+def features(n=20):
+    return {"a": RNG.random(n).round(3), "b": RNG.random(n).round(3)}
+
+
+def test_a_counter_of_rows_names_the_samples(written):
+    table = written(**features(), Lauf=range(1000, 1020))
+    assert table.feature_names == ("a", "b")
+    assert (table.id_name, table.ids[:2]) == ("Lauf", ("1000", "1001"))
+    assert "Column 'Lauf' counts the rows: it names the samples" in table.notices[-2]
+
+
+def test_a_second_counter_is_a_label(written):
+    table = written(**features(), name=[f"s{i}" for i in range(20)], step=range(20))
+    assert table.feature_names == ("a", "b")
+    assert table.id_name == "name"
+    assert table.labels["step"].tolist() == list(range(20))
+
+
+def test_whole_numbers_called_classes_are_labels(written):
+    table = written(**features(), target=[0, 1, 2, 1] * 5)
+    assert table.feature_names == ("a", "b")
+    assert table.labels["target"].tolist() == [0, 1, 2, 1] * 5
+    assert "Column 'target' looks like classes" in table.notices[-2]
+
+
+def test_measurements_are_features_whatever_they_are_called(written):
+    table = written(**features(), y=RNG.random(20), count=RNG.integers(0, 4, 20), label=RNG.permutation(20))
+    assert table.feature_names == ("a", "b", "y", "count", "label")
+
+
+def test_what_the_user_names_is_a_feature(written):
+    chosen = ReadOptions(columns=("a", "n", "target"))
+    assert written(chosen, **features(), n=range(20), target=[0, 1] * 10).feature_names == ("a", "n", "target")
+
+
+def test_the_only_feature_stays(written):
+    assert written(n=range(20)).feature_names == ("n",)
+
+
+def test_text_that_differs_in_every_row_names_the_samples(written):
+    table = written(**features(), Probe=[f"P{i:03d}" for i in range(20)], kind=["u", "v"] * 10)
+    assert (table.id_name, table.ids[1]) == ("Probe", "P001")
+    assert list(table.labels) == ["kind"]
+    table = written(ReadOptions(color="Probe"), **features(), Probe=[f"P{i:03d}" for i in range(20)])
+    assert table.ids is None
+    assert list(table.labels) == ["Probe"]
+
+
+def test_days_are_labels_though_they_differ_in_every_row(written):
+    days = [f"2026-01-{day:02d}" for day in range(1, 21)]
+    table = written(**features(), date=days)
+    assert table.ids is None
+    assert table.labels["date"].tolist() == days
+
+
+@pytest.mark.parametrize("cells", [("1,000", "12,345"), ("2,000,000", "1,234.5"), ("-1,000", "7")])
+def test_thousands_are_no_decimal_commas(cells):
+    rows = "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells * 3))
+    table = read("x,pay\n" + rows)
+    assert table.feature_names == ("x",)
+    assert f"Column 'pay' is text, not a feature, because of {cells[0]!r} in row 1. Its commas" in table.notices[0]
+    assert "separate thousands: remove them to use it as a feature." in table.notices[0]
+    assert "--decimal" not in table.notices[0]
+
+
+def test_columns_without_names_are_those_of_the_model_in_order(tmp_path):
+    features = ("width", "height", "depth")
+    np.save(tmp_path / "x.npy", np.arange(6.0).reshape(2, 3))
+    for table in (
+        read("1,2,3\n4,5,6.5\n", features=features),
+        read_table(tmp_path / "x.npy", ReadOptions(features=features)),
+    ):
+        assert table.X.shape == (2, 3)
+        said = "Columns have no names here: they are taken for the model's, in its order: 'width', 'height', 'depth'."
+        assert said in table.notices
+    with pytest.raises(InputError, match=r"of the model, got none called 'width',"):
+        read("1,2,3\n4,5,6.5\n", features=features[:2])
+    with pytest.raises(InputError, match=r"of the model, got none called 'depth'"):
+        read("width,height,d\n4,5,6.5\n", features=features)
+
+
+def test_few_features_beside_other_columns_are_told():
+    assert read("a,b,kind\n1,2,x\n3,4,y\n").notices == ("Features: 'a', 'b'.",)
+    assert read("a,b,c\n1,2,3\n3,4,4\n", columns=("a",)).notices == ("Features: 'a'.",)
+    assert read("a,b\n1,2\n3,4\n").notices == ()
+    assert read("a,b,c\n1,2,3\n3,4,4\n", features=("a",)).notices == ()
+    names = [f"f{i}" for i in range(9)]
+    assert read(",".join([*names, "kind"]) + "\n" + "1," * 9 + "x\n").notices == ()
+
+
+def test_rows_that_may_be_images_are_told(tmp_path):
+    def said(X, **choices):
+        np.save(tmp_path / "x.npy", X)
+        return read_table(tmp_path / "x.npy", ReadOptions(**choices)).notices
+
+    assert said(np.ones((3, 1024))) == ("Rows may be images of 32 x 32: add --image-size 32x32 to see them.",)
+    assert said(np.ones((3, 1024)), image_size=(32, 32)) == ()
+    for other in (-np.ones((3, 1024)), np.ones((3, 65)), np.ones((3, 49)), np.ones((64, 64))):
+        assert said(other) == ()
+
+
+CHOSEN = [
+    {"columns": ("2-3",)},
+    {"drop": ("x1", "x4")},
+    {"features": ("x2", "x3")},
+    {"columns": ("x*",), "drop": ("3-4",)},
+]
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "sparse", "mat", "h5"])
+def test_features_of_arrays_are_chosen(tmp_path, kind):
+    path = tmp_path / f"x.{kind.replace('sparse', 'npz')}"
+    X = np.arange(20.0).reshape(5, 4) % 7
+    if kind == "npy":
+        np.save(path, X)
+    elif kind == "npz":
+        np.savez(path, X=X, kind=np.arange(5))
+    elif kind == "sparse":
+        save_npz(path, csr_array(X))
+    elif kind == "mat":
+        savemat(path, {"X": X, "kind": np.arange(5)})
+    else:
+        with h5py.File(path, "w") as file:
+            file["X"] = X
+    for options in CHOSEN:
+        assert read_table(path, ReadOptions(**options)).X.shape == (5, 2)
+    with pytest.raises(InputError, match=r"has no such column, got --drop zzz"):
+        read_table(path, ReadOptions(drop=("zzz",)))
+
+
+def test_fields_of_records_are_chosen(tmp_path):
+    kinds = [("a", "f8"), ("b", "i4"), ("word", "U3"), ("c", "f4"), ("many", "f8", (2,))]
+    np.save(tmp_path / "x.npy", np.array([(1, 2, "x", 3.5, (0, 1)), (4, 9, "y", 6.5, (2, 3))], dtype=kinds))
+    assert read_table(tmp_path / "x.npy").feature_names == ("a", "b", "c")
+    assert read_table(tmp_path / "x.npy", ReadOptions(color="b")).feature_names == ("a", "c")
+    table = read_table(tmp_path / "x.npy", ReadOptions(columns=("a", "c"), drop=("c",)))
+    assert table.feature_names == ("a",)

@@ -204,7 +204,7 @@ def test_rows_that_are_images_are_told_by_the_user():
     assert table.image_shape == (2, 3)
     np.testing.assert_array_equal(table.X, [[0, 1, 0, 1, 0, 1]])
     assert table.notices[-1] == "Pixels from 0 to 255 are divided by 255."
-    with pytest.raises(InputError, match=r"must have 16 features, .* of 4 x 4, got 6\. Try --image-size 2x3, width"):
+    with pytest.raises(InputError, match=r"4 x 4, got 6\. Try --image-size"):
         read("1,2,3,4,5,6\n", image_size=(4, 4))
 
 
@@ -251,6 +251,7 @@ def test_what_is_written_comes_back_to_the_bit(tmp_path_factory, rows, ending):
     assert [text.strip() for text in label] == table.labels["word"].tolist()
 
 
+@settings(max_examples=50)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_table_or_one_error(content):
     try:
@@ -262,6 +263,7 @@ def test_any_bytes_are_a_table_or_one_error(content):
         assert table.X.ndim == 2
 
 
+@settings(max_examples=50)
 @given(st.text(alphabet='0123456789.,;\t |"\n-eNA#xé_', max_size=80))
 def test_any_text_is_a_table_or_one_error(content):
     try:
@@ -274,7 +276,7 @@ def test_any_text_is_a_table_or_one_error(content):
 
 
 def test_the_limit_of_fields_is_the_csv_modules_own():
-    with pytest.raises(InputError, match=r"must have fields of at most \d+ characters, got a longer .* not closed"):
+    with pytest.raises(InputError, match=r"got a longer one .* not closed"):
         read('a,b\n1,"open\n' + "2,3\n" * (csv.field_size_limit() // 4 + 10))
 
 

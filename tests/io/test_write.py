@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -83,6 +83,7 @@ def test_columns_of_one_name_are_all_there():
     assert stream.getvalue() == "row,hne2_2,hne1_2,row_2,hne1_2_2,hne1,hne2\n4,i,a,7,b,0.1,-2.0\n"
 
 
+@settings(max_examples=20)
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 4))))
 def test_numbers_come_back_to_the_bit(tmp_path_factory, values):
     folder = tmp_path_factory.mktemp("bits")
@@ -116,15 +117,11 @@ def test_endings_are_checked_before_anything_is_computed(tmp_path):
     check_output_ending(None)
     check_output_ending("-")
     check_output_ending("~/y.CSV")
-    with pytest.raises(
-        InputError, match=r"'y\.xlsx' must have one of the endings \.csv, .*, got the ending '\.xlsx'\. Ch"
-    ):
+    with pytest.raises(InputError, match=r"endings \.csv, .*, got the ending '\.xlsx'\."):
         check_output_ending("y.xlsx")
-    with pytest.raises(InputError, match=r"'result' must have one of the endings .*, got none\. Choose one of them\."):
+    with pytest.raises(InputError, match=r"the endings .*, got none\. Choose one"):
         write_coordinates(tmp_path.parent.joinpath("result").name, FULL)
-    with pytest.raises(
-        InputError, match=r"cannot write '.*y\.csv': no such file or directory\. Choose another place\."
-    ):
+    with pytest.raises(InputError, match=r"cannot write '.*y\.csv': no such file or"):
         write_coordinates(tmp_path / "nowhere" / "y.csv", FULL)
 
 

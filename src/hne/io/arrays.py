@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,8 +122,8 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         named = next((entry for entry in entries if entry.name.strip("/") == str(options.array).strip("/")), None)
         if named is None:
             near = difflib.get_close_matches(options.array, [entry.name for entry in entries], n=1)
-            msg = f"has no such array, got --array {shortened(options.array)}. "
-            raise file.error(msg + (f"Did you mean {quoted(near[0])}?" if near else f"It has {_listed(entries)}."))
+            remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {_listed(entries)}"
+            file.refuse("has no such array", f"--array {shortened(options.array)}", remedy)
         _check_matrix(file, named)
         return named
     matrices = [entry for entry in entries if entry.is_matrix]
@@ -132,17 +132,14 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         called = [entry for entry in matrices if entry.name.rpartition("/")[2].lower() == name]
         if len(matrices) > 1 and len(called) == 1:
             matrices = called
-    if len(matrices) == 1:
-        return matrices[0]
-    if len(entries) == 1:
-        _check_matrix(file, entries[0])
-        return entries[0]
-    if not matrices:
+    if len(matrices) > 1:
+        file.refuse("must hold one matrix of samples", _listed(matrices), f"Choose one: --array {matrices[0].name}")
+    if not matrices and len(entries) != 1:
         got = _listed(entries) or "none"
-        msg = f"must hold a matrix of numbers, got {got}. Save samples as rows, features as columns."
-        raise file.error(msg)
-    msg = f"must hold one matrix of samples, got {_listed(matrices)}. Choose one: --array {matrices[0].name}."
-    raise file.error(msg)
+        file.refuse("must hold a matrix of numbers", got, "Save samples as rows, features as columns")
+    (entry,) = matrices or entries
+    _check_matrix(file, entry)
+    return entry
 
 
 def _listed(entries: Sequence[Entry]) -> str:
@@ -151,18 +148,16 @@ def _listed(entries: Sequence[Entry]) -> str:
 
 def _check_matrix(file: File, entry: Entry) -> None:
     """Refuse what is no matrix of real numbers."""
-    named = f"must hold a matrix of numbers, got {entry}"
+    rule, n_dimensions = "must hold a matrix of numbers", len(entry.shape)
     if entry.kind == "c":
-        msg = f"{named} of complex numbers. Save real and imaginary parts as features."
-    elif entry.kind not in "biuf":
-        msg = f"{named} of {'text' if entry.kind == 'U' else 'Python objects'}. Save numbers."
-    elif len(entry.shape) not in (2, 3, 4):
-        msg = f"{named} of {len(entry.shape)} dimensions. Save samples as rows: reshape(n_samples, n_features)."
-    elif prod(entry.shape) == 0:
-        msg = f"{named}, which is empty. Check how it was written."
-    else:
-        return
-    raise file.error(msg)
+        file.refuse(rule, f"{entry} of complex numbers", "Save real and imaginary parts as features")
+    if entry.kind not in "biuf":
+        file.refuse(rule, f"{entry} of {'text' if entry.kind == 'U' else 'Python objects'}", "Save numbers")
+    if n_dimensions not in (2, 3, 4):
+        remedy = "Save samples as rows: reshape(n_samples, n_features)"
+        file.refuse(rule, f"{entry} of {n_dimensions} dimensions", remedy)
+    if prod(entry.shape) == 0:
+        file.refuse(rule, f"{entry}, which is empty", "Check how it was written")
 
 
 def _is_beside(entry: Entry, matrices: Sequence[Entry]) -> bool:
@@ -211,8 +206,7 @@ def _as_samples(
         values = np.moveaxis(values, 1, 3)
         notices = (f"{entry}: its second dimension is taken for the colors of images.",)
     if values.ndim == 4 and values.shape[3] not in (1, 3):
-        msg = f"must hold images with one or three colors, got {entry}. Save samples as (n, height, width, 3)."
-        raise file.error(msg)
+        file.refuse("must hold images with one or three colors", entry, "Save samples as (n, height, width, 3)")
     shape = values.shape[1:3] if values.ndim == 3 or values.shape[3] == 1 else values.shape[1:]
     flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=kind)
     return flat, tuple(map(int, shape)), notices
@@ -227,12 +221,12 @@ def check_indices(file: File, matrix: Any) -> None:
     except (ValueError, IndexError):
         is_sound = False
     if not is_sound:
-        msg = "must hold a whole sparse matrix, got a damaged one, with indices outside it. Write or copy it again."
-        raise file.error(msg)
+        got = "a damaged one, with indices outside it"
+        file.refuse("must hold a whole sparse matrix", got, "Write or copy it again")
 
 
-def _damaged(file: File, kind: str, reason: str) -> InputError:
-    return file.error(f"must be {kind}, got a damaged one or another kind ({reason}). Write or copy it again.")
+def _refuse_damaged(file: File, kind: str, reason: str) -> NoReturn:
+    file.refuse(f"must be {kind}", f"a damaged one or another kind ({reason})", "Write or copy it again")
 
 
 @contextmanager
@@ -243,7 +237,7 @@ def _damage_told(file: File, kind: str) -> Iterator[None]:
     except InputError:
         raise
     except UNREADABLE as error:
-        raise _damaged(file, kind, reason_of(error)) from error
+        _refuse_damaged(file, kind, reason_of(error))
 
 
 def read_npy(file: File, options: ReadOptions) -> Table:
@@ -252,8 +246,8 @@ def read_npy(file: File, options: ReadOptions) -> Table:
         shape, dtype = _npy_header(stream)
         held = file.path.stat().st_size - stream.tell()
     if dtype.hasobject:
-        msg = "must hold numbers, got Python objects (a pickle, which could run anything). "
-        raise file.error(msg + "Save numbers: np.save(name, array.astype(float)).")
+        got = "Python objects (a pickle, which could run anything)"
+        file.refuse("must hold numbers", got, "Save numbers: np.save(name, array.astype(float))")
     _check_held(file, "an NPY file", held, shape, dtype)
 
     def read() -> NDArray[Any]:
@@ -304,7 +298,7 @@ def _check_held(
     """Refuse an array that claims more bytes than there are: nothing has been made for it yet."""
     expected = prod(shape) * dtype.itemsize
     if held < expected:
-        raise _damaged(file, kind, f"{held} bytes of numbers{place}, not {expected}")
+        _refuse_damaged(file, kind, f"{held} bytes of numbers{place}, not {expected}")
 
 
 def _check_characters(file: File, values: NDArray[Any]) -> NDArray[Any]:
@@ -314,7 +308,7 @@ def _check_characters(file: File, values: NDArray[Any]) -> NDArray[Any]:
         if field.dtype.kind == "U" and field.dtype.itemsize:
             characters = np.ascontiguousarray(field, dtype=field.dtype.newbyteorder("=")).view(np.uint32)
             if (characters > sys.maxunicode).any():
-                raise _damaged(file, "an array of text", "characters that are none")
+                _refuse_damaged(file, "an array of text", "characters that are none")
     return values
 
 
@@ -339,20 +333,20 @@ def read_npz(file: File, options: ReadOptions) -> Table:
                 _check_held(file, kind, held, shape, dtype, f" in {name}")
                 entries[name] = Entry.of(name, shape, dtype, partial(read, member.filename))
     if not entries:
-        raise _damaged(file, kind, "no arrays in it")
+        _refuse_damaged(file, kind, "no arrays in it")
     if not entries.keys() >= SPARSE:
         return table_of_arrays(file, list(entries.values()), options, "NPZ")
     with _damage_told(file, kind):
         n_rows, n_columns = (int(side) for side in entries["shape"].read())
         if min(n_rows, n_columns) < 0:
-            raise _damaged(file, kind, f"a shape of {n_rows} x {n_columns}")
+            _refuse_damaged(file, kind, f"a shape of {n_rows} x {n_columns}")
         # Indices, values and both once more; an end for each row or column; names of the features.
         n_features = n_rows if options.transpose else n_columns
         size = 24 * prod(entries["data"].shape) + 8 * max(n_rows, n_columns) + TEXT_BYTES * n_features
         check_fits(file, size, n_columns if options.transpose else n_rows, n_features)
         matrix = load_npz(file.path)
     if matrix.dtype.kind not in "biuf":
-        raise _damaged(file, "an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
+        _refuse_damaged(file, "an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
     check_indices(file, matrix)
     with np.errstate(invalid="ignore", over="ignore"):
         matrix = csr_array(matrix.T if options.transpose else matrix, dtype=np.float64)

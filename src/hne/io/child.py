@@ -63,8 +63,8 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
             answer.seek(0)
             word, value = _Reader(answer).load()
             kind = str(word)
-        except Exception as error:  # a child that a file has broken may leave anything
-            raise _died(file, status, seconds) from error
+        except Exception:  # noqa: BLE001, a child that a file has broken may leave anything
+            _refuse_dead(file, status, seconds)
     if not kind:
         result: Result = value
         return result
@@ -105,14 +105,14 @@ def _run(answer: IO[bytes], read: Callable[[], Any], seconds: float) -> int:
     return status
 
 
-def _died(file: File, status: int, seconds: float) -> InputError:
+def _refuse_dead(file: File, status: int, seconds: float) -> NoReturn:
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if number in (signal.SIGXCPU, signal.SIGKILL):
         got = f"one whose reader came to no end within {seconds:.0f} s"
     else:
         name = signal.Signals(number).name if number else f"status {os.WEXITSTATUS(status)}"
         got = f"one that crashes its reader ({name})"
-    return file.error(f"must be a whole file, got {got}. Write or copy it again.")
+    file.refuse("must be a whole file", got, "Write or copy it again")
 
 
 def _work(answer: IO[bytes], life: int, read: Callable[[], Any], seconds: float) -> NoReturn:

@@ -16,14 +16,15 @@ from hne.io.roles import LABEL, LISTED, NUMBER, TEXT, assign_roles
 from hne.io.table import TEXT_BYTES, ReadOptions, Table, as_label, build_table, with_gaps
 
 UNNAMED_INDEX = "__index_level_"
+# A kind beside those of roles: columns of lists of numbers.
+LIST = "list"
 
 
 def read_columnar(file: File, options: ReadOptions) -> Table:
     """Read a Parquet, Arrow or Feather file."""
     with _opened(file) as stored:
         if options.transpose:
-            msg = "has samples as rows, as tables with named columns do, got --transpose. Leave it out."
-            raise file.error(msg)
+            file.refuse("has samples as rows, as tables with named columns do", "--transpose", "Leave it out")
         widths = stored.list_widths()
         names, kinds, index, notices = _describe(stored, widths)
         keys = stored.schema.names
@@ -34,8 +35,7 @@ def read_columnar(file: File, options: ReadOptions) -> Table:
         roles = assign_roles(file, names, kinds, options, is_unique, index)
         if roles.color is not None and keys[roles.color] in widths:
             rule = "must have a number or a text in each row of the column to color by"
-            msg = f"{rule}, got lists in {quoted(keys[roles.color])}. Choose another --color."
-            raise file.error(msg)
+            file.refuse(rule, f"lists in {quoted(keys[roles.color])}", "Choose another --color")
         features = [keys[i] for i in roles.features]
         labels = tuple(i for i in roles.labels if kinds[i] != "" and keys[i] not in widths)
         n_features = sum(widths.get(name, 1) for name in features)
@@ -65,31 +65,24 @@ class _Stored:
     n_rows: int
     batches: Callable[[list[str]], Iterator[Any]]
 
-    def is_number(self, kind: Any) -> bool:
-        """Whether a type is of numbers."""
-        types = self.arrow.types
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-    def is_list(self, kind: Any) -> bool:
-        """Whether a type is of lists of numbers."""
+    def kind(self, kind: Any) -> str:
+        """Kind of a column of that type: NUMBER, LIST of numbers, TEXT for what can be told as text, or none."""
         types = self.arrow.types
         is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-        return is_list and self.is_number(kind.value_type)
-
-    def is_text(self, kind: Any) -> bool:
-        """Whether a type can be told as text."""
-        types = self.arrow.types
+        number = kind.value_type if is_list else kind
+        if types.is_integer(number) or types.is_floating(number) or types.is_decimal(number):
+            return LIST if is_list else NUMBER
         tests = (types.is_string, types.is_large_string, types.is_dictionary, types.is_boolean, types.is_temporal)
-        return any(test(kind) for test in tests) or types.is_null(kind) or str(kind) == "string_view"
+        is_text = any(test(kind) for test in tests) or types.is_null(kind) or str(kind) == "string_view"
+        return TEXT if is_text else ""
 
     def list_widths(self) -> dict[str, int]:
         """Lengths of the lists in columns of them; 0 where they differ."""
         compute = extra("pyarrow.compute", "reading lists")
         widths = {}
-        for column in self.schema:
-            if self.is_list(column.type):
-                lengths = set(compute.unique(compute.list_value_length(self.column(column.name))).to_pylist()) - {None}
-                widths[column.name] = int(lengths.pop()) if len(lengths) == 1 else 0
+        for name in [column.name for column in self.schema if self.kind(column.type) == LIST]:
+            lengths = set(compute.unique(compute.list_value_length(self.column(name))).to_pylist()) - {None}
+            widths[name] = int(lengths.pop()) if len(lengths) == 1 else 0
         return widths
 
     def column(self, name: str) -> Any:
@@ -109,7 +102,7 @@ class _Stored:
         if self.arrow.types.is_integer(column.type):
             zero = self.arrow.scalar(0, type=column.type)
             return with_gaps(column.fill_null(zero).to_numpy(), column.is_null().to_numpy())
-        if self.is_number(column.type):
+        if self.kind(column.type) == NUMBER:
             return self.floats(column)
         return as_label(np.array([*column.to_pylist(), None], dtype=object)[:-1])
 
@@ -122,8 +115,7 @@ class _Stored:
         """Features, filled batch by batch, and their names; lists give one for each of their entries."""
         spread = [[f"{name}_{i + 1}" for i in range(widths[name])] if name in widths else [name] for name in names]
         kinds = [self.schema.field(name).type for name in names]
-        numbers = [kind.value_type if self.is_list(kind) else kind for kind in kinds]
-        single = all(kind == self.arrow.float32() for kind in numbers)
+        single = all(getattr(kind, "value_type", kind) == self.arrow.float32() for kind in kinds)
         X = np.empty((self.n_rows, sum(map(len, spread))), dtype=np.float32 if single else np.float64)
         start = 0
         for batch in track("batches", self.batches(list(names))):
@@ -164,8 +156,7 @@ def _opened(file: File) -> Iterator[_Stored]:
         raise
     except (arrow.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
         kind = "a Parquet" if wants_parquet else "an Arrow"
-        msg = f"must be {kind} file, got one that cannot be read ({reason_of(error)}). Write or copy it again."
-        raise file.error(msg) from error
+        file.refuse(f"must be {kind} file", f"one that cannot be read ({reason_of(error)})", "Write or copy it again")
 
 
 def _parquet(file: File, arrow: Any, stack: ExitStack) -> _Stored:
@@ -204,12 +195,11 @@ def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Stored:
 def _describe(stored: _Stored, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, list[str]]:
     """Names and kinds of the columns, which one is the index of pandas, and what is left out."""
     schema = stored.schema
-    kinds, left = [], []
-    for column in schema:
-        is_number = bool(widths.get(column.name)) or stored.is_number(column.type)
-        kinds.append(NUMBER if is_number else TEXT if stored.is_text(column.type) else "")
-        if not kinds[-1]:
-            left.append(f"{quoted(column.name)} ({shortened(str(column.type))})")
+    kinds = [stored.kind(column.type) for column in schema]
+    kinds = [(NUMBER if widths[name] else "") if name in widths else kinds[i] for i, name in enumerate(schema.names)]
+    left = [
+        f"{quoted(schema.names[i])} ({shortened(str(schema.types[i]))})" for i, kind in enumerate(kinds) if not kind
+    ]
     more = ", ..." if len(left) > LISTED else ""
     rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
     pandas = (schema.metadata or {}).get(b"pandas")

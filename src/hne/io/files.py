@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from hne._runtime.files import expanded
 from hne._runtime.memory import available_bytes, gigabytes
@@ -51,12 +51,12 @@ GZIP = b"\x1f\x8b"
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pnm", ".pbm")
 # Endings of what cannot be read, and what to do about it.
 REMEDIES = {
-    (".xlsx", ".xls", ".xlsm", ".ods"): "In the spreadsheet, save the table as CSV.",
-    (".pkl", ".pickle", ".joblib"): "Loading a pickle runs what is in it: save the table as CSV, Parquet or NPY.",
-    (".rds", ".rda", ".rdata"): "In R, write the table with write.csv.",
-    (".json", ".jsonl"): "Save the table as CSV or Parquet.",
-    (".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".z"): "Unpack it first.",
-    PICTURES: "Pass the folder that holds the images.",
+    (".xlsx", ".xls", ".xlsm", ".ods"): "In the spreadsheet, save the table as CSV",
+    (".pkl", ".pickle", ".joblib"): "Loading a pickle runs what is in it: save the table as CSV, Parquet or NPY",
+    (".rds", ".rda", ".rdata"): "In R, write the table with write.csv",
+    (".json", ".jsonl"): "Save the table as CSV or Parquet",
+    (".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".z"): "Unpack it first",
+    PICTURES: "Pass the folder that holds the images",
 }
 # Characters of what a library says: its own words, and what it quotes.
 MOST_REASON = 300
@@ -69,17 +69,19 @@ class File:
     path: Path
     title: str  # "'points.csv'", or "standard input"
 
-    def error(self, rule: str) -> InputError:
-        """Error about this file: what must be, what is there, and what to do."""
-        return InputError(one_line(f"{self.title} {rule}"))
+    def refuse(self, rule: str, got: object, remedy: str) -> NoReturn:
+        """Raise an error about this file: what must be, what is there, and what to do."""
+        end = "" if remedy.endswith("?") else "."
+        msg = one_line(f"{self.title} {rule}, got {got}. {remedy}{end}")
+        raise InputError(msg, parameter=self.title, rule=rule, value=got, remedy=remedy)
 
 
 @contextmanager
 def locate(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]:
     """Give the file; what comes through a pipe is kept in a temporary one, since kinds of files are told by seeking."""
     if str(source) == STANDARD_INPUT:
-        with _copy(stream or sys.stdin.buffer) as path:
-            yield File(path, "standard input")
+        with _copy(stream or sys.stdin.buffer) as copy:
+            yield File(copy, "standard input")
         return
     path = expanded(source)
     try:
@@ -93,14 +95,13 @@ def locate(source: Path | str, stream: BinaryIO | None = None) -> Iterator[File]
                 return
             with _copy(opened) as copy:
                 yield File(copy, f"'{path}'")
-    except FileNotFoundError as error:
-        msg = f"cannot read '{path}': no such file. {_similar(path)}"
-        raise InputError(msg) from error
-    except PermissionError as error:
-        msg = f"cannot read '{path}': permission denied. Ask its owner, or copy it to a place of yours."
-        raise InputError(msg) from error
     except OSError as error:
-        msg = f"cannot read '{path}': {(error.strerror or str(error)).lower()}. Check the path and the disk."
+        reason, remedy = (error.strerror or str(error)).lower(), "Check the path and the disk."
+        if isinstance(error, FileNotFoundError):
+            reason, remedy = "no such file", _similar(path)
+        elif isinstance(error, PermissionError):
+            remedy = "Ask its owner, or copy it to a place of yours."
+        msg = f"cannot read '{path}': {reason}. {remedy}"
         raise InputError(msg) from error
 
 
@@ -132,8 +133,7 @@ def kind_of(file: File, *, is_text: bool = False) -> str:
     with file.path.open("rb") as stream:
         head = stream.read(520)
     if not head:
-        msg = "must hold a table, got an empty file. Check how it was written."
-        raise file.error(msg)
+        file.refuse("must hold a table", "an empty file", "Check how it was written")
     inside = kind_inside(head)
     named = next((kind for kind, endings in KINDS.items() if ending in endings), None)
     if named is None and is_text:
@@ -144,12 +144,11 @@ def kind_of(file: File, *, is_text: bool = False) -> str:
         if remedy or is_binary:
             known = ", ".join(endings[0] for endings in KINDS.values())
             got = f"the ending '{ending}'" if ending else "bytes of no kind that is known"
-            msg = f"must be a table of a known kind ({known}) or a folder of images, got {got}. "
-            raise file.error(msg + (remedy or "Save it as CSV."))
+            rule = f"must be a table of a known kind ({known}) or a folder of images"
+            file.refuse(rule, got, remedy or "Save it as CSV")
         return inside or "text"
     if named == "text" and inside is not None:
-        msg = f"must be text, got {KIND_NAMES[inside]}. Rename it to '{file.path.stem}{KINDS[inside][0]}'."
-        raise file.error(msg)
+        file.refuse("must be text", KIND_NAMES[inside], f"Rename it to '{file.path.stem}{KINDS[inside][0]}'")
     # MAT files of version 7.3 are HDF5.
     return "hdf5" if named == "mat" and inside == "hdf5" else named
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,24 +44,22 @@ def _mat_entries(file: File) -> list[Entry]:
     def load(names: list[str]) -> dict[str, Any]:
         try:
             content: dict[str, Any] = loadmat(file.path, variable_names=names)
-        except Exception as error:  # SciPy's reader of damaged files raises whatever comes
-            raise unreadable(error) from error
+        except Exception as error:  # noqa: BLE001, SciPy's reader of damaged files raises whatever comes
+            refuse_unreadable(error)
         return content
 
     def load_one(name: str) -> Any:
         return load([name])[name]
 
-    def unreadable(error: BaseException) -> InputError:
-        reason = reason_of(error)
-        return file.error(f"must be a MAT file, got one that cannot be read ({reason}). Write or copy it again.")
+    def refuse_unreadable(error: BaseException) -> NoReturn:
+        file.refuse("must be a MAT file", f"one that cannot be read ({reason_of(error)})", "Write or copy it again")
 
     try:
         variables = whosmat(file.path)
-    except NotImplementedError as error:
-        msg = "must be a whole MAT file, got one of version 7.3 that is damaged. Write or copy it again."
-        raise file.error(msg) from error
-    except Exception as error:  # as above
-        raise unreadable(error) from error
+    except NotImplementedError:
+        file.refuse("must be a whole MAT file", "one of version 7.3 that is damaged", "Write or copy it again")
+    except Exception as error:  # noqa: BLE001, as above
+        refuse_unreadable(error)
     entries, others = [], []
     # A number takes a byte or more, whatever its class: small ones are stored as small integers.
     most = DEFLATED * file.path.stat().st_size
@@ -70,7 +68,7 @@ def _mat_entries(file: File) -> list[Entry]:
             others.append(name)
             continue
         if not 0 <= prod(shape) <= most:
-            raise unreadable(ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
+            refuse_unreadable(ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
         letter, size = MATLAB_NUMBERS[kind]
         entries.append(Entry(name=name, shape=tuple(shape), kind=letter, size=size, read=partial(load_one, name)))
     named: dict[str, Any] = {}
@@ -139,8 +137,7 @@ def _opened(file: File) -> Iterator[Any]:
     except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, SystemError) as error:
         # What goes wrong while h5py walks through a file is the cause of a SystemError of its own.
         reason = reason_of(error.__cause__ or error if isinstance(error, SystemError) else error)
-        msg = f"must be an HDF5 file, got one that cannot be read ({reason}). Write or copy it again."
-        raise file.error(msg) from error
+        file.refuse("must be an HDF5 file", f"one that cannot be read ({reason})", "Write or copy it again")
 
 
 def _check_is_all_here(file: File, h5py: Any, root: Any) -> None:
@@ -160,8 +157,7 @@ def _check_is_all_here(file: File, h5py: Any, root: Any) -> None:
     outside = root.visititems_links(look)
     if outside is not None:
         got = f"'{outside[0]}', which is in another file ('{outside[1]}')"
-        msg = f"must hold its arrays itself, got {got}. Copy it into one file."
-        raise file.error(msg)
+        file.refuse("must hold its arrays itself", got, "Copy it into one file")
 
 
 def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
@@ -170,18 +166,16 @@ def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
     known += [f"{place}/{name}" for place in ANNDATA_PLACES if place in root for name in root[place]]
     path = (options.array or (known[0] if known else "X")).strip("/")
     if options.transpose:
-        msg = "has cells as rows, which are the samples, got --transpose. Leave it out."
-        raise file.error(msg)
+        file.refuse("has cells as rows, which are the samples", "--transpose", "Leave it out")
     if path not in known or len(_shape(root[path])) != 2:
-        msg = f"must hold the matrix that is chosen, got --array {shortened(path)}. It has {listed(known) or 'none'}."
-        raise file.error(msg)
+        remedy = f"It has {listed(known) or 'none'}"
+        file.refuse("must hold the matrix that is chosen", f"--array {shortened(path)}", remedy)
     n_samples, n_features = _shape(root[path])
     size = 8 * n_samples * n_features if hasattr(root[path], "shape") else 16 * root[path]["data"].shape[0]
     check_fits(file, HANDED_OVER * size, n_samples, n_features)
     X, obs, var = _anndata_parts(file, root, path)
     if X.dtype.kind not in "biuf":
-        msg = f"must hold numbers in {path}, got {X.dtype}. Choose another --array."
-        raise file.error(msg)
+        file.refuse(f"must hold numbers in {path}", X.dtype, "Choose another --array")
     if issparse(X):
         check_indices(file, X)
         X = csr_array(X)

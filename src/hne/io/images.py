@@ -66,13 +66,13 @@ def _find_images(file: File) -> tuple[list[Path], int]:
     files = [path for path in every if not any(part.startswith(".") for part in path.relative_to(file.path).parts)]
     paths = sorted((path for path in files if path.suffix.lower() in PICTURES), key=_natural)
     if not paths and any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
-        msg = "must be a file or a folder of images, got a Zarr array. "
-        msg += "Let Dask workers read it (hne embed --dask), or save it as .npy."
-        raise file.error(msg)
+        remedy = "Let Dask workers read it (hne embed --dask), or save it as .npy"
+        file.refuse("must be a file or a folder of images", "a Zarr array", remedy)
     if not paths:
-        got = f"{len(files)} other files. Name one of the files in it." if files else "an empty one. Check the path."
-        msg = f"must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM), got {got}"
-        raise file.error(msg)
+        rule = "must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM)"
+        if files:
+            file.refuse(rule, f"{len(files)} other files", "Name one of the files in it")
+        file.refuse(rule, "an empty one", "Check the path")
     return paths, len(files) - len(paths)
 
 
@@ -91,16 +91,14 @@ def _check_options(file: File, options: ReadOptions, *, has_folders: bool) -> No
         means_label = option in ("drop", "color") and chosen in (FOLDER, (FOLDER,))
         if not chosen or (means_label and has_folders):
             continue
-        msg = f"is a folder of images, which has no columns or arrays to choose, got --{option}. Leave it out."
         if means_label:
-            msg = f"must have images in several folders for --{option} {FOLDER}, got all in one. Leave it out."
-        raise file.error(msg)
+            file.refuse(f"must have images in several folders for --{option} {FOLDER}", "all in one", "Leave it out")
+        file.refuse("is a folder of images, which has no columns or arrays to choose", f"--{option}", "Leave it out")
     if options.color and options.drop:
-        msg = f"must keep the column to color by, got '{FOLDER}' for --color and --drop. Leave one of them out."
-        raise file.error(msg)
+        file.refuse("must keep the column to color by", f"'{FOLDER}' for --color and --drop", "Leave one of them out")
     if options.image_mode not in (None, GREY, RGB):
-        msg = f"can be read in the modes {GREY} and {RGB}, got --image-mode {options.image_mode}. Choose one of them."
-        raise file.error(msg)
+        got = f"--image-mode {options.image_mode}"
+        file.refuse(f"can be read in the modes {GREY} and {RGB}", got, "Choose one of them")
 
 
 def _header(file: File, path: Path) -> tuple[tuple[int, int], str]:
@@ -129,8 +127,7 @@ def _opened(file: File, path: Path) -> Iterator[Any]:
                 yield image
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, pillow.DecompressionBombError) as error:
         got = f"'{path.relative_to(file.path).as_posix()}' ({reason_of(error).replace(f' {str(path)!r}', '')})"
-        msg = f"must hold whole images, got a damaged one, {got}. Mend it or move it away."
-        raise file.error(msg) from error
+        file.refuse("must hold whole images", f"a damaged one, {got}", "Mend it or move it away")
 
 
 def _common_size(sizes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], list[str]]:

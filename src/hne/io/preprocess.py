@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 from hne.io.table import Table
 
 MISSING = ("refuse", "drop", "impute")
@@ -39,8 +40,8 @@ class ColumnPreprocessor:
     def fit(cls, X: Any, feature_names: tuple[str, ...], scaling: str, *, fills: bool) -> ColumnPreprocessor:
         """Medians to fill with and scales, of these samples; a sparse matrix is not centered, or it would be dense."""
         if issparse(X) and scaling == "robust":
-            msg = "--scale robust needs a dense table, got a sparse matrix, most of it zeros. Choose --scale standard."
-            raise InputError(msg)
+            got = "a sparse matrix, most of it zeros"
+            refuse("--scale robust", "needs a dense table", got, "Choose --scale standard")
         fill = np.nanmedian(X, axis=0) if fills and not issparse(X) else None
         if scaling == "none":
             return cls(feature_names, scaling, fill)
@@ -66,8 +67,8 @@ class ColumnPreprocessor:
         """Fill and scale samples as those of the fit were, (n, D); what came in stays as it is."""
         values: Any = X if issparse(X) else np.asarray(X, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.feature_names):
-            msg = f"X must have {len(self.feature_names)} columns, got shape {values.shape}. Pass those of the fit."
-            raise InputError(msg)
+            rule = f"must have {len(self.feature_names)} columns"
+            refuse("X", rule, f"shape {values.shape}", "Pass those of the fit")
         if issparse(values):
             return values if self.scale is None else csr_array(values / self.scale)
         if self.fill is not None:
@@ -91,12 +92,11 @@ def prepare_table(
 ) -> PreparedTable:
     """The samples to embed, and how others are to be treated to go with them."""
     if are_distances and (scaling != "none" or missing != "refuse"):
-        msg = "--metric precomputed takes distances as they are, got --scale or --missing. Leave it out."
-        raise InputError(msg)
-    gaps = _rows_with_gaps(table)
+        refuse("--metric precomputed", "takes distances as they are", "--scale or --missing", "Leave it out")
+    gaps = _rows_where(table.X, np.isnan)
     if len(gaps) and missing == "refuse":
-        remedy = "Compute these distances." if are_distances else "Add --missing drop or --missing impute."
-        raise _missing_values(table, gaps, remedy)
+        remedy = "Compute these distances" if are_distances else "Add --missing drop or --missing impute"
+        _refuse_gaps(table, gaps, remedy)
     if missing == "impute" and len(gaps):
         _check_fillable(table)
     table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
@@ -122,48 +122,44 @@ def prepare_new(table: Table, preprocessor: ColumnPreprocessor, missing: str = "
         places = {name: place for place, name in enumerate(table.feature_names)}
         table = replace(table, X=table.X[:, [places[name] for name in names]], feature_names=names)
     if table.X.shape[1] != len(names):
-        msg = f"new samples must have the {len(names)} features of the model, got {table.X.shape[1]}. "
-        raise InputError(msg + "Pass a file of the kind that was fitted.")
-    gaps = _rows_with_gaps(table)
+        rule = f"must have the {len(names)} features of the model"
+        refuse("new samples", rule, str(table.X.shape[1]), "Pass a file of the kind that was fitted")
+    gaps = _rows_where(table.X, np.isnan)
     if missing == "impute" and preprocessor.fill is None:
-        msg = "--missing impute needs a model of hne embed --missing impute, got one without medians. Choose drop."
-        raise InputError(msg)
+        refuse("--missing impute", "needs a model of hne embed --missing impute", "one without medians", "Choose drop")
     if len(gaps) and missing != "drop" and preprocessor.fill is None:
-        raise _missing_values(table, gaps, "Add --missing drop.")
+        _refuse_gaps(table, gaps, "Add --missing drop")
     table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
     _check_finite(table)
     return PreparedTable(table, preprocessor.transform(table.X), preprocessor)
 
 
-def _rows_with_gaps(table: Table) -> IndexArray:
-    """Rows of X in which a value is missing."""
-    X: Any = table.X
+def _rows_where(X: Any, test: Callable[[Any], Any]) -> IndexArray:
+    """Rows with a value that is NaN or infinite, as the test says."""
     if issparse(X):
-        return np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.isnan(X.data)), side="right") - 1)
-    # A row's sum is NaN where a value is, or where inf meets -inf: a cheap sieve before looking closely.
+        return np.unique(np.searchsorted(X.indptr, np.flatnonzero(test(X.data)), side="right") - 1)
+    # A row's sum is not finite where a value is not, or where it overflows: a cheap sieve before looking closely.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspects = np.flatnonzero(np.isnan(X.sum(axis=1)))
-    rows: IndexArray = suspects[np.isnan(X[suspects]).any(axis=1)]
+        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=1)))
+    rows: IndexArray = suspects[test(X[suspects]).any(axis=1)]
     return rows
 
 
-def _missing_values(table: Table, gaps: IndexArray, remedy: str) -> InputError:
+def _refuse_gaps(table: Table, gaps: IndexArray, remedy: str) -> NoReturn:
     X: Any = table.X[gaps]
     columns = np.flatnonzero(np.isnan(X.toarray() if issparse(X) else X).any(axis=0))
     names = ", ".join(f"'{table.feature_names[column]}'" for column in columns[:3]) + ", ..." * (len(columns) > 3)
     got = f"{_count_rows(gaps)} with some ({_row_numbers(table, gaps)}; in {names})"
-    return InputError(f"rows must be without missing values, got {got}. {remedy}")
+    refuse("rows", "must be without missing values", got, remedy)
 
 
 def _check_fillable(table: Table) -> None:
     if issparse(table.X):
-        msg = "--missing impute needs a dense table, got a sparse matrix. Choose --missing drop."
-        raise InputError(msg)
+        refuse("--missing impute", "needs a dense table", "a sparse matrix", "Choose --missing drop")
     empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
     if len(empty):
         names = ", ".join(f"'{table.feature_names[column]}'" for column in empty[:LISTED])
-        msg = f"--missing impute needs a value in each column, got none in {names}. Add --drop for them."
-        raise InputError(msg)
+        refuse("--missing impute", "needs a value in each column", f"none in {names}", "Add --drop for them")
 
 
 def _notice_filled(table: Table, gaps: IndexArray) -> Table:
@@ -182,8 +178,8 @@ def _drop_rows(table: Table, gaps: IndexArray) -> Table:
 def keep_rows(table: Table, keep: IndexArray) -> Table:
     """The table of these rows; their numbers in the file go with them."""
     if not len(keep):
-        msg = "--missing drop must leave some rows, got missing values in all. Choose --missing impute, or --columns."
-        raise InputError(msg)
+        remedy = "Choose --missing impute, or --columns"
+        refuse("--missing drop", "must leave some rows", "missing values in all", remedy)
     numbers = np.arange(1, table.X.shape[0] + 1) if table.rows is None else table.rows
     return replace(
         table,
@@ -196,18 +192,12 @@ def keep_rows(table: Table, keep: IndexArray) -> Table:
 
 def _check_finite(table: Table) -> None:
     """Refuse infinite values, by the row as the file counts it, and the column."""
-    X: Any = table.X
-    if issparse(X):
-        suspects = np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.isinf(X.data)), side="right") - 1)
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspects = np.flatnonzero(~np.isfinite(X.sum(axis=1)))
-    for row in suspects:
-        values = (X[[row]].toarray() if issparse(X) else X[[row]])[0]
-        for column in np.flatnonzero(np.isinf(values))[:1]:
-            place = f"row {_row_numbers(table, np.array([row]))}, column '{table.feature_names[column]}'"
-            msg = f"rows must be finite, got {values[column]} in {place}. Mend or leave out that row."
-            raise InputError(msg)
+    for row in _rows_where(table.X, np.isinf)[:1]:
+        X: Any = table.X[[row]]
+        values = (X.toarray() if issparse(X) else X)[0]
+        column = np.flatnonzero(np.isinf(values))[0]
+        place = f"row {_row_numbers(table, np.array([row]))}, column '{table.feature_names[column]}'"
+        refuse("rows", "must be finite", f"{values[column]} in {place}", "Mend or leave out that row")
 
 
 def scale_hint(table: Table) -> str:

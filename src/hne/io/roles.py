@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,7 @@ def assign_roles(
     """
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
-        msg = f"must have a name of its own for each column, got {listed(repeated)} more than once. Rename them."
-        raise file.error(msg)
+        file.refuse("must have a name of its own for each column", f"{listed(repeated)} more than once", "Rename them")
     dropped = set(_positions(file, names, "drop", options.drop))
     of_model, notices = _model_features(file, names, kinds, options)
     chosen = set(_positions(file, names, "columns", options.columns) + of_model) - dropped
@@ -125,13 +124,12 @@ def assign_roles(
     for i in sorted(chosen):
         if kinds[i] != NUMBER:
             got = f"{'text' if kinds[i] == TEXT else 'a label'} in {quoted(names[i])}"
-            msg = f"must have numbers in the columns that are features, got {got}. Leave it out of --columns."
-            raise file.error(msg)
+            file.refuse("must have numbers in the columns that are features", got, "Leave it out of --columns")
     is_chosen = bool(options.columns or options.features)
     free = [i for i in range(len(names)) if i not in dropped and i != identity]
     features = sorted(chosen) if is_chosen else [i for i in free if kinds[i] == NUMBER and i != color]
     if not features:
-        raise _no_features(file, names, kinds, dropped)
+        _refuse_featureless(file, names, kinds, dropped)
     spare = [i for i in free if kinds[i] == NUMBER and i not in chosen and i != color and is_chosen and keeps_numbers]
     kept = set(spare[:MOST_KEPT])
     if len(spare) > MOST_KEPT:
@@ -151,8 +149,7 @@ def _position(file: File, names: Sequence[str], option: str, chosen: str | None)
     meant = _positions(file, names, option, () if chosen is None else (chosen,))
     if len(meant) > 1:
         got = listed([names[i] for i in meant])
-        msg = f"has several columns for --{option} {shortened(str(chosen))}, got {got}. Name one of them."
-        raise file.error(msg)
+        file.refuse(f"has several columns for --{option} {shortened(str(chosen))}", got, "Name one of them")
     return meant[0] if meant else None
 
 
@@ -164,16 +161,15 @@ def _meant(file: File, names: Sequence[str], index: dict[str, int], option: str,
         first, last = int(span[1]), int(span[2] or span[1])
         if not 1 <= first <= last <= len(names):
             got = f"--{option} {shortened(choice)}"
-            msg = f"has columns 1 to {len(names)}, got {got}. Count columns from 1, or name them."
-            raise file.error(msg)
+            file.refuse(f"has columns 1 to {len(names)}", got, "Count columns from 1, or name them")
         return list(range(first - 1, last))
     matches = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, choice)]
-    if matches:
-        return matches
-    near = difflib.get_close_matches(choice, names, n=1) or [name for name in names if name.lower() == choice.lower()]
-    remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(names)}."
-    msg = f"has no such column, got --{option} {shortened(choice)}. {remedy}"
-    raise file.error(msg)
+    if not matches:
+        same = [name for name in names if name.lower() == choice.lower()]
+        near = difflib.get_close_matches(choice, names, n=1) or same
+        remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(names)}"
+        file.refuse("has no such column", f"--{option} {shortened(choice)}", remedy)
+    return matches
 
 
 def _model_features(
@@ -185,34 +181,32 @@ def _model_features(
     if not lacking:
         return [index[name] for name in options.features], ()
     unnamed = [i for i, name in enumerate(names) if kinds[i] == NUMBER and name == f"x{i + 1}"]
-    if len(unnamed) == len(options.features) == kinds.count(NUMBER):
-        order = listed(options.features)
-        return unnamed, (f"Columns have no names here: they are taken for the model's, in its order: {order}.",)
-    msg = f"must have the {len(options.features)} columns of the model, got none called {listed(lacking)}. "
-    raise file.error(msg + f"It has {listed(names)}.")
+    if not len(unnamed) == len(options.features) == kinds.count(NUMBER):
+        rule = f"must have the {len(options.features)} columns of the model"
+        file.refuse(rule, f"none called {listed(lacking)}", f"It has {listed(names)}")
+    order = listed(options.features)
+    return unnamed, (f"Columns have no names here: they are taken for the model's, in its order: {order}.",)
 
 
 def _check_color(file: File, names: Sequence[str], color: int | None, identity: int | None, dropped: set[int]) -> None:
     if color is not None and color in dropped:
         got = f"{quoted(names[color])} for --color and --drop"
-        msg = f"must keep the column to color by, got {got}. Leave one of them out."
-        raise file.error(msg)
+        file.refuse("must keep the column to color by", got, "Leave one of them out")
     if color is not None and color == identity:
         got = f"{quoted(names[color])} for both"
-        msg = f"must have a column each for --color and --id, got {got}. Leave one of them out."
-        raise file.error(msg)
+        file.refuse("must have a column each for --color and --id", got, "Leave one of them out")
 
 
-def _no_features(file: File, names: Sequence[str], kinds: Sequence[str], dropped: set[int]) -> Exception:
+def _refuse_featureless(file: File, names: Sequence[str], kinds: Sequence[str], dropped: set[int]) -> NoReturn:
     numbers = [i for i, kind in enumerate(kinds) if kind == NUMBER]
     known = listed([names[i] for i in numbers])
     if numbers and dropped.issuperset(numbers):
-        msg = f"must have a feature, got --drop for all {len(numbers)} columns of numbers: {known}. "
-        return file.error(msg + "Leave one out of --drop.")
+        got = f"--drop for all {len(numbers)} columns of numbers: {known}"
+        file.refuse("must have a feature", got, "Leave one out of --drop")
     if numbers:
-        return file.error(f"must have a feature, got none beside {known}. Name it in --columns.")
-    msg = f"must have a column of numbers, got text in all {len(names)}: {listed(names)}. "
-    return file.error(msg + "Encode text as numbers first, or check --separator and --decimal.")
+        file.refuse("must have a feature", f"none beside {known}", "Name it in --columns")
+    remedy = "Encode text as numbers first, or check --separator and --decimal"
+    file.refuse("must have a column of numbers", f"text in all {len(names)}: {listed(names)}", remedy)
 
 
 def detect_column_roles(table: Table, options: ReadOptions) -> Table:

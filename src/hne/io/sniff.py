@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from hne.exceptions import quoted, shortened
 from hne.io.files import GZIP, KIND_NAMES, File, kind_inside, reason_of
@@ -103,8 +103,7 @@ def _unpacked(file: File) -> Iterator[tuple[Any, bool]]:
         try:
             yield (gzip.GzipFile(fileobj=raw) if is_packed else raw), is_packed
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            msg = f"must be a whole gzip file, got a damaged one ({reason_of(error)}). Copy or pack it again."
-            raise file.error(msg) from error
+            file.refuse("must be a whole gzip file", f"a damaged one ({reason_of(error)})", "Copy or pack it again")
 
 
 @contextmanager
@@ -161,12 +160,11 @@ def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[
 def _check_names(file: File, dialect: Dialect, *, has_rows: bool) -> None:
     n_names = len(dialect.names)
     if dialect.has_header and not has_rows and dialect.is_whole:
-        msg = f"must have rows below its header, got the header alone ({n_names} names). "
-        raise file.error(msg + "Add rows or, if it is data, --no-header.")
+        got = f"the header alone ({n_names} names)"
+        file.refuse("must have rows below its header", got, "Add rows or, if it is data, --no-header")
     if n_names not in (dialect.n_fields, dialect.n_fields - 1):
         got = f"{n_names} names above rows of {dialect.n_fields}"
-        msg = f"must have as many names as fields, got {got}. Mend the header, or name the --separator."
-        raise file.error(msg)
+        file.refuse("must have as many names as fields", got, "Mend the header, or name the --separator")
 
 
 def _check_text(file: File, options: ReadOptions) -> str:
@@ -175,15 +173,13 @@ def _check_text(file: File, options: ReadOptions) -> str:
         head: bytes = stream.read(1 << 16)
     inside = kind_inside(head)
     if inside is not None and is_packed:
-        msg = f"must be packed text, got {KIND_NAMES[inside]} in it. Unpack it first: gunzip."
-        raise file.error(msg)
+        file.refuse("must be packed text", f"{KIND_NAMES[inside]} in it", "Unpack it first: gunzip")
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if b"\x00" in head and marked is None and options.encoding is None:
-        msg = "must be text, got bytes that are none (NUL). Save it as CSV, or name its --encoding, such as utf-16."
-        raise file.error(msg)
+        remedy = "Save it as CSV, or name its --encoding, such as utf-16"
+        file.refuse("must be text", "bytes that are none (NUL)", remedy)
     if not head.strip():
-        msg = "must hold a table, got blank lines only. Check how it was written."
-        raise file.error(msg)
+        file.refuse("must hold a table", "blank lines only", "Check how it was written")
     return options.encoding or marked or "utf-8"
 
 
@@ -198,14 +194,13 @@ def _first_lines(file: File, encoding: str) -> tuple[list[str], bool]:
                 size += len(line)
                 if len(lines) >= MAX_LINES or (size > MAX_CHARACTERS and len(lines) >= MIN_LINES):
                     return lines, False
-    except LookupError as error:
-        msg = f"needs an encoding that Python knows, got --encoding {shortened(encoding)}. Try utf-8, cp1252 or utf-16."
-        raise file.error(msg) from error
-    except UnicodeDecodeError as error:
+    except LookupError:
+        got = f"--encoding {shortened(encoding)}"
+        file.refuse("needs an encoding that Python knows", got, "Try utf-8, cp1252 or utf-16")
+    except UnicodeDecodeError:
         if encoding == "utf-8":
             raise
-        msg = f"must be text, got bytes that are none in {encoding}. Name its --encoding, such as latin-1."
-        raise file.error(msg) from error
+        file.refuse("must be text", f"bytes that are none in {encoding}", "Name its --encoding, such as latin-1")
     return lines, True
 
 
@@ -260,21 +255,19 @@ def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool)
     try:
         rows = [row for row in table_rows(lines, separator) if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise unreadable_field(file, error) from error
-    except TypeError as error:
-        msg = f"needs a separator of one character, got --separator {quoted(separator)}. Write it as it is: ';'."
-        raise file.error(msg) from error
+        refuse_field(file, error)
+    except TypeError:
+        file.refuse("needs a separator of one character", f"--separator {quoted(separator)}", "Write it as it is: ';'")
     if not rows:
-        msg = "must hold a table, got comments and blank lines only. Check how it was written."
-        raise file.error(msg)
+        file.refuse("must hold a table", "comments and blank lines only", "Check how it was written")
     # The last row may go on beyond the beginning.
     return rows if is_whole or len(rows) < 2 else rows[:-1]
 
 
-def unreadable_field(file: File, error: csv.Error) -> Exception:
-    """Error for a field that the csv module cannot read."""
-    msg = f"must have fields of at most {csv.field_size_limit()} characters, got a longer one ({error}). "
-    return file.error(msg + "Look for a quote that is not closed.")
+def refuse_field(file: File, error: csv.Error) -> NoReturn:
+    """Refuse a field that the csv module cannot read."""
+    rule = f"must have fields of at most {csv.field_size_limit()} characters"
+    file.refuse(rule, f"a longer one ({error})", "Look for a quote that is not closed")
 
 
 def _decimal(rows: list[list[str]], separator: str) -> str:

@@ -99,8 +99,10 @@ def build_table(
     n_samples, n_features = table.X.shape
     if n_features not in (width * height, 3 * width * height):
         rule = f"must have {width * height} features, or 3 times as many, for images of {width} x {height}"
-        msg = f"{rule}, got {n_features}.{_fitting_size(n_features)}"
-        raise file.error(msg)
+        # The most nearly square size that would fit.
+        side = next(i for i in range(int(n_features**0.5), 0, -1) if n_features % i == 0)
+        fitting = f"Try --image-size {side}x{n_features // side}, width first"
+        file.refuse(rule, n_features, fitting if side > 1 else "Leave --image-size out")
     X: Any = table.X
     X = X.toarray() if issparse(X) else X
     n_channels = n_features // (width * height)
@@ -110,12 +112,6 @@ def build_table(
     X, scale, scaling = unit_pixels(X, options.pixel_scale)
     shape = (height, width) if n_channels == 1 else (height, width, 3)
     return replace(table, X=X, image_shape=shape, pixel_scale=scale).noticed(*scaling)
-
-
-def _fitting_size(n_features: int) -> str:
-    """The most nearly square size that would fit, as a remedy."""
-    side = next(i for i in range(int(n_features**0.5), 0, -1) if n_features % i == 0)
-    return f" Try --image-size {side}x{n_features // side}, width first." if side > 1 else " Leave --image-size out."
 
 
 def unit_pixels(X: NDArray[Any], scale: float | None = None) -> tuple[NDArray[Any], float, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,9 @@ from hne.io.sniff import (
     is_number,
     number,
     open_text,
+    refuse_field,
     sniff_dialect,
     table_rows,
-    unreadable_field,
 )
 from hne.io.table import INEXACT, TEXT_BYTES, ReadOptions, Table, build_table
 
@@ -51,14 +51,14 @@ def read_text(file: File, options: ReadOptions) -> Table:
         return read(file, dialect, sample, options)
     except UnicodeDecodeError as error:
         if dialect.encoding != "utf-8" or options.encoding:
-            msg = f"must be text, got bytes that are none in {dialect.encoding} ({error.reason}). Name its --encoding."
-            raise file.error(msg) from error
+            got = f"bytes that are none in {dialect.encoding} ({error.reason})"
+            file.refuse("must be text", got, "Name its --encoding")
     try:
         notices = (*dialect.notices, FALLBACK_NOTICE)
         return read(file, replace(dialect, encoding=FALLBACK, notices=notices), sample, options)
-    except UnicodeDecodeError as error:
-        msg = f"must be text, got bytes that are none in UTF-8 and {FALLBACK}. Name its --encoding, such as latin-1."
-        raise file.error(msg) from error
+    except UnicodeDecodeError:
+        got = f"bytes that are none in UTF-8 and {FALLBACK}"
+        file.refuse("must be text", got, "Name its --encoding, such as latin-1")
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
@@ -114,8 +114,7 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
         for i, (row, text) in columns.texts.items():
             if options.columns and i in roles.features:
                 got = f"{quoted(text)} in column {quoted(names[i])}, row {row}"
-                msg = f"must have numbers in features, got {got}. Mend it, or leave the column out of --columns."
-                raise file.error(msg)
+                file.refuse("must have numbers in features", got, "Mend it, or leave the column out of --columns")
             kinds[i] = TEXT
         is_guess = roles.id is not None and roles.id != index and options.id is None
         if is_guess and not columns.texts and not _is_unique(columns.beside[int(roles.id or 0)]):
@@ -255,7 +254,7 @@ def _read_columns(file: File, dialect: Dialect, roles: Roles, kinds: Sequence[st
                 # Blank lines are no rows; a row of empty fields is one.
                 chunk = [row for row in chunk if len(row) == dialect.n_fields or any(map(str.strip, row))]  # noqa: PLW2901
                 if any(len(row) != dialect.n_fields for row in chunk):
-                    raise _wrong_length(file, dialect)
+                    _refuse_length(file, dialect)
             if chunk:
                 columns.add(chunk)
                 step("rows", columns.n_rows)
@@ -275,16 +274,16 @@ def _rows(file: File, dialect: Dialect) -> Iterator[Any]:
                 next(row for row in rows if any(cell.strip() for cell in row))
             yield rows
     except csv.Error as error:
-        raise unreadable_field(file, error) from error
+        refuse_field(file, error)
 
 
-def _wrong_length(file: File, dialect: Dialect) -> Exception:
-    """Error that names the first line with too few or too many fields: lines, not rows, are what editors show."""
+def _refuse_length(file: File, dialect: Dialect) -> NoReturn:
+    """Name the first line with too few or too many fields: lines, not rows, are what editors show."""
     with _rows(file, dialect) as rows:
         wrong = next(row for row in rows if len(row) != dialect.n_fields and any(cell.strip() for cell in row))
         line = rows.line_num + dialect.skipped
-    msg = f"must have {dialect.n_fields} fields in every row, got {len(wrong)} in line {line}. "
-    return file.error(msg + f"Mend that line, or name the --separator (now {quoted(dialect.separator)}).")
+    remedy = f"Mend that line, or name the --separator (now {quoted(dialect.separator)})"
+    file.refuse(f"must have {dialect.n_fields} fields in every row", f"{len(wrong)} in line {line}", remedy)
 
 
 def _without_empty(X: FloatArray, names: list[str], options: ReadOptions) -> tuple[Any, tuple[str, ...], list[str]]:

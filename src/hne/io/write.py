@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import step
 from hne.core.records import FloatArray, IndexArray
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 from hne.io.files import STANDARD_INPUT, extra
 from hne.io.roles import numbered
 from hne.io.table import INEXACT, Table
@@ -67,8 +67,7 @@ def check_output_ending(path: Path | str | None) -> None:
     ending = Path(path).suffix.lower()
     if ending not in WRITERS:
         what = f"the ending '{ending}'" if ending else "none"
-        msg = f"'{path}' must have one of the endings {', '.join(WRITERS)}, got {what}. Choose one of them."
-        raise InputError(msg)
+        refuse(f"'{path}'", f"must have one of the endings {', '.join(WRITERS)}", what, "Choose one of them")
     if ending in COLUMNAR:
         extra("pyarrow", f"writing '{path}'")
 
