@@ -242,10 +242,7 @@ class Parameters:
         metavar="N",
     )
     include_self: bool = setting(
-        True,
-        WEIGHTS,
-        "samples stay in their own outer layer, as in the paper [yes]",
-        remedy="The paper uses True",
+        True, WEIGHTS, "samples stay in their own outer layer, as in the paper [yes]", remedy="The paper uses True"
     )
     metric: Any = setting(
         "euclidean", NEIGHBORS, "of the neighbor search; precomputed: INPUT holds distances [euclidean]"
@@ -285,19 +282,9 @@ class Parameters:
         metavar="M",
     )
     tol: float = setting(
-        1e-7,
-        EIGENPAIRS,
-        "angle at which an iteration stops [1e-7]",
-        low=SMALLEST_TOL,
-        high=1.0,
-        remedy="Try tol=1e-7",
+        1e-7, EIGENPAIRS, "angle at which an iteration stops [1e-7]", low=SMALLEST_TOL, high=1.0, remedy="Try tol=1e-7"
     )
-    assess: bool = setting(
-        True,
-        TRUST,
-        "measure how far the embedding can be believed [yes]",
-        remedy="Try assess=True",
-    )
+    assess: bool = setting(True, TRUST, "measure how far the embedding can be believed [yes]", remedy="Try assess=True")
     n_jobs: int | None = setting(
         None, RUN, "threads, -1 for all cores [all]", may_be_none=True, remedy="Try n_jobs=-1", metavar="N"
     )

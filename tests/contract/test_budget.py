@@ -1,4 +1,4 @@
-"""What the house may cost: lines and files a package, entries at the root, public names, dependencies, files of a fit."""
+"""What the house may cost: lines and files a package, entries at the root, public names, dependencies."""
 
 import subprocess
 import sys
