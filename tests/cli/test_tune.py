@@ -6,7 +6,6 @@ import json
 import math
 import shlex
 from dataclasses import replace
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -212,7 +211,7 @@ def test_outputs_that_exist_are_kept_unless_forced(points, tmp_path, capsys):
 def test_a_budget_that_runs_out_is_told(points, capsys, monkeypatch):
     # Asked before the first k, at the begin and at the end of its setting, and before the second k.
     times = iter([0.0, 0.0, 0.0])
-    monkeypatch.setattr("hne.tuning.search.time", SimpleNamespace(perf_counter=lambda: next(times, math.inf)))
+    monkeypatch.setattr("hne.tuning.trials.time", SimpleNamespace(perf_counter=lambda: next(times, math.inf)))
     assert main(["tune", str(points), "-k", "5,6", "--reg", "1e-4", "--variant", "ihne", "--budget", "60"]) == 0
     printed = capsys.readouterr()
     assert "of 2 settings: 1 measured, 0 stopped early, 0 failed, 1 not reached" in printed.err
@@ -333,9 +332,8 @@ def test_the_report_shows_pictures_scores_and_the_command(points, tmp_path, foun
 
 
 def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, capsys):
-    module = import_module("hne.tuning.tune")  # by name it would be the function
-    monkeypatch.setattr(module, "MAX_SAMPLES", 120)
-    monkeypatch.setattr(module, "PATCH_SAMPLES", 100)
+    monkeypatch.setattr("hne.tuning.auto.MAX_SAMPLES", 120)
+    monkeypatch.setattr("hne.tuning.auto.PATCH_SAMPLES", 100)
     np.savetxt(tmp_path / "many.csv", np.column_stack([ROLL.X, ROLL.chart[:, 0]]), delimiter=",", header="x,y,z,t")
     path = tmp_path / "r.html"
     assert main(["tune", str(tmp_path / "many.csv"), *SMALL, "--color", "t", "--report", str(path)]) == 0

@@ -92,7 +92,7 @@ def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, 
     """Rough time of trying all settings, none of them stopped early: each about as long as an embedding of its k."""
     from hne import forecast
     from hne.tuning import GRID
-    from hne.tuning.tune import MAX_SAMPLES, PATCH_SAMPLES
+    from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
 
     n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
     ks = [k for k in GRID["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
@@ -172,7 +172,7 @@ def _taken(parameters: dict[str, Any], expected: "Forecast") -> str:
 
 def _tuning_line(n_samples: int, expected: "Forecast") -> str:
     from hne._runtime.progress import duration
-    from hne.tuning.tune import MAX_SAMPLES, PATCH_SAMPLES
+    from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
 
     patch = f", on a patch of {PATCH_SAMPLES} samples" if n_samples > MAX_SAMPLES else ""
     longest = duration(expected.seconds["tuning"])

@@ -1,15 +1,91 @@
-"""Settings with "auto" among them -> settings: chosen by looking at the samples."""
+"""Samples -> the settings that suit them: `tune`, and what "auto" stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from hne.core.records import Settings
-from hne.core.samples.kinds import Samples
-from hne.tuning.grid import GRID, check_grid, found_dimension
-from hne.tuning.record import Tuning
-from hne.tuning.tune import tuned
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from hne._runtime.progress import advise, show_progress, stage
+from hne._runtime.threads import limit_blas_threads, thread_count
+from hne.core.neighbors.graph import canonicalize, neighbor_graph, searched_graph
+from hne.core.parameters import check_number, check_parameters
+from hne.core.pipeline import known_distances
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, UniqueSamples
+from hne.core.samples.check import check_samples
+from hne.core.samples.kinds import Samples, is_dense, take
+from hne.core.samples.scaling import InputScaling
+from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
+from hne.core.tangent.score import LocalGeometry
+from hne.exceptions import quoted, refuse
+from hne.settings import AUTO, Settings, suited
+from hne.tuning.grid import GRID, Grid, candidates, check_grid
+from hne.tuning.record import FAILED, NOT_REACHED, Candidate, Trial, Tuning
+from hne.tuning.trials import Problem, choose, in_order, run_trials
+
+# More samples are tuned on a patch of so many, which grows by so many neighbors.
+MAX_SAMPLES, PATCH_SAMPLES, PATCH_NEIGHBORS = 20_000, 5_000, 8
+# Trials whose coordinates are kept.
+KEPT = 12
+
+
+def tune(
+    X: ArrayLike, *, grid: Mapping[str, Iterable[Any]] | None = None, budget: float | None = None, **parameters: Any
+) -> Tuning:
+    """Find the variant, n_neighbors and reg that suit the samples, without knowing the truth about them.
+
+    Each setting is fitted, and its embedding scored by :func:`hne.metrics.tangent_score`: how much it loses of the
+    tangent planes of small neighborhoods, and of their ranks. Neighbors, tangent frames and Gram matrices are made
+    once for all settings; those that cannot win any more are stopped early.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples, as for `HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the whole.
+    grid : dict, default=None
+        Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps the usual ones: near a surface those
+        of `hne.tuning.GRID`, 24 settings in all, elsewhere 8 of few neighbors, without charts 84.
+    budget : float, default=None
+        Seconds after which no further settings are begun. The usually best ones come first.
+    **parameters
+        Further parameters of `HNE`, such as n_components, metric or n_jobs. A variant, n_neighbors or reg among
+        them is kept, unless it is "auto".
+
+    Returns
+    -------
+    Tuning
+        `best`, `runner_up`, `trials` (all of them), and `parameters` to pass to `HNE`.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.tuning import tune
+    >>> roll = make_swiss_roll(300, even=True)
+    >>> found = tune(roll.X, grid={"n_neighbors": [5, 6], "reg": [1e-3, 1e-4]}, variant="ihne")
+    >>> len(found.trials), found.best.variant
+    (4, 'ihne')
+    >>> model = HNE(**found.parameters).fit(roll.X)
+    """
+    settings, auto, unset = check_parameters({**dict.fromkeys(GRID, AUTO), **parameters})
+    for name in GRID:
+        if grid and name in grid and name not in auto:
+            refuse(name, "must be given once", f"{quoted(parameters[name])} beside a list in grid", "Drop one of them")
+    values = check_grid(grid, settings, auto)
+    seconds = math.inf if budget is None else check_number("budget", budget)
+    if not seconds > 0:
+        refuse("budget", "must be a positive number of seconds", quoted(budget), "Try budget=60")
+    samples = check_samples(X, settings)
+    if "n_components" in auto:
+        settings = replace(settings, n_components=_estimate_n_components(samples, settings))
+    return _search(samples, settings, values, unset, seconds)
 
 
 def resolve_auto(
@@ -17,9 +93,164 @@ def resolve_auto(
 ) -> tuple[Settings, Tuning | None]:
     """Choose what is "auto" for checked samples: first the dimension, then the rest for it; `unset` is left open."""
     if "n_components" in auto:
-        settings = replace(settings, n_components=found_dimension(X, settings))
+        settings = replace(settings, n_components=_estimate_n_components(X, settings))
     names = auto & GRID.keys()
     if not names:
         return settings, None
-    found = tuned(X, settings, check_grid(None, settings, names), unset=unset)
-    return replace(settings, **found.best.parameters), found
+    tuning = _search(X, settings, check_grid(None, settings, names), unset)
+    return replace(settings, **tuning.best.parameters), tuning
+
+
+def _estimate_n_components(X: Samples, settings: Settings) -> int:
+    """The intrinsic dimension of checked samples, below the number of places."""
+    n_threads = thread_count(settings.n_jobs)
+    _, _, places, settings = canonicalize(X, settings)
+    with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("dimension") as done:
+        estimate = done(LocalGeometry.of(places, settings, n_threads).dimension)
+    if estimate is None:
+        rule = "needs more different samples to tell their dimension by"
+        refuse("n_components='auto'", rule, str(places.shape[0]), "Give n_components")
+    if not estimate.is_agreed:
+        rule = "n_components='auto' takes the samples' own dimension"
+        advise(f"{rule}, got two estimates that do not agree: {estimate}. Look at others as well.")
+    return estimate.dimension
+
+
+def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str], budget: float = math.inf) -> Tuning:
+    """Search the settings among these values for checked samples; `unset` ones are left to what they are near to."""
+    start, n_threads = time.perf_counter(), thread_count(settings.n_jobs)
+    distinct, scaling, places, settings = canonicalize(X, settings)
+    n = places.shape[0]
+    flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
+    settings = suited(settings, unset, flatness, n, known_distances(places))
+    wanted = candidates(values, settings, unset, flatness, n)
+    with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("tuning") as done:
+        rows = None
+        # Few enough to need no landmarks.
+        tried = replace(settings, n_landmarks=None)
+        if n > MAX_SAMPLES:
+            by = replace(tried, n_neighbors=PATCH_NEIGHBORS, neighbors="auto")
+            rows = grow_patch(searched_graph(places, by, n_threads), PATCH_SAMPLES)
+            places = take(places, rows)
+        graph, most = _given_graph(places, tried, distinct, rows)
+        possible = _possible(wanted, places.shape[0], most, settings.n_components)
+        problem = _pose(places, graph, tried, possible, flatness, n_threads, start + budget)
+        why = f"there are {most} neighbors at most"
+        trials = run_trials(problem, possible)
+        trials += [Trial(*one, FAILED, reason=why) for one in wanted if one.n_neighbors > most]
+        return done(_tuning(trials, settings, distinct, scaling, rows, problem, budget, start))
+
+
+def _given_graph(
+    X: Samples, settings: Settings, distinct: UniqueSamples, rows: IndexArray | None
+) -> tuple[NeighborGraph | None, int]:
+    """The graph over places that the user gave, whole: each k takes its nearest; and the most neighbors there are."""
+    if not isinstance(settings.neighbors, NeighborGraph):
+        return None, X.shape[0] - 1
+    if rows is not None:
+        rule = f"as a graph can be tuned with for up to {MAX_SAMPLES} samples"
+        remedy = "Let them be searched, or give n_neighbors, reg and variant"
+        refuse("neighbors", rule, str(distinct.n_places), remedy)
+    graph = neighbor_graph(X, replace(settings, n_neighbors=settings.neighbors.n_neighbors), distinct, 1)
+    return graph, graph.n_neighbors
+
+
+def _possible(wanted: Sequence[Candidate], n_places: int, most: int, d: int) -> list[Candidate]:
+    """Settings whose neighbors exist."""
+    if not is_measurable(n_places, d):
+        rule = f"must have some {2 * frame_neighbors(d) + 2} different samples to choose settings by"
+        refuse("X", rule, str(n_places), "Give them: n_neighbors=6, reg=1e-4, variant='bhne'")
+    possible = [one for one in wanted if one.n_neighbors <= most]
+    if not possible:
+        fewest = min(one.n_neighbors for one in wanted)
+        refuse("grid", f"must have an n_neighbors of at most {most}", str(fewest), "Add smaller ones")
+    return possible
+
+
+def _pose(
+    X: Samples,
+    graph: NeighborGraph | None,
+    settings: Settings,
+    wanted: Sequence[Candidate],
+    flatness: float,
+    n_threads: int,
+    deadline: float,
+) -> Problem:
+    """What all trials share; None is a graph that is searched."""
+    if is_dense(X) and X.shape[1] > X.shape[0] and settings.metric == "euclidean":
+        # More features than samples are turned into as many axes: the same lengths, for less.
+        corner: FloatArray = np.linalg.qr((X - X.mean(axis=0)).T, mode="r")  # type: ignore[assignment]  # says its stub
+        X = corner.T
+    if graph is None:
+        graph = searched_graph(X, replace(settings, n_neighbors=max(one.n_neighbors for one in wanted)), n_threads)
+    geometry = LocalGeometry.of(X, settings, n_threads)
+    if not len(geometry.scorer.frames.rows):
+        near = frame_neighbors(settings.n_components)
+        rule = f"as a graph of distances must know those among the {near} nearest of a sample to choose settings by"
+        refuse("X", rule, "none that does", "Store more, or give n_neighbors, reg and variant")
+    return Problem(X, graph, geometry, flatness, settings, n_threads, deadline)
+
+
+def _tuning(
+    trials: Sequence[Trial],
+    settings: Settings,
+    distinct: UniqueSamples,
+    scaling: InputScaling,
+    rows: IndexArray | None,
+    problem: Problem,
+    budget: float,
+    start: float,
+) -> Tuning:
+    """What trials on places, `rows` of them, tell of the samples, in their units."""
+    if all(trial.outcome == NOT_REACHED for trial in trials):
+        refuse("budget", "must be enough for one setting at least", f"{budget:g} seconds", "Raise it")
+    if not any(trial.is_measured for trial in trials):
+        got = f"{len(trials)} of which none does: {trials[0].reason}"
+        refuse("grid", "must have a setting that works", got, "Try others, larger n_neighbors or pieces='largest'")
+    best, runner_up = choose(trials)
+    order = np.arange(distinct.n_samples) if rows is None else np.sort(distinct.index[rows])
+    places = distinct.inverse[order] if rows is None else np.searchsorted(rows, distinct.inverse[order])
+    ordered = in_order(trials)
+    kept = [*ordered[:KEPT], best, runner_up]
+
+    def of_samples(trial: Trial) -> Trial:
+        measure, Y = trial.measure, None
+        # The correction of a chart, which has the lengths of X already, is a number without a unit.
+        if measure is not None and settings.coordinates != "chart":
+            measure = replace(measure, correction=scaling.restore_lengths(measure.correction))
+        if trial.Y is not None and any(trial is one for one in kept):
+            Y = scaling.restore_lengths(trial.Y[places])
+        return replace(trial, measure=measure, Y=Y)
+
+    told = {id(trial): of_samples(trial) for trial in ordered}
+    return Tuning(
+        best=told[id(best)],
+        runner_up=None if runner_up is None else told[id(runner_up)],
+        trials=tuple(told.values()),
+        settings=replace(settings, **best.parameters),
+        n_samples=distinct.n_samples,
+        rows=None if rows is None else order,
+        dimension=problem.geometry.dimension,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def grow_patch(graph: NeighborGraph, size: int) -> IndexArray:
+    """Rows, ascending, that are fewest steps in the graph away from a sample in a region of usual density.
+
+    A random choice of samples would thin them out, and settings suit a density.
+    """
+    n = graph.n_samples
+    order = np.argsort(graph.distances[:, -1], kind="stable")
+    present = graph.indices >= 0
+    ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    links = csr_array((np.ones(int(ends[-1])), graph.indices[present], ends), shape=(n, n))
+    patch: IndexArray = np.empty(0, dtype=np.intp)
+    # From the middle of the order outwards, until there are enough: a start may sit in a small piece.
+    for start in order[np.argsort(np.abs(np.arange(n) - n // 2), kind="stable")]:
+        if len(patch) >= size:
+            break
+        if not np.isin(start, patch):
+            near = breadth_first_order(links, int(start), directed=False, return_predecessors=False)
+            patch = np.concatenate([patch, near[~np.isin(near, patch)]])
+    return np.sort(patch[:size])

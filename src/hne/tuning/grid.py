@@ -1,43 +1,19 @@
-"""X -> the number of coordinates to find, where nobody gave one."""
+"""Samples, a user's grid -> the settings to try."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from hne._runtime.progress import advise, run_stage, show_progress
-from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.neighbors.graph import canonicalize
-from hne.core.parameters import check_choice, check_integer, check_positive
-from hne.core.records import VARIANTS, Settings
-from hne.core.samples.kinds import Samples
-from hne.core.tangent.score import LocalGeometry
-from hne.exceptions import InputError, InputTypeError, quoted
-from hne.settings import NEAR_SURFACE
+from hne.core.parameters import check_settings
+from hne.exceptions import InputTypeError, quoted, refuse
+from hne.settings import NEAR_SURFACE, VARIANTS, Settings, suited
+from hne.tuning.record import Candidate
 
-
-def found_dimension(X: Samples, settings: Settings) -> int:
-    """The intrinsic dimension of checked samples, below the number of places."""
-    n_threads = thread_count(settings.n_jobs)
-    _, _, places, settings = canonicalize(X, settings)
-    with limit_blas_threads(n_threads), show_progress(settings.verbose):
-        found = run_stage("dimension", lambda: LocalGeometry.of(places, settings, n_threads).dimension)
-    if found is None:
-        msg = (
-            f"n_components='auto' needs more different samples to tell their dimension by, got {places.shape[0]}. "
-            "Give n_components."
-        )
-        raise InputError(msg)
-    if not found.is_agreed:
-        msg = (
-            f"n_components='auto' takes the samples' own dimension, got two estimates that do not agree: {found}. "
-            "Look at others as well."
-        )
-        advise(msg)
-    dimension: int = found.dimension
-    return dimension
-
+# Values by name; None for those that are usual.
+Grid = dict[str, tuple[Any, ...] | None]
 
 # Charts near a surface, 24 settings. On 21 data sets their choice has a mean error of .0048, that of 105 (k from 4 on,
 # reg from 1e-5 to .1) .0055, the defaults .0174.
@@ -53,42 +29,46 @@ GRID_OF_EIGENVECTORS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def usual_grid(settings: Settings, flat_share: float) -> dict[str, tuple[Any, ...]]:
-    """The values that are tried of samples so much of whose local variance lies in tangent planes."""
-    if settings.coordinates != "chart":
-        return GRID_OF_EIGENVECTORS
-    return GRID_ELSEWHERE if flat_share < NEAR_SURFACE else GRID
-
-
-def check_grid(grid: Mapping[str, Iterable[Any]] | None, settings: Settings, automatic: Iterable[str]) -> list[Any]:
-    """Values of variant, n_neighbors and reg to try: of the grid, one where a setting is fixed, None for the usual."""
-    given = {} if grid is None else grid
-    if not isinstance(given, Mapping):
-        msg = f"grid must be a dict of lists, got {given!r:.80}. Try grid={{'n_neighbors': [6, 8, 10]}}."
-        raise InputTypeError(msg)
-    unknown = sorted(set(given) - set(GRID), key=str)
+def check_grid(grid: Mapping[str, Any] | None, settings: Settings, auto: Collection[str]) -> Grid:
+    """Values to try: those of the grid, one where a setting is fixed, None for the usual ones."""
+    if not isinstance(grid, Mapping | None):
+        remedy = "Try grid={'n_neighbors': [6, 8, 10]}"
+        refuse("grid", "must be a dict of lists", quoted(grid), remedy, InputTypeError)
+    grid = grid or {}
+    unknown = sorted(set(grid) - set(GRID), key=str)
     if unknown:
-        msg = f"grid must have the keys variant, n_neighbors and reg, got {quoted(unknown[0])}. Drop it."
-        raise InputError(msg)
-    checks: dict[str, Callable[[Any], Any]] = {
-        "variant": lambda value: check_choice("variant", value, VARIANTS),
-        "n_neighbors": lambda value: check_integer("n_neighbors", value, 1, "Try n_neighbors=6"),
-        "reg": lambda value: check_positive("reg", value, "Try reg=1e-4"),
+        refuse("grid", "must have the keys variant, n_neighbors and reg", quoted(unknown[0]), "Drop it")
+    fixed = {name: None if name in auto else (getattr(settings, name),) for name in GRID}
+    return {name: _check_values(name, grid[name]) if name in grid else fixed[name] for name in GRID}
+
+
+def _check_values(name: str, values: Any) -> tuple[Any, ...]:
+    values = (values,) if isinstance(values, str) or not isinstance(values, Iterable) else tuple(values)
+    if not values or None in values:
+        got = "None among them" if values else "none"
+        refuse("grid", f"must have a value for {name} at least", got, "Leave the key out for the usual ones")
+    return tuple(dict.fromkeys(getattr(check_settings({name: value}), name) for value in values))
+
+
+def candidates(
+    values: Grid, settings: Settings, unset: Collection[str], flat_share: float, n_samples: int
+) -> list[Candidate]:
+    """The settings to try for samples so much of whose local variance lies in tangent planes.
+
+    Those that were left open are as they suit the samples, reg also the neighbors beside it.
+    """
+    usual = GRID if settings.coordinates == "chart" else GRID_OF_EIGENVECTORS
+    if settings.coordinates == "chart" and flat_share < NEAR_SURFACE:
+        usual = GRID_ELSEWHERE
+    tried = [
+        (getattr(settings, name),) if name in unset else usual[name] if some is None else some
+        for name, some in values.items()
+    ]
+    wanted = [Candidate(**dict(zip(values, one, strict=True))) for one in product(*tried)]
+    if "reg" not in unset:
+        return wanted
+    by_neighbors = {
+        k: suited(replace(settings, n_neighbors=k), ["reg"], flat_share, n_samples).reg
+        for k in {one.n_neighbors for one in wanted}
     }
-    found: list[tuple[Any, ...] | None] = []
-    for name in GRID:
-        if name not in given:
-            found.append(None if name in automatic else (getattr(settings, name),))
-            continue
-        values = given[name]
-        values = (values,) if isinstance(values, str) or not isinstance(values, Iterable) else tuple(values)
-        if not values:
-            msg = f"grid must have a value for {name} at least, got none. Leave the key out for the usual ones."
-            raise InputError(msg)
-        found.append(tuple(dict.fromkeys(checks[name](value) for value in values)))
-    return found
-
-
-def settings_of(grid: Iterable[Iterable[Any]]) -> list[tuple[str, int, float]]:
-    """All settings of a grid: variant, n_neighbors, reg."""
-    return list(product(*grid))
+    return [one._replace(reg=by_neighbors[one.n_neighbors]) for one in wanted]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,16 @@ from hne.core.records import IndexArray, Settings
 from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.score import TangentScore
 
-# What became of a trial.
-MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
+# What became of a trial, the best first.
+OUTCOMES = MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
+
+
+class Candidate(NamedTuple):
+    """A setting to try."""
+
+    variant: str
+    n_neighbors: int
+    reg: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -51,6 +59,11 @@ class Trial:
     reason: str = ""
     seconds: float = 0.0
     Y: NDArray[Any] | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it was tried to the end."""
+        return self.outcome == MEASURED
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -108,18 +121,22 @@ class Tuning:
 
     def table(self) -> dict[str, list[Any]]:
         """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
-        parts = ("tangent_loss", "trustworthiness", "continuity", "unevenness")
-        columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in self.trials]}
-        for name in ("variant", "n_neighbors", "reg"):
-            columns[name] = [getattr(trial, name) for trial in self.trials]
-        columns["score"] = [trial.score if trial.outcome == MEASURED else np.nan for trial in self.trials]
-        for part in parts:
-            columns[part] = [np.nan if one.measure is None else getattr(one.measure, part) for one in self.trials]
-        columns["score_above"] = [np.nan if trial.outcome == MEASURED else trial.score for trial in self.trials]
-        for name in ("n_pieces", "outcome", "reason", "seconds"):
-            columns[name] = [getattr(trial, name) for trial in self.trials]
-        return columns
+        trials, parts = self.trials, ("tangent_loss", "trustworthiness", "continuity", "unevenness")
+        columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in trials]}
+        columns |= {name: [getattr(trial, name) for trial in trials] for name in ("variant", "n_neighbors", "reg")}
+        columns["score"] = [trial.score if trial.is_measured else np.nan for trial in trials]
+        columns |= {part: [getattr(trial.measure, part, np.nan) for trial in trials] for part in parts}
+        columns["score_above"] = [np.nan if trial.is_measured else trial.score for trial in trials]
+        others = ("n_pieces", "outcome", "reason", "seconds")
+        return columns | {name: [getattr(trial, name) for trial in trials] for name in others}
+
+    @property
+    def n_measured(self) -> int:
+        """Settings that were tried to the end."""
+        return sum(trial.is_measured for trial in self.trials)
+
+    def __str__(self) -> str:
+        return f"{len(self.trials)} settings, {self.n_measured} measured to the end"
 
     def __repr__(self) -> str:
-        measured = sum(trial.outcome == MEASURED for trial in self.trials)
-        return f"<Tuning: {self.best.label}, score {self.best.score:.4g}, chosen of {measured} measured>"
+        return f"<Tuning: {self.best.label}, score {self.best.score:.4g}, chosen of {self.n_measured} measured>"

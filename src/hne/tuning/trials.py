@@ -1,0 +1,206 @@
+"""Candidates -> trials: one neighbor search and one geometry for all, Gram matrices shared over reg and variant.
+
+Settings come in rounds: those that are usually good first. What a round has shown lets later ones stop early, and
+since only finished rounds count, the outcome does not depend on threads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from hne._runtime.progress import mute_progress, step
+from hne._runtime.threads import limit_blas_threads, map_blocks
+from hne.core.chart.chart import rescaled_coordinates
+from hne.core.eigenpairs import Found, embedded_pieces, split_into_pieces, without_isolated
+from hne.core.records import FloatArray, NeighborGraph, Pieces, ShortCircuits, Weights
+from hne.core.samples.kinds import Samples
+from hne.core.short_circuits.cut import cut_short_circuits
+from hne.core.tangent.score import LocalGeometry
+from hne.core.weights.layers import layer_weights_of_all
+from hne.exceptions import HNEError
+from hne.settings import RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, Settings
+from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, OUTCOMES, STOPPED, Candidate, Trial
+
+NO_TIME = "no time left"
+# Share of small neighborhoods that a graph in pieces may cut through.
+MAX_CUT = 0.2
+# Good settings lie on a ridge, reg = 1e-4 (k / 6)^3.3. The first round goes so many powers of ten off it.
+RIDGE_WIDTH = 0.75
+# A setting of the second round is tried if its k has come this near to the best, by a factor and a number.
+WORTH_FACTOR, WORTH_MARGIN = 1.5, 0.01
+# The choice is the trial on which so many of the best agree the most: of embeddings that score alike, wrong ones are
+# wrong each in its own way. Of a small grid, the best are fewer: one for so many settings.
+VOTERS, SETTINGS_A_VOTER = 5, 12
+# Who is farther behind than a factor and a number has no vote.
+VOTE_FACTOR, VOTE_MARGIN = 3.0, 0.05
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What all trials share."""
+
+    X: Samples
+    graph: NeighborGraph  # of the largest k
+    geometry: LocalGeometry
+    flat_share: float  # of the local variance of the samples, in tangent planes
+    settings: Settings
+    n_threads: int
+    deadline: float  # of time.perf_counter(); inf where there is none
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no time left."""
+        return time.perf_counter() > self.deadline
+
+
+def run_trials(problem: Problem, wanted: Sequence[Candidate]) -> list[Trial]:
+    """Try the settings; those that nobody got to are told as well."""
+    nearest: dict[int, float] = {}
+    for one in wanted:
+        nearest[one.n_neighbors] = min(nearest.get(one.n_neighbors, np.inf), _off_ridge(one))
+    # Those on the ridge or near it; where a k has none in the grid, those nearest to it.
+    first = [one for one in wanted if _off_ridge(one) <= max(nearest[one.n_neighbors], RIDGE_WIDTH)]
+    second = [one for one in wanted if one not in set(first)]
+    trials: list[Trial] = []
+    for candidates in (first, second):
+        best, tried = _best_score(trials), []
+        for candidate in candidates:
+            same_k = [trial for trial in trials if trial.n_neighbors == candidate.n_neighbors]
+            if not trials or _best_score(same_k) <= WORTH_FACTOR * best + WORTH_MARGIN:
+                tried.append(candidate)
+            else:
+                trials.append(_skipped(candidate, same_k))
+        step("settings", len(trials), len(wanted))
+        for k in dict.fromkeys(one.n_neighbors for one in tried):
+            for trial in _trials_of_k(problem, k, [one for one in tried if one.n_neighbors == k], best):
+                trials.append(trial)
+                step("settings", len(trials), len(wanted))
+    return trials
+
+
+def _off_ridge(candidate: Candidate) -> float:
+    """How far reg is from what suits this k on most data, in powers of ten."""
+    return abs(math.log10(candidate.reg / (RIDGE * (candidate.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER)))
+
+
+def _best_score(trials: Sequence[Trial]) -> float:
+    return min((trial.score for trial in trials if trial.is_measured), default=float("inf"))
+
+
+def _skipped(candidate: Candidate, same_k: Sequence[Trial]) -> Trial:
+    n_pieces = max(trial.n_pieces for trial in same_k)
+    if not any(trial.is_measured for trial in same_k):
+        return Trial(*candidate, same_k[0].outcome, n_pieces=n_pieces, reason=same_k[0].reason)
+    return Trial(*candidate, STOPPED, n_pieces=n_pieces, reason=f"k = {candidate.n_neighbors} is far behind")
+
+
+def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best: float) -> Iterator[Trial]:
+    """Trials that share their neighbors and Gram matrices."""
+    if problem.is_over:
+        yield from (Trial(*one, NOT_REACHED, reason=NO_TIME) for one in candidates)
+        return
+    graph = replace(problem.graph, indices=problem.graph.indices[:, :k], distances=problem.graph.distances[:, :k])
+    wanted = [replace(problem.settings, **one._asdict()) for one in candidates]
+    try:
+        with mute_progress():
+            circuits = cut_short_circuits(problem.X, without_isolated(graph, wanted[0]), wanted[0])
+        found = split_into_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
+        if _is_torn(problem, found.pieces):
+            why = f"its graph falls into {found.pieces.count} pieces"
+            yield from (Trial(*one, STOPPED, n_pieces=found.pieces.count, reason=why) for one in candidates)
+            return
+        with mute_progress():
+            weights = layer_weights_of_all(problem.X, found.graph, wanted, None, problem.n_threads)
+    except HNEError as error:
+        yield from (Trial(*one, FAILED, reason=_first_sentence(error)) for one in candidates)
+        return
+    attempt = partial(_attempt, problem, circuits, found, best=best)
+    numbers = range(len(candidates))
+    with (
+        limit_blas_threads(1),
+        closing(map_blocks(lambda i: attempt(candidates[i], weights[i]), numbers, problem.n_threads)) as results,
+    ):
+        yield from results
+
+
+def _is_torn(problem: Problem, pieces: Pieces) -> bool:
+    """Whether the pieces of a graph are too many to go on with: they cut through neighborhoods, or none are wanted."""
+    if pieces.count == 1 or problem.settings.pieces == "join":
+        return False
+    labels = pieces.labels[problem.geometry.frames.members]
+    cut = float((labels != labels[:, :1]).any(axis=1).mean())
+    return problem.settings.pieces == "raise" or cut > MAX_CUT
+
+
+def _attempt(
+    problem: Problem, circuits: ShortCircuits, found: Found, candidate: Candidate, weights: Weights, best: float
+) -> Trial:
+    """Embed with a setting, and measure that; if its tangents alone lose more than the best in all, ranks are not."""
+    start, pieces = time.perf_counter(), found.pieces
+    trial = partial(Trial, *candidate, n_pieces=pieces.count)
+    if start > problem.deadline:
+        return trial(outcome=NOT_REACHED, reason=NO_TIME)
+    settings = replace(problem.settings, **candidate._asdict())
+    is_chart = settings.coordinates == "chart"
+
+    def seconds() -> float:
+        return time.perf_counter() - start
+
+    try:
+        with mute_progress():
+            solved = embedded_pieces(problem.X, weights, pieces, settings, 1)
+            Y = solved.Y
+            if is_chart or np.isnan(Y).any() or len(solved.eigenpairs) > 1:
+                made_of = (problem.X, found.graph, circuits.cut_pairs, solved, pieces, problem.flat_share)
+                Y = rescaled_coordinates(*made_of, settings, 1, problem.geometry).Y
+    except HNEError as error:
+        return trial(outcome=FAILED, reason=_first_sentence(error), seconds=seconds())
+    scorer = problem.geometry.scorer.among(np.asarray(np.isfinite(Y).all(axis=1)))
+    if not len(scorer.frames.rows):
+        return trial(outcome=FAILED, reason="too few samples are embedded", seconds=seconds())
+    loss = scorer.tangent_loss(Y)
+    if loss > best:
+        return trial(outcome=STOPPED, score=loss, reason="its tangents lose too much", seconds=seconds())
+    measure = scorer.measure(Y)
+    drawn = Y if is_chart else Y @ measure.correction
+    return trial(outcome=MEASURED, score=measure.score, measure=measure, Y=drawn, seconds=seconds())
+
+
+def _first_sentence(error: HNEError) -> str:
+    return str(error).split(". ")[0]
+
+
+def in_order(trials: Sequence[Trial]) -> list[Trial]:
+    """The measured ones by score, then the others by what became of them."""
+    return sorted(trials, key=lambda one: (OUTCOMES.index(one.outcome), np.nan_to_num(one.score, nan=np.inf)))
+
+
+def choose(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
+    """The choice, and a runner-up of another k or variant."""
+    best = [trial for trial in in_order(trials) if trial.is_measured]
+    count = min(VOTERS, max(1, len(trials) // SETTINGS_A_VOTER))
+    voters = [trial for trial in best[:count] if trial.score <= VOTE_FACTOR * best[0].score + VOTE_MARGIN]
+    coordinates = [trial.Y for trial in voters if trial.Y is not None]
+    # Where not all are embedded, those that all voters have.
+    common = np.isfinite(coordinates).all(axis=(0, 2))
+    planes = [_plane(Y[common]) for Y in coordinates if common.any()]
+    # Share of one embedding that an affine map of the other explains, 0 to 1.
+    votes = [float(np.mean([float(((one.T @ other) ** 2).sum() / one.shape[1]) for other in planes])) for one in planes]
+    choice = voters[int(np.argmax(votes))] if votes else best[0]
+    others = (one for one in best if one.variant != choice.variant or one.n_neighbors != choice.n_neighbors)
+    return choice, next(others, None)
+
+
+def _plane(Y: FloatArray) -> FloatArray:
+    """Orthonormal basis of the centered columns."""
+    reach = np.abs(Y).max(initial=0.0)
+    scaled = Y / (reach if reach > 0 else 1.0)
+    basis, _, _ = np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)
+    return basis
