@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hne.core.neighbors.exact import NOBODY, ROUNDING, exact_method, nearest_within, surely
-from hne.core.neighbors.metric import Found, in_metric, nearest_by_all_distances, searchable
+from hne.core.neighbors.metric import Nearest, in_metric, nearest_by_all_distances, searchable
 from hne.core.records import FloatArray, IndexArray, is_euclidean
 from hne.core.samples.kinds import Samples, row_lengths
 
@@ -103,7 +103,7 @@ class NeighborLists:
 
 def nearest_in_blocks(
     blocks: Blocks, targets: FloatArray, n_neighbors: int, leave_out: IndexArray | None = None, n_threads: int = 1
-) -> Found:
+) -> Nearest:
     """What `nearest_by` finds in all of X, bit for bit, with one block in memory at a time.
 
     Metrics that are products of matrices (`nan_euclidean`) round by the size of a block: their last digit may differ.

@@ -12,7 +12,7 @@ from hne.core.neighbors.approximate import approximate_neighbors, is_worth_an_in
 from hne.core.neighbors.blocked import cut_into_blocks, nearest_in_blocks
 from hne.core.neighbors.exact import exact_method
 from hne.core.neighbors.metric import (
-    Found,
+    Nearest,
     edge_lengths,
     estimated_params,
     in_metric,
@@ -125,7 +125,7 @@ def nearest_by(
     n_neighbors: int,
     leave_out: IndexArray | None = None,
     n_threads: int = 1,
-) -> Found:
+) -> Nearest:
     """Nearest samples of X to each target by a metric, their distances, and the method; see `nearest`.
 
     Samples on disk are searched block by block. Where fewer are known than asked for, a row ends in index -1 and

@@ -24,7 +24,7 @@ BLOCK_BYTES = 2**25
 # Directions shorter than this have lost their digits: they are as good as none.
 SMALLEST_DIRECTION = 1e-300
 
-Found = tuple[IndexArray, FloatArray, str]
+Nearest = tuple[IndexArray, FloatArray, str]
 # Takes targets and the sample that each may not have as a neighbor; gives their distances (t, n) to the samples.
 DistancesOf = Callable[[Any, IndexArray | None], FloatArray]
 
@@ -54,7 +54,7 @@ def nearest_in_memory(
     n_neighbors: int,
     leave_out: IndexArray | None = None,
     n_threads: int = 1,
-) -> Found:
+) -> Nearest:
     """Nearest samples of X to each target by a metric, their distances, and the method; see `nearest`.
 
     Where fewer are known than asked for, a row ends in index -1 and distance inf.

@@ -102,10 +102,10 @@ def _in_cells(parts: Sequence[FloatArray]) -> tuple[list[FloatArray], BoolArray]
         size = len(part)
         centered = part - part.mean(axis=0)
         lengths = np.linalg.norm(centered, axis=0) / np.sqrt(size)
-        own = np.flatnonzero(lengths > NEGLIGIBLE * np.abs(part).max())
-        axes = own if len(own) == d else np.sort(np.argsort(variance, kind="stable")[: len(own)])
+        used = np.flatnonzero(lengths > NEGLIGIBLE * np.abs(part).max())
+        axes = used if len(used) == d else np.sort(np.argsort(variance, kind="stable")[: len(used)])
         piece = np.zeros((size, d))
-        piece[:, axes] = centered[:, own] * (size ** (1 / d) / lengths[own])
+        piece[:, axes] = centered[:, used] * (size ** (1 / d) / lengths[used])
         variance[axes] += size ** (1 + 2 / d)
         pieces.append(piece)
     return pieces, variance > 0

@@ -55,14 +55,14 @@ def _of_hinges(edges: IndexArray, blocks: IndexArray, tree: Tree, k: int) -> tup
     n, m = len(tree.parents), len(edges)
     # Each edge counts at both of its ends: a part is an end and a block. Few samples have edges of several blocks.
     ends, of_edge = edges.T.ravel(), np.tile(np.arange(m), 2)
-    own = np.zeros(n, dtype=np.intp)
-    own[ends] = blocks[of_edge]
+    last_block = np.zeros(n, dtype=np.intp)
+    last_block[ends] = blocks[of_edge]
     has_several = np.zeros(n, dtype=bool)
-    has_several[ends[own[ends] != blocks[of_edge]]] = True
+    has_several[ends[last_block[ends] != blocks[of_edge]]] = True
     ends, of_edge = ends[has_several[ends]], of_edge[has_several[ends]]
-    found = np.zeros(m, dtype=bool)
+    is_thin = np.zeros(m, dtype=bool)
     if not len(ends):
-        return found, 0
+        return is_thin, 0
     codes, part, n_edges = np.unique(ends * n + blocks[of_edge], return_inverse=True, return_counts=True)
     samples, part_blocks = np.divmod(codes, n)
     sizes = _part_sizes(samples, part_blocks, edges, blocks, tree)
@@ -74,10 +74,10 @@ def _of_hinges(edges: IndexArray, blocks: IndexArray, tree: Tree, k: int) -> tup
     hangs = np.zeros(len(codes), dtype=bool)
     hangs[order[~is_last]] = True
     hangs &= is_large & is_hinge[samples]
-    found[of_edge[hangs[part]]] = True
+    is_thin[of_edge[hangs[part]]] = True
     held = np.zeros(n, dtype=np.intp)
     held[samples[order[is_last]]] = sizes[order[is_last]]
-    return found, int(np.minimum(sizes, held[samples])[hangs].max(initial=0))
+    return is_thin, int(np.minimum(sizes, held[samples])[hangs].max(initial=0))
 
 
 def _part_sizes(
@@ -87,13 +87,13 @@ def _part_sizes(
     n = len(tree.parents)
     of_tree = _tree_edges(edges, tree)
     child = np.where(tree.parents[edges[of_tree, 0]] == edges[of_tree, 1], edges[of_tree, 0], edges[of_tree, 1])
-    own = np.full(n, -1)
-    own[child] = blocks[of_tree]
+    block_above = np.full(n, -1)
+    block_above[child] = blocks[of_tree]
     # Below a sample, a part is all that is below its children of that block; above it, all that is left.
-    below = np.unique(tree.parents[child] * n + own[child], return_inverse=True)
+    below = np.unique(tree.parents[child] * n + block_above[child], return_inverse=True)
     totals = np.bincount(below[1], tree.sizes[child], minlength=len(below[0])).astype(np.intp)
     sizes = np.zeros(len(samples), dtype=np.intp)
-    is_below = own[samples] != part_blocks
+    is_below = block_above[samples] != part_blocks
     sizes[is_below] = totals[np.searchsorted(below[0], samples[is_below] * n + part_blocks[is_below])]
     # A child's block may be the sample's own: it is then a part of what is above.
     parts_below = np.bincount(samples[is_below], sizes[is_below], minlength=n).astype(np.intp)
@@ -107,9 +107,9 @@ def _part_sizes(
 
 
 def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
-    """Number of the block of the tree's edge above each sample, (n,); the first sample of a piece has one of its own.
+    """Number of the block of the tree's edge above each sample, (n,); the first sample of a piece has one for itself.
 
-    Links above v and w are of one block if an edge leads between v and w that are not above each other, and those
+    Edges above v and w are of one block if an edge leads between v and w that are not above each other, and those
     above w and its parent if an edge leads from below w to beyond what is below the parent.
     """
     n, numbers, parents = len(tree.parents), tree.numbers, tree.parents
@@ -117,9 +117,9 @@ def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
     earlier, later = np.sort(numbers[edges[beside]], axis=1).T
     at = np.argsort(numbers)
     first, last = numbers.copy(), numbers.copy()
-    for own, other in (edges[beside].T, edges[beside].T[::-1]):
-        np.minimum.at(first, own, numbers[other])
-        np.maximum.at(last, own, numbers[other])
+    for one, other in (edges[beside].T, edges[beside].T[::-1]):
+        np.minimum.at(first, one, numbers[other])
+        np.maximum.at(last, one, numbers[other])
     first, last = _over_subtrees(np.minimum, first, parents), _over_subtrees(np.maximum, last, parents)
     below = np.flatnonzero((parents >= 0) & (parents[parents] >= 0))
     above = parents[below]

@@ -60,27 +60,27 @@ class _OutwardSearch:
 
     def shortest_edges(self, groups: IndexArray) -> tuple[IndexArray, FloatArray]:
         """Shortest edge from each group but 0 to another group, repeats left out: (m, 2), (m,)."""
-        own = groups[self.outside]
-        self._renew(own, groups)
-        usable = (groups[self.partners] != own[:, None]) & (own > 0)[:, None] & np.isfinite(self.distances)
+        group = groups[self.outside]
+        self._renew(group, groups)
+        usable = (groups[self.partners] != group[:, None]) & (group > 0)[:, None] & np.isfinite(self.distances)
         rows, _ = np.nonzero(usable)
         edges = np.sort(np.column_stack([self.outside[rows], self.partners[usable]]), axis=1)
         distances = self.distances[usable]
-        order = np.lexsort((edges[:, 1], edges[:, 0], distances, own[rows]))
-        _, first = np.unique(own[rows][order], return_index=True)
+        order = np.lexsort((edges[:, 1], edges[:, 0], distances, group[rows]))
+        _, first = np.unique(group[rows][order], return_index=True)
         shortest, once = np.unique(edges[order[first]], axis=0, return_index=True)
         return shortest, distances[order[first]][once]
 
-    def _renew(self, own: IndexArray, groups: IndexArray) -> None:
+    def _renew(self, group: IndexArray, groups: IndexArray) -> None:
         """Search again for samples whose partner is in their own group by now, where it can matter."""
-        stale = groups[self.partners] == own[:, None]
-        reach = np.full(own.max() + 1, np.inf)
-        np.minimum.at(reach, own, np.where(stale, np.inf, self.distances).min(axis=1))
-        asking = np.flatnonzero(stale[:, 1] & (own > 0) & (self.distances[:, 1] <= reach[own]))
+        stale = groups[self.partners] == group[:, None]
+        reach = np.full(group.max() + 1, np.inf)
+        np.minimum.at(reach, group, np.where(stale, np.inf, self.distances).min(axis=1))
+        asking = np.flatnonzero(stale[:, 1] & (group > 0) & (self.distances[:, 1] <= reach[group]))
         self.distances[asking, 1] = np.inf
         # Two groups differ in a bit of their numbers: 2 log2(groups) searches serve all of them.
-        for bit in range(int(own.max()).bit_length()):
-            is_set = (own >> bit & 1).astype(bool)
+        for bit in range(int(group.max()).bit_length()):
+            is_set = (group >> bit & 1).astype(bool)
             for side in (is_set, ~is_set):
                 targets, among = asking[side[asking]], self.outside[~side]
                 if not len(targets) or not len(among):

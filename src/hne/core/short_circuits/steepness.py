@@ -55,23 +55,23 @@ def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_com
     A plane is that of `size` neighbors; `unit` is a usual length: a neighbor so far away counts half.
     """
     near = graph.indices[:, :size]
-    own = np.concatenate([edges.smaller, edges.larger])
+    ends = np.concatenate([edges.smaller, edges.larger])
     others = np.concatenate([edges.larger, edges.smaller])
-    order = np.argsort(own, kind="stable")
-    sines = np.empty(len(own))
+    order = np.argsort(ends, kind="stable")
+    sines = np.empty(len(ends))
     angles = _gram_sines if isinstance(X, Distances) else _sparse_sines if issparse(X) else _dense_sines
-    sines[order] = angles(X, near, own[order], others[order], unit, n_components)
+    sines[order] = angles(X, near, ends[order], others[order], unit, n_components)
     mean: FloatArray = (sines[: len(edges)] + sines[len(edges) :]) / 2
     return mean
 
 
 def _dense_sines(
-    X: FloatArray, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int
+    X: FloatArray, near: IndexArray, ends: IndexArray, others: IndexArray, unit: float, d: int
 ) -> FloatArray:
     """Sines at one end of each edge; ends ascend, so that a plane is made once and forgotten."""
-    sines = np.empty(len(own))
-    rows, starts = np.unique(own, return_index=True)
-    starts = np.append(starts, len(own))
+    sines = np.empty(len(ends))
+    rows, starts = np.unique(ends, return_index=True)
+    starts = np.append(starts, len(ends))
     # A sample and its neighbors span no more.
     d = min(d, near.shape[1] + 1, X.shape[1])
     step = max(1, BLOCK_BYTES // (8 * X.shape[1] * (3 * near.shape[1] + 1 + d)))
@@ -82,25 +82,25 @@ def _dense_sines(
         planes = _planes(X, some, near, unit, d)
         for start in range(starts[first], starts[first + len(some)], edges_at_once):
             stop = min(start + edges_at_once, starts[first + len(some)])
-            difference = X[others[start:stop]] - X[own[start:stop]]
+            difference = X[others[start:stop]] - X[ends[start:stop]]
             squares = np.einsum("ij,ij->i", difference, difference)
-            within = np.einsum("idj,ij->id", planes[np.searchsorted(some, own[start:stop])], difference)
+            within = np.einsum("idj,ij->id", planes[np.searchsorted(some, ends[start:stop])], difference)
             sines[start:stop] = _sine((within**2).sum(axis=1), squares)
     return sines
 
 
 def _sparse_sines(
-    X: SparseMatrix, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int
+    X: SparseMatrix, near: IndexArray, ends: IndexArray, others: IndexArray, unit: float, d: int
 ) -> FloatArray:
     """The same for sparse samples: some edges at a time, dense over the columns that their samples use."""
-    sines = np.empty(len(own))
+    sines = np.empty(len(ends))
     n_features, mates = X.shape[1], near.shape[1] + 2
     # So many samples are no larger than a block in all columns, or in those that they use if they share none.
     count = max(BLOCK_BYTES // (8 * n_features), int(np.sqrt(BLOCK_BYTES / (8 * width(X)))))
     step = max(1, count // mates)
-    for start in range(0, len(own), step):
+    for start in range(0, len(ends), step):
         some = slice(start, start + step)
-        rows = np.unique(own[some])
+        rows = np.unique(ends[some])
         near_some = near[rows]
         samples = np.unique(np.concatenate([rows, near_some[near_some >= 0], others[some]]))
         taken = X[samples]
@@ -110,7 +110,7 @@ def _sparse_sines(
         numbered = np.full((len(samples), near.shape[1]), -1)
         is_there = near_some >= 0
         numbered[np.searchsorted(samples, rows)] = np.where(is_there, np.searchsorted(samples, near_some), -1)
-        one, other = np.searchsorted(samples, own[some]), np.searchsorted(samples, others[some])
+        one, other = np.searchsorted(samples, ends[some]), np.searchsorted(samples, others[some])
         sines[some] = _dense_sines(local, numbered, one, other, unit, d)
     return sines
 
@@ -149,22 +149,24 @@ def _leading(gram: FloatArray, d: int) -> FloatArray:
     return axes
 
 
-def _gram_sines(X: Distances, near: IndexArray, own: IndexArray, others: IndexArray, unit: float, d: int) -> FloatArray:
+def _gram_sines(
+    X: Distances, near: IndexArray, ends: IndexArray, others: IndexArray, unit: float, d: int
+) -> FloatArray:
     """The same from inner products alone, an edge at a time: for samples known by distances."""
-    sines = np.full(len(own), np.nan)
+    sines = np.full(len(ends), np.nan)
     m = near.shape[1]
     step = max(1, BLOCK_BYTES // (8 * 4 * (m + 2) ** 2))
-    for start in range(0, len(own), step):
-        some = np.arange(start, min(start + step, len(own)))
-        absent = near[own[some]] < 0
+    for start in range(0, len(ends), step):
+        some = np.arange(start, min(start + step, len(ends)))
+        absent = near[ends[some]] < 0
         # The sample stands where a neighbor is absent, and does not count there.
-        ids = np.column_stack([own[some], np.where(absent, own[some, None], near[own[some]]), others[some]])
+        ids = np.column_stack([ends[some], np.where(absent, ends[some, None], near[ends[some]]), others[some]])
         if not X.is_complete:
             known = ~np.isnan(X.at(ids[:, :, None], ids[:, None, :])).any(axis=(1, 2))
             some, ids, absent = some[known], ids[known], absent[known]
             if not len(some):
                 continue
-        K, units = gram_of_distances(X, X[own[some]], ids)
+        K, units = gram_of_distances(X, X[ends[some]], ids)
         lengths = np.sqrt(np.maximum(np.diagonal(K, axis1=1, axis2=2), 0.0)) * units[:, None]
         weights = _weights(lengths[:, :-1], np.where(absent, -1, 0), unit)
         share = (weights / weights.sum(axis=1, keepdims=True))[:, :, None]
