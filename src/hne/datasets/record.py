@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from hne.core.parameters import check_integer, check_number
 from hne.core.records import FloatArray, IndexArray
-from hne.exceptions import InputError, InputTypeError, quoted
+from hne.exceptions import InputTypeError, quoted, refuse
 
 # Label of samples that belong to no group but join two of them.
 JOINING = -1
@@ -73,32 +73,21 @@ class Dataset:
         return f"<Dataset: {self.name}, X {self.X.shape}, {known}>"
 
 
-def check_draw(n_samples: object, random_state: object, *, smallest: int = 1, usual: int = 1000) -> tuple[int, int]:
-    """Return the number of samples, at least the smallest that makes sense, and the seed."""
-    count = check_integer("n_samples", n_samples, smallest, f"Try n_samples={usual}")
-    return count, check_integer("random_state", random_state, 0, "Try random_state=0")
-
-
-def titled(kind: str, n_samples: int) -> str:
-    """Name of a dataset: its kind and its size."""
-    return f"{kind}, {n_samples} samples"
-
-
 class Draw:
     """What the generators share: checked parameters, the random numbers, and the dataset that comes of them."""
 
     def __init__(
-        self, n_samples: object, random_state: object, *, even: object = False, noise: object = 0.0, **limits: int
+        self, n_samples: object, random_state: object, *, even: object = False, noise: object = 0.0, smallest: int = 1
     ) -> None:
-        self.n_samples, seed = check_draw(n_samples, random_state, **limits)
+        self.n_samples = check_integer("n_samples", n_samples, smallest, "Try n_samples=300")
+        self.generator = np.random.default_rng(check_integer("random_state", random_state, 0, "Try random_state=0"))
         if not isinstance(even, bool | np.bool_):
-            msg = f"even must be True or False, got {quoted(even)} of type {type(even).__name__}. Try even=False."
-            raise InputTypeError(msg)
+            got = f"{quoted(even)} of type {type(even).__name__}"
+            refuse("even", "must be True or False", got, "Try even=False", InputTypeError)
         self.even, self.noise = bool(even), check_number("noise", noise)
         if not 0 <= self.noise <= MOST_NOISE:
-            msg = f"noise must be a standard deviation, 0 to {MOST_NOISE:g}, got {quoted(self.noise)}. Try noise=0.1."
-            raise InputError(msg)
-        self.generator = np.random.default_rng(seed)
+            rule = f"must be a standard deviation, 0 to {MOST_NOISE:g}"
+            refuse("noise", rule, quoted(self.noise), "Try noise=0.1")
 
     def unit_square(self, count: int | None = None) -> FloatArray:
         """Points of the unit square, one a column: uniform, or spread evenly by Sobol's sequence, scrambled."""
@@ -114,7 +103,7 @@ class Draw:
         self, kind: str, X: FloatArray, chart: FloatArray, chart_names: tuple[str, ...], citation: str
     ) -> Dataset:
         """Dataset of one group, with Gaussian noise on each coordinate of X; its name says how it was drawn."""
-        name = titled(kind, self.n_samples) + (", spread evenly" if self.even else "")
+        name = f"{kind}, {self.n_samples} samples{', spread evenly' if self.even else ''}"
         if self.noise:
             X, name = X + self.noise * self.generator.standard_normal(X.shape), f"{name}, noise {self.noise:g}"
         return Dataset.of_one_group(X, chart, name=name, citation=citation, chart_names=chart_names)

@@ -116,7 +116,7 @@ def make_two_surfaces(n_samples: int = 150, *, random_state: int = 0) -> Dataset
     >>> [int(np.sum(surfaces.labels == group)) for group in (0, 1, -1)]
     [71, 70, 9]
     """
-    draw = Draw(n_samples, random_state, smallest=N_JOINING + 2, usual=150)
+    draw = Draw(n_samples, random_state, smallest=N_JOINING + 2)
     n_on_strips = draw.n_samples - N_JOINING
     group = (np.arange(n_on_strips) >= (n_on_strips + 1) // 2).astype(np.intp)
     start, end = np.array(SURFACE_ANGLES)[group].T

@@ -10,7 +10,7 @@ from hne._runtime.progress import track
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets.record import check_draw, titled
+from hne.datasets.record import Draw
 from hne_paper.datasets._head import head
 from hne_paper.datasets._render import direction, draw, highlight, turned
 from hne_paper.datasets._sculpture import Mesh, surface
@@ -54,9 +54,9 @@ def make_faces(n_samples: int = 698, *, size: int = 64, random_state: int = 0) -
     >>> faces.X.shape, faces.image_shape, faces.chart_names
     ((4, 1024), (32, 32), ('pan', 'tilt', 'light'))
     """
-    n_samples, seed = check_draw(n_samples, random_state, usual=698)
-    size = check_integer("size", size, SMALLEST_SIZE, "Try size=64")
-    angles = (2 * np.random.default_rng(seed).random((n_samples, 3)) - 1) * [PAN, TILT, LIGHT]
+    draw = Draw(n_samples, random_state)
+    n_samples, size = draw.n_samples, check_integer("size", size, SMALLEST_SIZE, "Try size=64")
+    angles = (2 * draw.generator.random((n_samples, 3)) - 1) * [PAN, TILT, LIGHT]
     X = np.empty((n_samples, size * size))
     for sample in track("faces", range(n_samples), n_samples):
         pan, tilt, light = angles[sample].tolist()
@@ -64,7 +64,7 @@ def make_faces(n_samples: int = 698, *, size: int = 64, random_state: int = 0) -
     return Dataset.of_one_group(
         X,
         angles,
-        name=titled(f"Faces, {size} x {size}", n_samples),
+        name=f"Faces, {size} x {size}, {n_samples} samples",
         citation="Rendered by hne, after the statue faces of Tenenbaum, de Silva and Langford, Science 290 (2000) "
         "2319-2323",
         chart_names=("pan", "tilt", "light"),

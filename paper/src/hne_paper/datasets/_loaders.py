@@ -13,7 +13,6 @@ from scipy.io import loadmat
 from hne._runtime.files import expanded
 from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets.record import titled
 from hne.datasets.rolls import ROLL_CITATION
 from hne.exceptions import InputError, InputTypeError, quoted
 from hne.io.arrays import UNREADABLE
@@ -79,7 +78,7 @@ def load_statue_faces(path: str | os.PathLike[str]) -> Dataset:
     return Dataset.of_one_group(
         _upright(images, (side, side)),
         chart,
-        name=titled(f"Statue faces, {side} x {side}", images.shape[1]),
+        name=f"Statue faces, {side} x {side}, {images.shape[1]} samples",
         citation=ROLL_CITATION,
         chart_names=("pan", "tilt", "light"),
         image_shape=(side, side),
@@ -127,7 +126,7 @@ def load_teapots(path: str | os.PathLike[str]) -> Dataset:
     return Dataset.of_one_group(
         _upright(images, TEAPOT_SHAPE) / scale,
         angles[:, None],
-        name=titled("Teapots of Weinberger and Saul", n_samples),
+        name=f"Teapots of Weinberger and Saul, {n_samples} samples",
         citation="Weinberger and Saul, International Journal of Computer Vision 70 (2006) 77-90",
         chart_names=("closed angle",),
         image_shape=TEAPOT_SHAPE,

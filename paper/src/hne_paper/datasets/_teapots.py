@@ -13,7 +13,6 @@ from hne._runtime.progress import track
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray
 from hne.datasets import Dataset
-from hne.datasets.record import titled
 from hne.exceptions import InputTypeError, quoted
 from hne_paper.datasets._render import direction, draw, highlight, turned
 from hne_paper.datasets._sculpture import Mesh, blend, ellipsoid, surface, tube
@@ -89,7 +88,7 @@ def make_teapots(n_samples: int = 400, *, shape: tuple[int, int] = (76, 101)) ->
     return Dataset.of_one_group(
         X,
         angles[:, None],
-        name=titled(f"Teapots, {rows} x {columns}", n_samples),
+        name=f"Teapots, {rows} x {columns}, {n_samples} samples",
         citation="Rendered by hne, after the teapots of Weinberger and Saul, International Journal of Computer Vision "
         "70 (2006) 77-90",
         chart_names=("closed angle",),
