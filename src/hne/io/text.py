@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from operator import itemgetter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -173,20 +172,19 @@ class _Columns:
             else:
                 self.X = np.empty(shape)
         block = self.X[self.n_rows : self.n_rows + count]
-        if len(self.roles.features) <= count or not self._fill_rows(chunk, block):
-            cells = list(zip(*chunk, strict=True))
+        try:
+            cells = [row[i] for row in chunk for i in self.roles.features]
+            block[:] = numbers(cells, self.decimal).reshape(block.shape)
+        except ValueError:
+            columns = list(zip(*chunk, strict=True))
             for place, i in enumerate(self.roles.features):
-                block[:, place] = self._numbers(i, cells[i])
+                block[:, place] = self._numbers(i, columns[i])
         for i in (*self.roles.labels, *(() if self.roles.id is None else (self.roles.id,))):
-            column = self.beside.setdefault(i, [])
             texts = tuple(row[i] for row in chunk)
-            if self.is_number(i):
-                column.extend(self._exact_numbers(i, texts).tolist())
-            elif i == self.roles.id:
-                column.extend(texts)
-            else:
-                # Words of a label come again and again: one copy of each will do.
-                column.extend(map(self.words.setdefault, texts, texts))
+            # Words of a label come again and again: one copy of each will do.
+            shared = texts if i == self.roles.id else map(self.words.setdefault, texts, texts)
+            values = self._exact_numbers(i, texts).tolist() if self.is_number(i) else shared
+            self.beside.setdefault(i, []).extend(values)
         for place in range(count, 0, -1):
             if any(map(str.strip, chunk[place - 1])):
                 self.n_filled = self.n_rows + place
@@ -196,16 +194,6 @@ class _Columns:
     def is_number(self, i: int) -> bool:
         """Whether a column beside the features is kept as numbers."""
         return self.kinds[i] == NUMBER and i != self.roles.id
-
-    def _fill_rows(self, chunk: list[list[str]], block: FloatArray) -> bool:
-        """Turn rows of a wide table to numbers, which is faster than its many short columns; False where one fails."""
-        pick = itemgetter(*self.roles.features)
-        try:
-            for row, numbers_of_row in zip(chunk, block, strict=True):
-                numbers_of_row[:] = numbers(pick(row), self.decimal)
-        except ValueError:
-            return False
-        return True
 
     def _numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
         try:
