@@ -243,12 +243,10 @@ def _damage_told(file: File, kind: str) -> Iterator[None]:
 def read_npy(file: File, options: ReadOptions) -> Table:
     """Read an NPY file: an array, or records, whose fields are columns."""
     with _damage_told(file, "an NPY file"), file.path.open("rb") as stream:
-        shape, dtype = _npy_header(stream)
-        held = file.path.stat().st_size - stream.tell()
+        shape, dtype = _npy_header(stream, file.path.stat().st_size)
     if dtype.hasobject:
         got = "Python objects (a pickle, which could run anything)"
         file.refuse("must hold numbers", got, "Save numbers: np.save(name, array.astype(float))")
-    _check_held(file, "an NPY file", held, shape, dtype)
 
     def read() -> NDArray[Any]:
         with _damage_told(file, "an NPY file"):
@@ -274,7 +272,8 @@ def read_npy(file: File, options: ReadOptions) -> Table:
     )
 
 
-def _npy_header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _npy_header(stream: BinaryIO, size: int, place: str = "") -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and kind of an array; ValueError where it claims more bytes than there are, before any are made for it."""
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
         # NumPy takes what a header claims to be long, up to 4 GB, before it looks.
@@ -289,16 +288,11 @@ def _npy_header(stream: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if wrong:
         msg = f"a side of {wrong[0]}"
         raise ValueError(msg)
+    held, expected = size - stream.tell(), prod(shape) * dtype.itemsize
+    if held < expected and not dtype.hasobject:
+        msg = f"{held} bytes of numbers{place}, not {expected}"
+        raise ValueError(msg)
     return shape, dtype
-
-
-def _check_held(
-    file: File, kind: str, held: int, shape: tuple[int, ...], dtype: np.dtype[Any], place: str = ""
-) -> None:
-    """Refuse an array that claims more bytes than there are: nothing has been made for it yet."""
-    expected = prod(shape) * dtype.itemsize
-    if held < expected:
-        _refuse_damaged(file, kind, f"{held} bytes of numbers{place}, not {expected}")
 
 
 def _check_characters(file: File, values: NDArray[Any]) -> NDArray[Any]:
@@ -326,11 +320,10 @@ def read_npz(file: File, options: ReadOptions) -> Table:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name != member.filename:
+                # What is said of a member's size is bounded by what it is packed in.
+                size = min(member.file_size, DEFLATED * member.compress_size)
                 with archive.open(member) as stream:
-                    shape, dtype = _npy_header(stream)  # type: ignore[arg-type]
-                    # What is said of a member's size is bounded by what it is packed in.
-                    held = min(member.file_size, DEFLATED * member.compress_size) - stream.tell()
-                _check_held(file, kind, held, shape, dtype, f" in {name}")
+                    shape, dtype = _npy_header(stream, size, f" in {name}")  # type: ignore[arg-type]
                 entries[name] = Entry.of(name, shape, dtype, partial(read, member.filename))
     if not entries:
         _refuse_damaged(file, kind, "no arrays in it")

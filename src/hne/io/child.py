@@ -10,11 +10,11 @@ import pickle
 import select
 import signal
 import sys
-import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
 from math import ceil
+from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn, TypeVar
 
 from hne._runtime.memory import addresses_taken, available_bytes
@@ -57,7 +57,8 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
     if not can_fork():
         return read()
     seconds = SECONDS + SECONDS_PER_BYTE * file.path.stat().st_size
-    with _shared_file() as answer:
+    # A file without a name, in memory where the system has such files.
+    with os.fdopen(os.memfd_create("hne"), "w+b") if hasattr(os, "memfd_create") else TemporaryFile() as answer:
         status = _run(answer, read, seconds)
         try:
             answer.seek(0)
@@ -76,11 +77,6 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
     failure = RuntimeError(f"{kind} while {file.title} was read")
     failure.add_note(value)
     raise failure
-
-
-def _shared_file() -> IO[bytes]:
-    """A file without a name, in memory where the system has such files."""
-    return os.fdopen(os.memfd_create("hne"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()
 
 
 def _run(answer: IO[bytes], read: Callable[[], Any], seconds: float) -> int:

@@ -18,22 +18,15 @@ from hne._runtime.progress import one_line
 from hne.exceptions import InputError, MissingExtraError, TooLargeError, shortened
 
 STANDARD_INPUT = "-"
+# What a kind is called, and the endings of its files.
 KINDS = {
-    "text": (".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".gz"),
-    "npy": (".npy",),
-    "npz": (".npz",),
-    "mat": (".mat",),
-    "hdf5": (".h5", ".hdf5", ".hdf", ".he5", ".h5ad"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-}
-KIND_NAMES = {
-    "npy": "an NPY file",
-    "npz": "an NPZ file",
-    "mat": "a MAT file",
-    "hdf5": "an HDF5 file",
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow file",
+    "text": ("text", (".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".gz")),
+    "npy": ("an NPY file", (".npy",)),
+    "npz": ("an NPZ file", (".npz",)),
+    "mat": ("a MAT file", (".mat",)),
+    "hdf5": ("an HDF5 file", (".h5", ".hdf5", ".hdf", ".he5", ".h5ad")),
+    "parquet": ("a Parquet file", (".parquet", ".pq")),
+    "arrow": ("an Arrow file", (".arrow", ".feather", ".ipc")),
 }
 # First bytes of what can be read, at their place.
 MAGIC = (
@@ -135,20 +128,21 @@ def kind_of(file: File, *, is_text: bool = False) -> str:
     if not head:
         file.refuse("must hold a table", "an empty file", "Check how it was written")
     inside = kind_inside(head)
-    named = next((kind for kind, endings in KINDS.items() if ending in endings), None)
+    named = next((kind for kind, (_, endings) in KINDS.items() if ending in endings), None)
     if named is None and is_text:
         return "text"
     if named is None:
         remedy = next((remedy for endings, remedy in REMEDIES.items() if ending in endings), None)
         is_binary = inside is None and b"\x00" in head and not head.startswith((GZIP, b"\xff\xfe", b"\xfe\xff"))
         if remedy or is_binary:
-            known = ", ".join(endings[0] for endings in KINDS.values())
+            known = ", ".join(endings[0] for _, endings in KINDS.values())
             got = f"the ending '{ending}'" if ending else "bytes of no kind that is known"
             rule = f"must be a table of a known kind ({known}) or a folder of images"
             file.refuse(rule, got, remedy or "Save it as CSV")
         return inside or "text"
     if named == "text" and inside is not None:
-        file.refuse("must be text", KIND_NAMES[inside], f"Rename it to '{file.path.stem}{KINDS[inside][0]}'")
+        name, endings = KINDS[inside]
+        file.refuse("must be text", name, f"Rename it to '{file.path.stem}{endings[0]}'")
     # MAT files of version 7.3 are HDF5.
     return "hdf5" if named == "mat" and inside == "hdf5" else named
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NoReturn, TextIO
 
 from hne.exceptions import quoted, shortened
-from hne.io.files import GZIP, KIND_NAMES, File, kind_inside, reason_of
+from hne.io.files import GZIP, KINDS, File, kind_inside, reason_of
 from hne.io.table import ReadOptions
 
 # Encodings that the first bytes tell; what is none of them and no UTF-8 is read as FALLBACK.
@@ -173,7 +173,7 @@ def _check_text(file: File, options: ReadOptions) -> str:
         head: bytes = stream.read(1 << 16)
     inside = kind_inside(head)
     if inside is not None and is_packed:
-        file.refuse("must be packed text", f"{KIND_NAMES[inside]} in it", "Unpack it first: gunzip")
+        file.refuse("must be packed text", f"{KINDS[inside][0]} in it", "Unpack it first: gunzip")
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if b"\x00" in head and marked is None and options.encoding is None:
         remedy = "Save it as CSV, or name its --encoding, such as utf-16"
