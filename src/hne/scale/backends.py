@@ -9,7 +9,7 @@ finds the neighbors.
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import __version__
-from hne._runtime.progress import remark, run_stage, show_progress, track
+from hne._runtime.progress import remark, run_stage, show_progress, stage, track
 from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
 from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
 from hne.core.eigen.exchange import has_result, has_whole_problem
@@ -92,20 +92,6 @@ def open_backend(
         yield samples, CachedBackend(executor, folder)
 
 
-@dataclass(frozen=True)
-class Canonical:
-    """Samples in the order and units of the pipeline, as a stage tells of them."""
-
-    distinct: UniqueSamples
-    units: InputScaling
-    X: Samples
-    settings: Settings
-
-    def __str__(self) -> str:
-        n, m = self.distinct.n_samples, self.distinct.n_places
-        return f"{n}, all different" if m == n else f"{n}, {m} of them different"
-
-
 class CachedBackend(Backend):
     """The steps of one run, in blocks on an executor, None for threads of this process; results stay in a folder."""
 
@@ -119,39 +105,44 @@ class CachedBackend(Backend):
         """Which samples are distinct, those in the units of the pipeline, and settings with what they tell."""
         if self._executor is not None:
             self._executor.check(self._folder.path)
-        make = self._from_workers if isinstance(X, LazySamples) else self._from_memory
-        canonical: Canonical = run_stage("samples", make, X, settings)
+        with stage("samples") as done:
+            made = (self._from_workers if isinstance(X, LazySamples) else self._from_memory)(X, settings)
+            unique = made[0]
+            n, m = unique.n_samples, unique.n_places
+            done(f"{n}, all different" if m == n else f"{n}, {m} of them different")
         if isinstance(settings.neighbors, NeighborGraph):
             # A graph of the samples as they came: in another order it is another.
-            self._samples_key = key_of(self._samples_key, canonical.distinct.inverse.tobytes())
-        return canonical.distinct, canonical.units, canonical.X, canonical.settings
+            self._samples_key = key_of(self._samples_key, unique.inverse.tobytes())
+        return made
 
-    def _from_memory(self, X: Samples, settings: Settings) -> Canonical:
+    def _from_memory(self, X: Samples, settings: Settings) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
         """Samples of this process, put where workers see them if they are to work on them."""
-        distinct, units, X, settings = canonicalize(X, settings)
+        unique, scaling, X, settings = canonicalize(X, settings)
         self._samples_key = samples_key(X)
         if self._executor is not None:
             place = self._folder.stage("samples", self._samples_key)
             X = (place.arrays() or place.put({"X": X}, _facts()))["X"]
-        return Canonical(distinct, units, X, settings)
+        return unique, scaling, X, settings
 
-    def _from_workers(self, samples: LazySamples, settings: Settings) -> Canonical:
+    def _from_workers(
+        self, samples: LazySamples, settings: Settings
+    ) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
         """Samples that workers read."""
         assert self._executor is not None  # noqa: S101, without one nobody reads them
         scratch = self._folder.scratch()
         try:
             ingested = ingest(samples, settings, self._executor, scratch)
-            distinct = ingested.distinct
+            unique = ingested.distinct
             self._samples_key = key_of_marks(ingested.ranges, ingested.marks)
-            order = self._folder.stage("order", key_of(self._samples_key, distinct.inverse.tobytes()))
-            first = (order.arrays() or order.put({"first": distinct.index}))["first"]
+            order = self._folder.stage("order", key_of(self._samples_key, unique.inverse.tobytes()))
+            index = (order.arrays() or order.put({"index": unique.index}))["index"]
             place = self._folder.stage("samples", self._samples_key)
-            task, shape = partial(ordered_rows, ingested.raw, first), (distinct.n_places, samples.shape[1])
+            task, shape = partial(ordered_rows, ingested.raw, index), (unique.n_places, samples.shape[1])
             X = self._run_blocks(place, "places", task, shape, _facts())["X"]
         finally:
             rmtree(scratch, ignore_errors=True)
         params = estimated_params(settings.metric, settings.metric_params, X)
-        return Canonical(distinct, InputScaling(), X, replace(settings, metric_params=params))
+        return unique, InputScaling(), X, replace(settings, metric_params=params)
 
     def check_fits(self, X: Samples, settings: Settings) -> None:
         """Refuse what will not fit into the memory of this process, where the work is done here."""
@@ -336,37 +327,33 @@ def _is_for_ranks(settings: Settings, pieces: Pieces) -> bool:
 
 def _pack(parts: PieceEmbeddings) -> tuple[Arrays, list[dict[str, Any] | None]]:
     """Coordinates and eigenpairs as arrays, one piece behind the other, and the numbers of each."""
+    numbers: list[dict[str, Any] | None] = []
+    for pairs in parts.eigenpairs:
+        if pairs is None:
+            numbers.append(None)
+            continue
+        proof = {name: value for name, value in asdict(pairs.certificate).items() if name != "residuals"}
+        shape, next_value = pairs.vectors.shape, pairs.next_value
+        numbers.append({"shape": shape, "next_value": next_value, "solver": pairs.solver, "certificate": proof})
     solved = [pairs for pairs in parts.eigenpairs if pairs is not None]
-    numbers = [
-        None
-        if pairs is None
-        else {
-            "shape": pairs.vectors.shape,
-            "next_value": pairs.next_value,
-            "solver": pairs.solver,
-            "certificate": {name: value for name, value in asdict(pairs.certificate).items() if name != "residuals"},
-        }
-        for pairs in parts.eigenpairs
-    ]
-    arrays = {
-        name: np.concatenate([np.empty(0), *(getattr(pairs, name).ravel() for pairs in solved)])
-        for name in ("values", "residuals", "vectors")
-    }
-    return {"Y": parts.Y, **arrays}, numbers
+    arrays = {"Y": parts.Y}
+    for name in ("values", "residuals", "vectors"):
+        arrays[name] = np.concatenate([np.empty(0), *(getattr(pairs, name).ravel() for pairs in solved)])
+    return arrays, numbers
 
 
 def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> PieceEmbeddings:
     """What `_pack` took apart, in memory."""
     values, residuals, vectors = (np.array(arrays[name]) for name in ("values", "residuals", "vectors"))
     parts: list[EigenPairs | None] = []
-    for each in numbers:
-        if each is None:
+    for known in numbers:
+        if known is None:
             parts.append(None)
             continue
-        rows, count = each["shape"]
-        certificate = Certificate(residuals[:count], **each["certificate"])
-        own = vectors[: rows * count].reshape(rows, count)
-        parts.append(EigenPairs(values[:count], own, each["next_value"], each["solver"], certificate))
+        rows, count = known["shape"]
+        proof = Certificate(residuals[:count], **known["certificate"])
+        basis = vectors[: rows * count].reshape(rows, count)
+        parts.append(EigenPairs(values[:count], basis, known["next_value"], known["solver"], proof))
         values, residuals, vectors = values[count:], residuals[count:], vectors[rows * count :]
     return PieceEmbeddings(np.array(arrays["Y"]), tuple(parts))
 

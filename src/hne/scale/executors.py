@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from hne import __version__
 from hne._runtime.files import atomic_write, expanded, make_folder
@@ -60,9 +60,7 @@ class DaskExecutor:
     """
 
     def __init__(self, client: Any, folder: str | Path | None = None) -> None:
-        if find_spec("distributed") is None:
-            msg = "DaskExecutor needs dask.distributed, got none installed. Run: pip install 'hne[dask]'."
-            raise MissingExtraError(msg)
+        check_installed("distributed", "DaskExecutor")
         is_address = isinstance(client, str)
         if not is_address and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
             rule, remedy = "must be a distributed.Client or an address", "Pass Client() or 'tcp://...'"
@@ -100,16 +98,12 @@ class DaskExecutor:
     def check(self, folder: Path) -> None:
         """Raise ExecutorError where there are no workers, they differ from this process, or do not see the folder."""
         if getattr(self.client, "status", "") != "running":
-            msg = f"the Dask client must be connected, got one that is {self.client.status}. Pass a new Client."
-            raise ExecutorError(msg)
+            _fail("the Dask client must be connected", f"one that is {self.client.status}", "Pass a new Client")
         try:
             self.client.wait_for_workers(1, timeout=QUEUE_PATIENCE)
-        except Exception as error:
-            msg = (
-                f"the Dask scheduler must have workers, got none within {QUEUE_PATIENCE:.0f} s. Start some: "
-                "dask worker ADDRESS, or cluster.scale(2)."
-            )
-            raise ExecutorError(msg) from error
+        except Exception:  # noqa: BLE001, of several kinds
+            got, remedy = f"none within {QUEUE_PATIENCE:.0f} s", "Start some: dask worker ADDRESS, or cluster.scale(2)"
+            _fail("the Dask scheduler must have workers", got, remedy)
         check_versions(versions(), self._ask_workers(versions))
         check_shared(folder, self._ask_workers)
         self._shared_folder = folder
@@ -159,21 +153,15 @@ class DaskExecutor:
         try:
             self._wait(future, what)
             return future.result()
-        except KilledWorker as error:
-            msg = (
-                f"the Dask workers must live through a block of the {what}, got several that died on one. "
-                f"Give each more memory, and {AGAIN}."
-            )
-            raise ExecutorError(msg) from error
+        except KilledWorker:
+            rule = f"the Dask workers must live through a block of the {what}"
+            _fail(rule, "several that died on one", f"Give each more memory, and {AGAIN}")
         except (CancelledError, CommClosedError, OSError) as error:
             if future.status == "error" and isinstance(error, OSError):
-                msg = f"the Dask workers must see what they read, got '{error.filename}': {_reason(error)}."
-                raise InputError(msg + " Put it where all of them see it.") from error
-            msg = (
-                f"the Dask scheduler must be there until the {what} are done, got '{type(error).__name__}'. "
-                f"Start it again, and {AGAIN}."
-            )
-            raise ExecutorError(msg) from error
+                got, remedy = f"'{error.filename}': {_reason(error)}", "Put it where all of them see it"
+                refuse("X", "must be where the Dask workers see it", got, remedy)
+            rule = f"the Dask scheduler must be there until the {what} are done"
+            _fail(rule, f"'{type(error).__name__}'", f"Start it again, and {AGAIN}")
 
     def _wait(self, future: Any, what: str) -> None:
         """Wait for a block, as long as there are workers, or may soon be some again."""
@@ -190,22 +178,16 @@ class DaskExecutor:
                     continue
                 end = end or time.monotonic() + QUEUE_PATIENCE
                 if time.monotonic() > end:
-                    msg = (
-                        f"the Dask scheduler must have workers until the {what} are done, got none for "
-                        f"{QUEUE_PATIENCE:.0f} s. Start some, and {AGAIN}."
-                    )
-                    raise ExecutorError(msg) from None
+                    rule = f"the Dask scheduler must have workers until the {what} are done"
+                    _fail(rule, f"none for {QUEUE_PATIENCE:.0f} s", f"Start some, and {AGAIN}")
 
     def _ask_workers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """What the function says on each worker."""
         try:
             answers: dict[str, Any] = self.client.run(function, *arguments)
-        except Exception as error:
-            msg = (
-                f"the Dask workers must have hne installed, got: {_reason(error)}. Install the same version as here in "
-                "the environment of the workers."
-            )
-            raise ExecutorError(msg) from error
+        except Exception as error:  # noqa: BLE001, of several kinds
+            remedy = "Install the same version as here in the environment of the workers"
+            _fail("the Dask workers must have hne installed", _reason(error), remedy)
         return answers
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DaskExecutor:
@@ -230,37 +212,26 @@ def connect(address: str) -> Any:
     while is_file and not Path(address).exists():
         # Dask would wait for it, for ever.
         if time.monotonic() > end:
-            msg = (
-                f"a Dask scheduler must have written '{address}', got no such file. Start: dask scheduler "
-                f"--scheduler-file {address}."
-            )
-            raise ExecutorError(msg)
+            remedy = f"Start: dask scheduler --scheduler-file {address}"
+            _fail(f"a Dask scheduler must have written '{address}'", "no such file", remedy)
         time.sleep(0.2)
     try:
         return Client(scheduler_file=address, timeout=PATIENCE) if is_file else Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TypeError, TimeoutError) as error:
-        msg = (
-            f"a Dask scheduler must answer at '{address}', got: {_reason(error)}. Start one (dask scheduler), and pass "
-            "the address that it says."
-        )
-        raise ExecutorError(msg) from error
+        remedy = "Start one (dask scheduler), and pass the address that it says"
+        _fail(f"a Dask scheduler must answer at '{address}'", _reason(error), remedy)
 
 
 def current_executor() -> DaskExecutor:
     """The executor of the client that is there already."""
-    if find_spec("distributed") is None:
-        msg = "samples in a Dask array need dask.distributed, got none installed. Run: pip install 'hne[dask]'."
-        raise MissingExtraError(msg)
+    check_installed("distributed", "samples in a Dask array")
     from distributed import get_client  # noqa: PLC0415, an extra
 
     try:
         return DaskExecutor(get_client())
-    except ValueError as error:
-        msg = (
-            "samples in a Dask array need a client, got none. Start one before: from distributed import Client; "
-            "client = Client()."
-        )
-        raise ExecutorError(msg) from error
+    except ValueError:
+        remedy = "Start one before: from distributed import Client; client = Client()"
+        _fail("samples in a Dask array need a client", "none", remedy)
 
 
 def _run_packed(packed: bytes | str, item: Any) -> Any:
@@ -289,11 +260,9 @@ def check_versions(here: dict[str, str], answers: dict[str, dict[str, str]]) -> 
     for worker, there in answers.items():
         for name, ours in here.items():
             if there.get(name) != ours:
-                msg = (
-                    f"the Dask workers must have the same versions as the client, got {name} {there.get(name)} on "
-                    f"{worker} and {ours} here. Install {name} {ours} there, or start the client from its environment."
-                )
-                raise ExecutorError(msg)
+                got = f"{name} {there.get(name)} on {worker} and {ours} here"
+                remedy = f"Install {name} {ours} there, or start the client from its environment"
+                _fail("the Dask workers must have the same versions as the client", got, remedy)
 
 
 def check_shared(folder: Path, ask_workers: Callable[..., dict[str, str]]) -> None:
@@ -309,11 +278,9 @@ def check_shared(folder: Path, ask_workers: Callable[..., dict[str, str]]) -> No
         probe.unlink(missing_ok=True)
     for worker, trouble in answers.items():
         if trouble:
-            msg = (
-                f"the Dask workers must share the folder '{folder}' with the client, got {worker} that {trouble}. "
-                "Pass one on shared storage: checkpoint=DIR, or DaskExecutor(client, folder=DIR)."
-            )
-            raise ExecutorError(msg)
+            rule = f"the Dask workers must share the folder '{folder}' with the client"
+            remedy = "Pass one on shared storage: checkpoint=DIR, or DaskExecutor(client, folder=DIR)"
+            _fail(rule, f"{worker} that {trouble}", remedy)
 
 
 def trouble_with(probe: str) -> str:
@@ -330,6 +297,18 @@ def trouble_with(probe: str) -> str:
     except OSError as error:
         return f"cannot write to it ({_reason(error)})"
     return ""
+
+
+def check_installed(package: str, what: str) -> None:
+    """Raise MissingExtraError where a package of the extra is not there."""
+    if find_spec(package) is None:
+        msg = f"{what} needs {package}, got none installed. Run: pip install 'hne[dask]'."
+        raise MissingExtraError(msg)
+
+
+def _fail(rule: str, got: str, remedy: str) -> NoReturn:
+    msg = f"{rule}, got {got}. {remedy}."
+    raise ExecutorError(msg)
 
 
 def _reason(error: Exception) -> str:

@@ -43,8 +43,8 @@ MAX_RESTARTS = 200
 # Rows that one generator draws the start for: the start is the same for any number of ranks.
 DRAWN_ROWS = 65_536
 INT32_MAX = 2**31 - 1
-# Bytes of a line that ranks tell each other, and seconds in which the first rank may speak for all.
-LINE_BYTES, PATIENCE = 1_000, 2.0
+# Seconds in which the first rank may speak for all.
+PATIENCE = 2.0
 # A part at which the program waits to be killed, for tests.
 WAIT_AT = "HNE_SLEPC_WAIT_AT"
 
@@ -64,24 +64,20 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder with a problem.json")
     parser.add_argument("--ranks", type=int, help="refuse to run with another number of ranks than this")
     options = parser.parse_args(words)
-    rank = 0
+    rank = size = 0
     try:
         PETSc, SLEPc = _libraries()
-        rank = PETSc.COMM_WORLD.rank
-        check_build(PETSc, PETSc.COMM_WORLD.size, options.ranks)
+        rank, size = PETSc.COMM_WORLD.rank, PETSc.COMM_WORLD.size
+        check_build(PETSc, size, options.ranks)
         solve(PETSc, SLEPc, options.folder)
-    except RefusedError as error:
-        # All ranks were told the same.
-        if rank == 0:
-            print(f"hne slepc: error: {error}", file=sys.stderr, flush=True)
-        return 1
     except Exception as error:  # noqa: BLE001, whatever it is, the other ranks wait for this one
         if rank:
-            # An error that all ranks have is told by the first.
-            time.sleep(PATIENCE)
-        print(f"hne slepc: error: rank {rank}: {described(error)}", file=sys.stderr, flush=True)
-        # Ends at once, which makes the launcher end the other ranks.
-        os._exit(1)
+            time.sleep(PATIENCE)  # an error that all ranks have is told by the first
+        text = str(error) if isinstance(error, RefusedError) else f"rank {rank}: {described(error)}"
+        print(f"hne slepc: error: {text}", file=sys.stderr, flush=True)
+        if size > 1:
+            os._exit(1)  # at once, which makes the launcher end the other ranks
+        return 1
     return 0
 
 
@@ -131,19 +127,15 @@ class Parts:
         self._comm, self._name, self._began = comm, "", 0.0
 
     def begin(self, name: str, facts: str = "") -> None:
-        """End the part before, and begin this one."""
-        self.end()
-        self._name, self._began = name, time.perf_counter()
-        if self._comm.rank == 0:
+        """End the part before, and begin this one; none where it has no name."""
+        now = time.perf_counter()
+        if self._name:
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._began
+        self._name, self._began = name, now
+        if name and self._comm.rank == 0:
             print(f"hne slepc: {name}{': ' if facts else ''}{facts}", flush=True)
         if os.environ.get(WAIT_AT) == name:
             time.sleep(600)
-
-    def end(self) -> None:
-        """Note the time of the part."""
-        if self._name:
-            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + time.perf_counter() - self._began
-        self._name = ""
 
 
 def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
@@ -151,20 +143,19 @@ def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     comm = PETSc.COMM_WORLD
     parts = Parts(comm)
     parts.begin("read", f"{folder}, {comm.size} ranks")
-    problem = _agreed(PETSc, lambda: read_problem(folder, PETSc))
+    problem = read_problem(folder, PETSc)
     n, count = problem["n_samples"], problem["count"]
     width = min(count + problem["spare"], n - 1)
     C = stacked_matrix(PETSc, folder, problem)
     parts.begin("assemble", f"n = {n}")
     G, scale = alignment_matrix(PETSc, C)
-    entries = G.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)["nz_used"]
-    parts.begin("factor", f"{entries / n:.0f} entries a row of G")
+    parts.begin("factor", f"{G.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)['nz_used'] / n:.0f} entries a row of G")
     ksp, shift = factorized(PETSc, G, scale, problem["shifts"], parts)
     parts.begin("iterate", f"{width} pairs")
-    eps = krylov_schur(SLEPc, G, ksp, width, problem)
+    eps, basis = krylov_schur(SLEPc, G, ksp, width, problem)
     parts.begin("correct")
     # The iteration takes its solver with it when it goes: it stays until the correction is made.
-    values, vectors, residuals = corrected(PETSc, C, ksp, found_vectors(eps, width, count), width)
+    values, vectors, residuals = corrected(PETSc, C, ksp, basis, width)
     eps.destroy()
     parts.begin("write")
     next_value = float(values[count]) if len(values) > count else None
@@ -173,24 +164,6 @@ def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     versions = {"python": platform.python_version(), "numpy": np.__version__, "petsc": petsc, "slepc": slepc}
     facts |= {"scale": scale, "shift": shift, "n_ranks": comm.size, "versions": versions}
     write_result(PETSc, folder, problem, vectors, facts, parts)
-
-
-def _agreed(PETSc: Any, task: Any) -> Any:
-    """Result of a task that every rank does for itself; where one is refused, all are, with the same words."""
-    result, line = None, ""
-    try:
-        result = task()
-    except RefusedError as error:
-        line = str(error)
-    except OSError as error:
-        line = f"cannot use '{error.filename}': {(error.strerror or str(error)).lower()}. Check space and permissions."
-    letters = np.zeros(LINE_BYTES)
-    said = np.frombuffer(line.encode()[:LINE_BYTES], dtype=np.uint8)
-    letters[: len(said)] = said
-    for heard in _from_all(PETSc, letters):
-        if heard.any():
-            raise RefusedError(heard.astype(np.uint8).tobytes().rstrip(b"\0").decode(errors="replace"))
-    return result
 
 
 def _from_all(PETSc: Any, values: Any) -> Any:
@@ -237,19 +210,16 @@ def stacked_matrix(PETSc: Any, folder: Path, problem: dict[str, Any]) -> Any:
     """C = [sqrt(gamma) A; B]: each rank has the rows of A and of B of its samples, one below the other."""
     n, comm = problem["n_samples"], PETSc.COMM_WORLD
     start, stop = rows_of_rank(n, comm.rank, comm.size)
-
-    def read() -> tuple[Any, Any, Any]:
-        A = read_rows(folder, problem, "A", start, stop)
-        B = read_rows(folder, problem, "B", start, stop)
-        entries = int(A[0][-1] + B[0][-1])
-        if PETSc.IntType == np.int32 and entries > INT32_MAX:
-            refuse(f"{entries} entries on a rank are too many for 32-bit indices. Start more ranks.")
-        indptr = np.concatenate([A[0], A[0][-1] + B[0][1:]]).astype(PETSc.IntType)
-        indices = np.concatenate([A[1], B[1]]).astype(PETSc.IntType)
-        return indptr, indices, np.concatenate([math.sqrt(problem["gamma"]) * A[2], B[2]])
-
-    n_rows = stop - start
-    C = PETSc.Mat().createAIJ(((2 * n_rows, 2 * n), (n_rows, n)), csr=_agreed(PETSc, read), comm=comm)
+    A = read_rows(folder, problem, "A", start, stop)
+    B = read_rows(folder, problem, "B", start, stop)
+    entries = int(A[0][-1] + B[0][-1])
+    if PETSc.IntType == np.int32 and entries > INT32_MAX:
+        refuse(f"{entries} entries on a rank are too many for 32-bit indices. Start more ranks.")
+    indptr = np.concatenate([A[0], A[0][-1] + B[0][1:]]).astype(PETSc.IntType)
+    indices = np.concatenate([A[1], B[1]]).astype(PETSc.IntType)
+    data = np.concatenate([math.sqrt(problem["gamma"]) * A[2], B[2]])
+    sizes = ((2 * (stop - start), 2 * n), (stop - start, n))
+    C = PETSc.Mat().createAIJ(sizes, csr=(indptr, indices, data), comm=comm)
     C.assemble()
     return C
 
@@ -289,14 +259,10 @@ def _read_block(folder: Path, matrix: str, block: dict[str, Any]) -> list[Any]:
             refuse(f"cannot read '{path}': {reason}. Remove the folder, and run what wrote it again.")
         except (ValueError, EOFError):
             array = None
-        if array is None or _checksum(array) != checksum:
+        if array is None or zlib.crc32(array.data) != checksum:
             refuse(f"'{path}' is damaged, or not of this problem. Remove the folder, and run what wrote it again.")
         arrays.append(array)
     return arrays
-
-
-def _checksum(array: Any) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).data)
 
 
 def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
@@ -349,12 +315,11 @@ def _cholesky(PETSc: Any, G: Any, workspace: int) -> tuple[Any, int, int]:
     return ksp, int(factor.getMumpsInfog(1)), int(factor.getMumpsInfog(12))
 
 
-def krylov_schur(SLEPc: Any, G: Any, ksp: Any, width: int, problem: dict[str, Any]) -> Any:
-    """The iteration with the inverse of G, the constant vector deflated, at its end."""
-    comm, n = G.getComm(), problem["n_samples"]
+def krylov_schur(SLEPc: Any, G: Any, ksp: Any, width: int, problem: dict[str, Any]) -> tuple[Any, Any]:
+    """The iteration with the inverse of G, the constant vector deflated, and this rank's rows of what it found."""
     constant = G.createVecRight()
     constant.set(1.0)
-    eps = SLEPc.EPS().create(comm)
+    eps = SLEPc.EPS().create(G.getComm())
     eps.setOperators(G)
     eps.setProblemType(SLEPc.EPS.ProblemType.HEP)
     eps.setType(SLEPc.EPS.Type.KRYLOVSCHUR)
@@ -364,29 +329,21 @@ def krylov_schur(SLEPc: Any, G: Any, ksp: Any, width: int, problem: dict[str, An
     st.setType(SLEPc.ST.Type.SINVERT)
     st.setKSP(ksp)
     eps.setDeflationSpace([constant])
-    eps.setDimensions(width, min(n, max(2 * width, width + 15)))
+    eps.setDimensions(width, min(problem["n_samples"], max(2 * width, width + 15)))
     eps.setTolerances(max(SHARE_OF_TOL * problem["tol"], SMALLEST_SHARE), MAX_RESTARTS)
     start = constant.duplicate()
     low, high = start.getOwnershipRange()
     start.setArray(drawn(problem["seed"], low, high))
     eps.setInitialSpace([start])
     eps.solve()
-    return eps
-
-
-def found_vectors(eps: Any, width: int, count: int) -> Any:
-    """Rows of this rank of the bottom eigenvectors of G, ascending, the constant one left out."""
-    found = eps.getConverged()
-    if found < min(count + 1, width):
-        refuse(
-            f"Krylov-Schur found {found} of {width} pairs in {eps.getIterationNumber()} restarts. Take a larger reg."
-        )
-    vector = eps.getOperators()[0].createVecRight()
-    basis = np.empty((vector.getLocalSize(), min(found, width)))
+    count, restarts = eps.getConverged(), eps.getIterationNumber()
+    if count < min(problem["count"] + 1, width):
+        refuse(f"Krylov-Schur found {count} of {width} pairs in {restarts} restarts. Take a larger reg.")
+    basis = np.empty((high - low, min(count, width)))
     for column in range(basis.shape[1]):
-        eps.getEigenvector(column, vector)
-        basis[:, column] = vector.getArray()
-    return basis
+        eps.getEigenvector(column, start)
+        basis[:, column] = start.getArray()
+    return eps, basis
 
 
 def drawn(seed: int, start: int, stop: int) -> Any:
@@ -449,33 +406,34 @@ def write_result(
     comm = PETSc.COMM_WORLD
     start, stop = rows_of_rank(problem["n_samples"], comm.rank, comm.size)
     vectors = np.ascontiguousarray(vectors)
-    path = folder / f"vectors-{start:012d}-{stop:012d}.npy"
-    _agreed(PETSc, lambda: start < stop and _write_whole(path, lambda file: np.save(file, vectors)))
+    if start < stop:
+        _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: np.save(file, vectors))
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    records = _from_all(PETSc, np.array([start, stop, _checksum(vectors), peak], dtype=np.float64)).astype(int).tolist()
-    parts.end()
+    # Nobody comes past this before all have written.
+    records = (
+        _from_all(PETSc, np.array([start, stop, zlib.crc32(vectors.data), peak], dtype=np.float64)).astype(int).tolist()
+    )
+    parts.begin("")
     names = ("start", "stop", "checksum")
     facts = {
         "format": RESULT_FORMAT,
         "version": VERSION,
         "problem": problem["digest"],
-        "n_samples": problem["n_samples"],
-        "count": problem["count"],
+        **{name: problem[name] for name in ("n_samples", "count")},
         "width": vectors.shape[1],
         "vectors": [dict(zip(names, record, strict=False)) for record in records if record[0] < record[1]],
         **facts,
         "seconds": parts.seconds,
         "peak_bytes": [record[3] for record in records],
     }
-    text = json.dumps(facts, indent=1) + "\n"
-    is_first = comm.rank == 0
-    _agreed(PETSc, lambda: is_first and _write_whole(folder / RESULT_FILE, lambda file: file.write(text.encode())))
-    if is_first:
+    if comm.rank == 0:
+        text = json.dumps(facts, indent=1) + "\n"
+        _write_whole(folder / RESULT_FILE, lambda file: file.write(text.encode()))
         print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
 
 
-def _write_whole(path: Path, write: Any) -> bool:
-    """Write a file under a temporary name, which it loses when it is whole; True when it has."""
+def _write_whole(path: Path, write: Any) -> None:
+    """Write a file under a temporary name, which it loses when it is whole."""
     # Ranks on two machines may have the same number, but no two write the same file.
     temporary = path.with_name(f".hne-{path.stem}-{os.getpid()}.part{path.suffix}")
     try:
@@ -489,7 +447,6 @@ def _write_whole(path: Path, write: Any) -> bool:
         # NumPy's error on a full disk has the numbers of bytes and not the reason.
         reason = (error.strerror or "no space left on device").lower()
         refuse(f"cannot write '{path}': {reason}. Make room, or choose another place.")
-    return True
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from contextlib import closing, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from hne.core.samples.check import check_neighbors, check_places, check_shape
 from hne.core.samples.scaling import is_ordinary
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.samples.unique import Fingerprints, Ranges, distinct_rows, joined_ranges
-from hne.exceptions import InputError, InputTypeError, MissingExtraError, refuse
-from hne.scale.executors import DaskExecutor, unpack
+from hne.exceptions import InputError, InputTypeError, refuse
+from hne.scale.executors import DaskExecutor, check_installed, unpack
 from hne.scale.tasks import ingest_chunk, marks_of_rows
 
 # Endings of files that workers read.
@@ -164,7 +163,7 @@ def _transform_chunk(values: Any, packed: bytes) -> Any:
 
 def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
     """X as samples that are still to be read; `columns` names the features of a Parquet file."""
-    _check_installed("dask", f"X as {type(X).__name__}")
+    check_installed("dask", f"X as {type(X).__name__}")
     if isinstance(X, str | Path):
         # Workers may be somewhere else.
         array = _from_path(expanded(X).absolute(), columns)
@@ -174,12 +173,6 @@ def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
         array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
     _check_array(array)
     return LazySamples(array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array)
-
-
-def _check_installed(package: str, what: str) -> None:
-    if find_spec(package) is None:
-        msg = f"{what} needs {package}, got none installed. Run: pip install 'hne[dask]'."
-        raise MissingExtraError(msg)
 
 
 def _check_array(array: Any) -> None:
@@ -210,7 +203,7 @@ def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
 
 
 def _from_zarr(source: Any) -> Any:
-    _check_installed("zarr", "X as a Zarr array")
+    check_installed("zarr", "X as a Zarr array")
     import dask.array as da  # noqa: PLC0415, an extra
 
     try:
@@ -239,7 +232,7 @@ def read_npy(path: Path, start: int, stop: int) -> Any:
 
 
 def _from_parquet(path: Path, columns: tuple[str, ...] | None) -> Any:
-    _check_installed("pyarrow", "X as a Parquet file")
+    check_installed("pyarrow", "X as a Parquet file")
     from pyarrow import ArrowInvalid, parquet, types  # noqa: PLC0415, an extra
 
     groups: list[tuple[Path, int, int]] = []  # file, number in it, rows
