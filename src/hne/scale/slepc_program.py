@@ -38,8 +38,7 @@ WORKSPACES = (30, 100, 300)
 # What MUMPS says (INFOG(1)) where its workspace was too small, and where a root pivot was not positive.
 TOO_SMALL, NOT_POSITIVE = (-8, -9, -14, -15, -17, -19, -20), (-10, -40)
 # Of the wanted angle and at least, the share of an eigenvalue of the inverse at which Krylov-Schur calls a pair found.
-SHARE_OF_TOL, SMALLEST_SHARE = 1e-2, 1e-12
-MAX_RESTARTS = 200
+SHARE_OF_TOL, SMALLEST_SHARE, MAX_RESTARTS = 1e-2, 1e-12, 200
 # Rows that one generator draws the start for: the start is the same for any number of ranks.
 DRAWN_ROWS = 65_536
 INT32_MAX = 2**31 - 1
@@ -414,21 +413,19 @@ def write_result(
         _from_all(PETSc, np.array([start, stop, zlib.crc32(vectors.data), peak], dtype=np.float64)).astype(int).tolist()
     )
     parts.begin("")
-    names = ("start", "stop", "checksum")
     facts = {
         "format": RESULT_FORMAT,
         "version": VERSION,
         "problem": problem["digest"],
         **{name: problem[name] for name in ("n_samples", "count")},
         "width": vectors.shape[1],
-        "vectors": [dict(zip(names, record, strict=False)) for record in records if record[0] < record[1]],
+        "vectors": [{"start": low, "stop": high, "checksum": crc} for low, high, crc, _ in records if low < high],
         **facts,
         "seconds": parts.seconds,
         "peak_bytes": [record[3] for record in records],
     }
     if comm.rank == 0:
-        text = json.dumps(facts, indent=1) + "\n"
-        _write_whole(folder / RESULT_FILE, lambda file: file.write(text.encode()))
+        _write_whole(folder / RESULT_FILE, lambda file: file.write(json.dumps(facts, indent=1).encode() + b"\n"))
         print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
 
 
