@@ -342,7 +342,7 @@ def test_warnings_of_scikit_learn_are_passed_on_once_at_the_line_of_the_caller(p
 
 @everysklearn_methods_method
 def test_pieces_that_are_put_at_a_point_each_are_no_embedding(method):
-    match = rf"method='{method}' needs a connected .*graph.*, got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
+    match = rf"method='{method}' needs .* got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
     with pytest.raises(BaselineError, match=match):
         baseline_embedding(method, islands(5), n_neighbors=8)
 
@@ -359,9 +359,7 @@ def test_two_pieces_are_warned_about_at_the_line_of_the_caller(method):
 
 def test_coordinates_that_are_not_finite_are_no_embedding(plane, monkeypatch):
     embeds_as(monkeypatch, lambda self, X: np.full((len(X), 2), np.nan))
-    with pytest.raises(
-        BaselineError, match=r"method='lle' must give finite coordinates, got 400 others\. Raise n_neighbors"
-    ):
+    with pytest.raises(BaselineError, match=r"method='lle' must .* got 400 others"):
         baseline_embedding("lle", plane[0])
 
 
@@ -381,9 +379,7 @@ def test_a_sample_that_is_nobodys_neighbor_has_a_piece_and_a_coordinate_for_itse
 def test_a_constant_and_a_repeat_are_no_coordinates(plane, monkeypatch, second):
     line = np.arange(200.0)
     embeds_as(monkeypatch, lambda self, X: np.column_stack([line, np.full(200, 3.0) if second else 2 * line]))
-    with pytest.raises(
-        BaselineError, match=r"method='ltsa' must give 2 coordinates that differ, got 1 and a constant or a"
-    ):
+    with pytest.raises(BaselineError, match=r"method='ltsa' must .* got 1 and a constant or a"):
         baseline_embedding("ltsa", plane[0])
 
 
@@ -421,19 +417,17 @@ def test_where_arpack_fails_the_dense_solver_takes_over_and_says_so(plane, arpac
 
 
 def test_unknown_methods_are_refused_with_the_choices(plane):
-    with pytest.raises(InputError, match=r"method must be one of 'lle', 'mlle', 'hlle', 'ltsa'.*, got 'mds'"):
+    with pytest.raises(InputError, match=r"method must .* got 'mds'"):
         baseline_embedding("mds", plane[0])
 
 
 def test_parameters_and_samples_are_checked_as_everywhere(plane):
     X, _ = plane
-    with pytest.raises(InputError, match="n_neighbors must be at least 1, got 0"):
+    with pytest.raises(InputError, match=r"n_neighbors must .* got 0"):
         baseline_embedding("lle", X, n_neighbors=0)
-    with pytest.raises(InputError, match="n_neighbors=300 needs at least 301 samples, got n_samples=200"):
+    with pytest.raises(InputError, match=r"n_neighbors=300 needs .* got n_samples=200"):
         baseline_embedding("lle", X, n_neighbors=300)
-    with pytest.raises(
-        InputError, match="n_neighbors=5 needs at least 6 different samples, got n_samples=20, 4 of them"
-    ):
+    with pytest.raises(InputError, match=r"n_neighbors=5 needs .* got n_samples=20, 4 of them"):
         baseline_embedding("lle", np.repeat(X[:4], 5, axis=0))
-    with pytest.raises(InputTypeError, match="X must be a dense array, got a sparse matrix"):
+    with pytest.raises(InputTypeError, match=r"X must .* got a sparse matrix"):
         baseline_embedding("lle", csr_array(X))

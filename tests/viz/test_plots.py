@@ -454,21 +454,21 @@ def test_panels_of_a_comparison_fill_rows(roll):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda Y: plots.scatter(Y, np.ones(39)), r"color must have one value for each of the 40 samples, got 39\. "),
-        (lambda Y: plots.scatter(Y, np.ones((39, 3))), "color must have one value for each of the 40 samples, got 39"),
-        (lambda Y: plots.scatter(Y, np.ones((40, 2))), r"color must be one value for each sample, got shape \(40, 2\)"),
+        (lambda Y: plots.scatter(Y, np.ones(39)), r"color must .* got 39"),
+        (lambda Y: plots.scatter(Y, np.ones((39, 3))), r"color must .* got 39"),
+        (lambda Y: plots.scatter(Y, np.ones((40, 2))), r"color must .* got shape \(40, 2\)"),
         (lambda Y: plots.scatter(Y, "species"), "color must be a color of matplotlib or one value .* got 'species'"),
-        (lambda Y: plots.scatter(Y, components=(0, 3)), r"components must be two of the 3 coordinates.* got \(0, 3\)"),
+        (lambda Y: plots.scatter(Y, components=(0, 3)), r"components must .* got \(0, 3\)"),
         (lambda Y: plots.scatter(Y, components=1), "components must be two of the 3 coordinates"),
         (lambda Y: plots.scatter(Y, labels="xy"), "labels must be a pair of texts"),
-        (lambda Y: plots.scatter(HNE()), "model must be fitted or an array, got HierarchicNeighborsEmbedding without"),
-        (lambda Y: plots.scatter(Y * np.nan), "model must have samples with coordinates, got 40 without"),
+        (lambda Y: plots.scatter(HNE()), r"model must .* got HierarchicNeighborsEmbedding without"),
+        (lambda Y: plots.scatter(Y * np.nan), r"model must .* got 40 without"),
         (lambda Y: plots.scatter(np.where(Y.max() == Y, np.inf, Y)), "model must be finite, got inf"),
         (lambda Y: plots.scatter(Y[:, 0]), "model must have two dimensions"),
-        (lambda Y: plots.scatter_images(Y, np.ones((39, 2, 2))), "images must have one for each of the 40 samples"),
+        (lambda Y: plots.scatter_images(Y, np.ones((39, 2, 2))), r"images must .* got 39"),
         (lambda Y: plots.scatter_images(Y, np.ones((40, 4))), r"images must be numbers of shape .* \(40, 4\)"),
         (lambda Y: plots.scatter_images(Y[:, :1], np.ones((40, 2, 2))), "model must have two coordinates for images"),
-        (lambda Y: plots.compare({"a": Y, "b": Y[:9]}), "embeddings must be of the same samples, got 40 of a, 9 of b"),
+        (lambda Y: plots.compare({"a": Y, "b": Y[:9]}), r"embeddings must .* got 40 of a, 9 of b"),
         (lambda Y: plots.compare({"a": Y * np.nan}), r"embeddings\['a'\] must have samples with coordinates"),
     ],
 )
@@ -480,14 +480,14 @@ def test_bad_values_are_refused_in_words(draw, message):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda Y: plots.scatter(Y, axes=np.array([1])), "axes must be one Axes of matplotlib or None, got ndarray"),
-        (lambda Y: plots.scatter(Y, links=True), "model must be a fitted HNE or LinearHNE to have links, got ndarray"),
-        (lambda Y: plots.scatter(Y, np.zeros(40, "M8[s]")), "color must be numbers or names, got values of datetime64"),
-        (plots.neighbor_links, "model must be a fitted HNE or LinearHNE to have links, got ndarray"),
-        (plots.scree, "model must be a fitted HNE or what embed.. gave for eigenvalues, got ndarray"),
-        (plots.reconstruction, "model must be a fitted HNE or what embed.. gave for reconstruction errors"),
-        (plots.compare, "embeddings must be names with embeddings, got ndarray"),
-        (lambda Y: plots.compare({}), "embeddings must be names with embeddings, got none"),
+        (lambda Y: plots.scatter(Y, axes=np.array([1])), r"axes must .* got ndarray"),
+        (lambda Y: plots.scatter(Y, links=True), r"model must .* got ndarray"),
+        (lambda Y: plots.scatter(Y, np.zeros(40, "M8[s]")), r"color must .* got values of datetime64"),
+        (plots.neighbor_links, r"model must .* got ndarray"),
+        (plots.scree, r"model must .* got ndarray"),
+        (plots.reconstruction, r"model must .* got ndarray"),
+        (plots.compare, r"embeddings must .* got ndarray"),
+        (lambda Y: plots.compare({}), r"embeddings must .* got none"),
     ],
 )
 def test_wrong_kinds_are_refused_in_words(draw, message):
@@ -496,20 +496,20 @@ def test_wrong_kinds_are_refused_in_words(draw, message):
 
 
 def test_a_sample_that_cannot_be_shown_is_refused(torn, model, roll, monkeypatch):
-    with pytest.raises(InputError, match="sample must be below the number of samples, 400, got 400"):
+    with pytest.raises(InputError, match=r"sample must .* got 400"):
         plots.neighbor_links(model, sample=400)
     with pytest.raises(InputError, match="sample must have coordinates, got 170"):
         plots.neighbor_links(torn, sample=170)
     with pytest.raises(InputError, match=r"model must have two coordinates .* got 1 coordinate"):
         plots.neighbor_links(HNE(n_components=1).fit(roll.X))
     monkeypatch.setattr(drawing, "TOO_MANY", 399)
-    with pytest.raises(InputError, match="links can be drawn of at most 399 samples, got 400"):
+    with pytest.raises(InputError, match=r"links can .* got 400"):
         plots.scatter(model, links=True)
 
 
 def test_errors_of_samples_without_any_neighbors_cannot_be_drawn(monkeypatch, model):
     monkeypatch.setitem(vars(model._fitted), "reconstruction_errors", np.full(400, np.nan))
-    with pytest.raises(InputError, match="model must have samples that neighbors rebuild, got 400 without"):
+    with pytest.raises(InputError, match=r"model must .* got 400 without"):
         plots.reconstruction(model)
 
 
