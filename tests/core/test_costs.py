@@ -64,15 +64,13 @@ def test_the_reason_has_the_numbers():
 def test_what_has_no_room_for_a_block_is_dense_or_refused():
     crowded = Sizes(501, 500, 9, 23, 80)
     assert choose_solver(crowded, "auto", PLENTY)[0] == ("dense",)
-    message = r"eigen_solver='direct' needs n_components < n_samples - 3, got n_components=10 and n_samples=12"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="eigen_solver='direct' needs n_components <"):
         choose_solver(Sizes(12, 10, 9, 12, 12), "direct", PLENTY)
 
 
 @pytest.mark.parametrize("asked", ["auto", "direct", "iterative", "dense"])
 def test_what_does_not_fit_is_refused_with_the_numbers_and_remedies(asked):
-    message = r"the eigenproblem of 100000 samples, 83 entries a row, needs about .* GB with eigen_solver='"
-    with pytest.raises(TooLargeError, match=message) as caught:
+    with pytest.raises(TooLargeError, match="the eigenproblem of 100000 samples") as caught:
         choose_solver(ROLL, asked, 1e6)
     assert "got 0.001 GB of free memory" in str(caught.value)
     assert str(caught.value).endswith("or embed a part of the samples and transform the rest.")
@@ -83,7 +81,7 @@ def test_ranks_elsewhere_need_no_memory_here_but_for_what_is_written():
     assert choose_solver(ROLL, "slepc", 0.15 * solver_bytes(ROLL, "direct"))[0] == ("slepc",)
     with pytest.raises(TooLargeError, match="with eigen_solver='slepc'"):
         choose_solver(ROLL, "slepc", 1e6)
-    with pytest.raises(InputError, match=r"eigen_solver='slepc' needs n_components < n_samples - 7"):
+    with pytest.raises(InputError, match="eigen_solver='slepc' needs n_components <"):
         choose_solver(Sizes(12, 6, 9, 12, 12), "slepc", PLENTY)
 
 
@@ -91,9 +89,7 @@ def test_without_multigrid_nothing_iterates_on_a_surface(monkeypatch):
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     assert choose_solver(ROLL, "auto", PLENTY)[0] == ("direct",)
     assert choose_solver(GAUSSIAN, "auto", PLENTY)[0] == ("iterative", "direct")
-    with pytest.raises(
-        TooLargeError, match="Install the extra 'fast', lower n_neighbors, pass n_landmarks=1000, or embed"
-    ):
+    with pytest.raises(TooLargeError, match=r"Install the extra 'fast', .* pass n_landmarks=1000"):
         choose_solver(ROLL, "auto", 1e6)
 
 

@@ -223,7 +223,7 @@ def test_a_line_whose_one_coordinate_costs_nothing_is_laid_out_in_order():
     "n_landmarks", [pytest.param(13, marks=pytest.mark.slow), 50, pytest.param(200, marks=pytest.mark.slow)]
 )
 def test_too_few_landmarks_are_told(roll, n_landmarks):
-    with pytest.warns(LandmarkWarning, match=rf"n_landmarks={n_landmarks} should leave .* Raise n_landmarks\."):
+    with pytest.warns(LandmarkWarning, match=rf"n_landmarks={n_landmarks} should leave"):
         result = embed(roll.X, **SETTINGS, n_landmarks=n_landmarks)
     assert not is_settled(result.eigenpairs)
     finding = next(one for one in result.trust.findings if one.kind == "landmarks")
@@ -234,10 +234,7 @@ def test_too_few_landmarks_are_told(roll, n_landmarks):
     "n_landmarks", [pytest.param(13, marks=pytest.mark.slow), 50, pytest.param(100, marks=pytest.mark.slow)]
 )
 def test_too_few_landmarks_of_a_chart_are_told(roll, n_landmarks):
-    message = (
-        rf"n_landmarks={n_landmarks} should leave a chart that keeps the lengths .* got one with a stress of .* rad\."
-    )
-    with pytest.warns(LandmarkWarning, match=message):
+    with pytest.warns(LandmarkWarning, match=f"n_landmarks={n_landmarks} should leave a chart"):
         result = embed(roll.X, n_landmarks=n_landmarks)
     # Ways along the graph draw what the eigenvectors alone do not hold.
     assert result.chart.route == (BETWEEN if n_landmarks == 13 else ALONG_GRAPH)
@@ -251,9 +248,7 @@ def test_too_few_landmarks_of_a_chart_are_told(roll, n_landmarks):
 def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
     monkeypatch.setattr("hne.core.records.UNSETTLED", 1.0)
     monkeypatch.setattr("hne.core.notices.UNSETTLED", 1.0)
-    with pytest.warns(
-        LandmarkWarning, match=r"n_landmarks=50 should leave eigenvalues far below the next, got .* for "
-    ):
+    with pytest.warns(LandmarkWarning, match="should leave eigenvalues far below the next"):
         embed(roll.X, **SETTINGS, n_landmarks=50)
 
 
@@ -267,21 +262,13 @@ def test_what_fails_on_the_way_is_an_error_with_a_remedy(exact, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n_landmarks": 10.5}, InputTypeError, r"n_landmarks must be an integer, got 10\.5"),
-        ({"n_landmarks": True}, InputTypeError, "n_landmarks must be an integer, got True"),
+        ({"n_landmarks": 10.5}, InputTypeError, "n_landmarks must be an integer"),
+        ({"n_landmarks": True}, InputTypeError, "n_landmarks must be an integer"),
         ({"n_landmarks": 0}, InputError, "n_landmarks must be at least 1, got 0"),
-        ({"n_landmarks": 12}, InputError, "n_landmarks must be at least 13 with n_components=2, got 12"),
-        ({"n_landmarks": 60}, InputError, r"n_landmarks=60 needs at least 61 samples, got n_samples=60\. Leave n_land"),
-        (
-            {"n_landmarks": 20, "eigen_solver": "direct"},
-            InputError,
-            "n_landmarks takes the place of an eigensolver, got n_landmarks=20 and eigen_solver='direct'",
-        ),
-        (
-            {"n_landmarks": 20, "metric": "precomputed"},
-            InputError,
-            "n_landmarks needs samples with coordinates, got n_landmarks=20 and metric='precomputed'",
-        ),
+        ({"n_landmarks": 12}, InputError, "n_landmarks must be at least 13"),
+        ({"n_landmarks": 60}, InputError, "n_landmarks=60 needs at least 61 samples"),
+        ({"n_landmarks": 20, "eigen_solver": "direct"}, InputError, "takes the place of an eigensolver"),
+        ({"n_landmarks": 20, "metric": "precomputed"}, InputError, "n_landmarks needs samples with coordinates"),
     ],
 )
 def test_what_cannot_be_is_refused(cloud, parameters, error, message):
@@ -290,15 +277,15 @@ def test_what_cannot_be_is_refused(cloud, parameters, error, message):
 
 
 def test_copies_and_sparse_samples_are_told_apart(cloud):
-    with pytest.raises(InputError, match="n_landmarks=60 needs at least 61 different samples, got n_samples=61, 60 of"):
+    with pytest.raises(InputError, match="n_landmarks=60 needs at least 61 different"):
         embed(np.vstack([cloud, cloud[:1]]), n_landmarks=60)
-    with pytest.raises(InputError, match="n_landmarks needs a dense X, got n_landmarks=20 and a sparse matrix"):
+    with pytest.raises(InputError, match="n_landmarks needs a dense X"):
         embed(csr_array(cloud), n_landmarks=20)
 
 
 def test_more_dimensions_need_more_landmarks():
     X = np.random.default_rng(0).normal(size=(200, 6))
-    with pytest.raises(InputError, match="n_landmarks must be at least 21 with n_components=5, got 20"):
+    with pytest.raises(InputError, match="n_landmarks must be at least 21"):
         embed(X, n_landmarks=20, n_components=5)
 
 
@@ -353,9 +340,7 @@ def test_landmarks_are_foreseen_where_nothing_else_fits(monkeypatch):
 def test_costs_of_landmarks_are_refused_with_the_numbers():
     sizes = Sizes(10**6, 2, 7, 16, 60, n_landmarks=10_000)
     assert choose_solver(sizes, "auto", 1e12)[0] == ("landmarks",)
-    with pytest.raises(
-        TooLargeError, match=r"needs about .* GB with n_landmarks=10000, got .* Lower n_landmarks, lower"
-    ):
+    with pytest.raises(TooLargeError, match=r"with n_landmarks=10000, got .* Lower n_landmarks"):
         choose_solver(sizes, "auto", 1e6)
     assert solver_bytes(sizes, "landmarks") < solver_bytes(sizes, "direct")
     assert "n_landmarks" not in remedies(Sizes(5_000, 2, 7, 16, 60), ("direct",))

@@ -50,7 +50,7 @@ class PieceEmbeddings:
 
 @dataclass(frozen=True)
 class Found:
-    """The pieces of a graph, and the graph as the walk goes on with it."""
+    """The pieces of a graph, and the graph with which the stages after it go on."""
 
     pieces: Pieces
     graph: NeighborGraph
@@ -60,7 +60,7 @@ class Found:
 
 
 def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
-    """The graph without the far links of isolated samples; of a given one, distances count as those of the metric."""
+    """The graph without the far edges of isolated samples; of a given one, distances count as those of the metric."""
     return detach_outliers(graph, squared=is_squared(settings.metric))
 
 
@@ -74,7 +74,7 @@ def split_into_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_th
 
 
 def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
-    """The graph with the shortest links between its pieces added: as many a pair as a sample has neighbors."""
+    """The graph with the shortest edges between its pieces added: as many a pair as a sample has neighbors."""
 
     def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
         others, ours = take_among(X, X[targets], among)

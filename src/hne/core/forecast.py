@@ -177,7 +177,7 @@ def _foresee(
     k, rows, free = settings.n_neighbors, row_sizes(n, settings.n_neighbors, dimension), available_bytes()
     sizes = Sizes(n, settings.n_eigenvectors(n), k + 1, *rows, settings.n_landmarks, settings.n_components)
     is_tree, samples = n_features <= TREE_MAX_FEATURES, 8.0 * n * n_features
-    # The samples as given, and once more in the order of the walk.
+    # The samples as they came, and once more in canonical order.
     held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
     graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
     search = TREE_BYTES * n if is_tree else SEARCHED_COPIES * samples

@@ -151,7 +151,7 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
         return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        # Short rows that are too many for pyamg are track as well: more samples never need less.
+        # Short rows that are too many for pyamg are counted as well: more samples never need less.
         is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
         return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
     return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)

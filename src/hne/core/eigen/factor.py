@@ -186,7 +186,7 @@ def _own_thread() -> Iterator[ThreadPoolExecutor]:
 
 
 def await_factor(future: "Future[None]", watch: Watch, grace: float = GRACE) -> None:
-    """Result of a factorization in the background, track while it runs, given up on an interrupt."""
+    """Wait for a factorization in another thread, count while it runs, and give it up on an interrupt."""
     step("factorization", 0, watch.total)
     try:
         while not wait([future], timeout=PAUSE).done:

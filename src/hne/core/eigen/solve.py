@@ -25,7 +25,7 @@ from hne.exceptions import EigenSolverError
 
 logger = logging.getLogger("hne")
 
-# Rows of G whose entries are track to know how many there are in all.
+# Rows of G whose entries are counted to know how many there are in all.
 COUNTED_ROWS = 256
 # Vectors are orthonormal by construction, to a few roundings a sum.
 LARGEST_SKEW = 1e-10
@@ -60,7 +60,7 @@ def bottom_eigenpairs(
 
 
 def sizes_of(alignment: Alignment, count: int) -> Sizes:
-    """What the costs depend on; entries a row of G are track on a few rows, evenly spread."""
+    """What the costs depend on; entries a row of G are counted on a few rows, evenly spread."""
     A, B, n = alignment.A, alignment.B, alignment.n_samples
     rows = np.unique(np.linspace(0, n - 1, min(n, COUNTED_ROWS)).astype(np.intp))
     number = np.full(n, -1, dtype=np.intp)
