@@ -12,8 +12,7 @@ from scipy.spatial.distance import cdist
 from hne import HNE
 from hne.core.neighbors.edges import with_edges
 from hne.core.neighbors.graph import knn_graph, nearest_by
-from hne.core.pieces.join import joining_edges
-from hne.core.pieces.split import connected_pieces
+from hne.core.pieces.split import connected_pieces, joining_edges
 from hne.core.records import NeighborGraph, Pieces
 from hne.core.samples.kinds import Distances
 from hne.exceptions import InputError

@@ -1,4 +1,4 @@
-"""Graph -> Pieces, Weights -> Y: what becomes of a graph in pieces, each embedded on its own, or all joined to one."""
+"""Weights, Pieces -> Y: each piece embedded on its own and laid beside the others, or all joined to one."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -12,24 +12,18 @@ from hne.core.eigen.alignment import alignment
 from hne.core.eigen.costs import has_room
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.landmarks import landmark_eigenpairs
-from hne.core.neighbors.edges import with_edges
-from hne.core.neighbors.graph import nearest_by
-from hne.core.neighbors.metric import is_squared
 from hne.core.pieces.arrange import arrange_pieces
-from hne.core.pieces.join import joining_edges
-from hne.core.pieces.split import connected_pieces, detach_outliers
 from hne.core.principal import piece_centers, principal_coordinates
 from hne.core.records import (
     EigenPairs,
     FloatArray,
     IndexArray,
-    NeighborGraph,
     Pieces,
     Settings,
     Weights,
     nearest_landmarks,
 )
-from hne.core.samples.kinds import Samples, is_dense, take_among
+from hne.core.samples.kinds import Samples, is_dense
 
 logger = logging.getLogger("hne")
 
@@ -46,44 +40,6 @@ class PieceEmbeddings:
         if len(self.eigenpairs) == 1 and solved:
             return str(solved[0])
         return f"{len(solved)} pieces solved, {len(self.eigenpairs) - len(solved)} too small for it"
-
-
-@dataclass(frozen=True)
-class Found:
-    """The pieces of a graph, and the graph with which the stages after it go on."""
-
-    pieces: Pieces
-    graph: NeighborGraph
-
-    def __str__(self) -> str:
-        return str(self.pieces)
-
-
-def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
-    """The graph without the far edges of isolated samples; of a given one, distances count as those of the metric."""
-    return detach_outliers(graph, squared=is_squared(settings.metric))
-
-
-def split_into_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
-    """Find the pieces of the graph, isolated samples among them, and join them where that is wanted."""
-    graph = without_isolated(graph, settings)
-    pieces = connected_pieces(graph)
-    if pieces.count > 1 and settings.pieces == "join":
-        graph = joined(graph, pieces, X, settings, n_threads)
-    return Found(pieces, graph)
-
-
-def joined(graph: NeighborGraph, pieces: Pieces, X: Samples, settings: Settings, n_threads: int) -> NeighborGraph:
-    """The graph with the shortest edges between its pieces added: as many a pair as a sample has neighbors."""
-
-    def nearest_among(targets: IndexArray, among: IndexArray, count: int) -> tuple[IndexArray, FloatArray]:
-        others, ours = take_among(X, X[targets], among)
-        near, lengths, _ = nearest_by(settings.metric, settings.metric_params, others, ours, count, None, n_threads)
-        return np.where(near >= 0, among[near], -1), lengths
-
-    edges, lengths = joining_edges(pieces, nearest_among, settings.n_neighbors)
-    logger.info("pieces: %d joined by %d edges", pieces.count, len(edges))
-    return with_edges(graph, edges, lengths)
 
 
 def embedded_pieces(

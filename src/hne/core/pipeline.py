@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.chart.chart import rescaled_coordinates
-from hne.core.eigenpairs import Found, PieceEmbeddings, embedded_pieces, split_into_pieces, without_isolated
+from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.notices import check_connected, check_lengths, emit_warnings
 from hne.core.parameters import check_parameters, is_auto
+from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
 from hne.core.reconstruction import reconstruction_errors
 from hne.core.records import (
     Core,
@@ -183,7 +184,7 @@ class Backend:
         # Far edges of isolated samples first: beside these, what ties the isolated to each other seems not to matter.
         return cut_short_circuits(X, without_isolated(graph, settings), settings)
 
-    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> SplitGraph:
         """The pieces of the graph, and the graph with which the stages after it go on."""
         return split_into_pieces(X, graph, settings, n_threads)
 

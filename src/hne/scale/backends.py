@@ -25,12 +25,13 @@ from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
 from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
 from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
-from hne.core.eigenpairs import Found, PieceEmbeddings, leading
+from hne.core.eigenpairs import PieceEmbeddings, leading
 from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import canonicalize
 from hne.core.neighbors.metric import estimated_params
 from hne.core.notices import check_connected
 from hne.core.parameters import check_parameters
+from hne.core.pieces.split import SplitGraph
 from hne.core.pipeline import Backend, known_distances
 from hne.core.records import (
     Certificate,
@@ -176,7 +177,7 @@ class CachedBackend(Backend):
         rmtree(lists, ignore_errors=True)
         return _graph_of(place)
 
-    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Found:
+    def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> SplitGraph:
         """The pieces of the graph, and the graph as the pipeline goes on with it, where workers see it."""
         found = super().pieces(X, graph, settings, n_threads)
         if self._executor is None or is_on_disk(found.graph.indices):
@@ -184,7 +185,7 @@ class CachedBackend(Backend):
         place = self._stage(PIECES, settings)
         if place.arrays() is None:
             self._put_graph(place, found.graph, PIECES, settings)
-        return Found(found.pieces, _graph_of(place))
+        return SplitGraph(found.pieces, _graph_of(place))
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
         """Both layers of weights."""

@@ -18,7 +18,8 @@ import numpy as np
 from hne._runtime.progress import mute_progress, step
 from hne._runtime.threads import limit_blas_threads, map_blocks
 from hne.core.chart.chart import rescaled_coordinates
-from hne.core.eigenpairs import Found, embedded_pieces, split_into_pieces, without_isolated
+from hne.core.eigenpairs import embedded_pieces
+from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
 from hne.core.records import FloatArray, NeighborGraph, Pieces, ShortCircuits, Weights
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import cut_short_circuits
@@ -140,7 +141,7 @@ def _is_torn(problem: Problem, pieces: Pieces) -> bool:
 
 
 def _attempt(
-    problem: Problem, circuits: ShortCircuits, found: Found, candidate: Candidate, weights: Weights, best: float
+    problem: Problem, circuits: ShortCircuits, found: SplitGraph, candidate: Candidate, weights: Weights, best: float
 ) -> Trial:
     """Embed with a setting, and measure that; if its tangents alone lose more than the best in all, ranks are not."""
     start, pieces = time.perf_counter(), found.pieces
