@@ -92,7 +92,9 @@ class HNEError(Exception):
         remedy: str | None = None,
     ) -> None:
         self.parameter, self.rule, self.value, self.remedy = parameter, rule, value, remedy
-        super().__init__(shortened(message or f"{parameter} {rule}, got {quoted(value)}. {remedy}.", MOST_SAID))
+        if not message and parameter is not None:
+            message = f"{parameter} {rule}, got {quoted(value)}. {remedy}."
+        super().__init__(shortened(message, MOST_SAID))
 
 
 class InputTypeError(HNEError, TypeError):
