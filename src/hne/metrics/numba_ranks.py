@@ -1,4 +1,4 @@
-"""A block of samples -> ranks of all others in X and in Y, compiled by numba: the twin of `_rows`, row by row.
+"""A block of samples -> ranks of all others in X and in Y, compiled by numba: the twin of `metrics.rows`, row by row.
 
 Importing this module costs the import of numba and, on the first call of a fresh installation, seconds of compiling
 (kept in numba's cache afterwards), so it is imported only where the work is worth it. No Python lock, no state, no
@@ -21,13 +21,13 @@ compiled = njit(nogil=True, cache=True)
 
 
 def arranged(points):
-    """See `_rows.arranged`: here a row a feature."""
+    """See `rows.arranged`: here a row a feature."""
     return np.ascontiguousarray(points.T)
 
 
 @compiled
 def squared_distances(columns, rows):
-    """See `_rows.squared_distances`; many samples side by side, each summed in the order of the features."""
+    """See `rows.squared_distances`; many samples side by side, each summed in the order of the features."""
     n_features, n = columns.shape
     distances = np.zeros((len(rows), n))
     for start in range(0, n, TILE):
@@ -62,7 +62,7 @@ def _add_four(columns, feature, start, stop, one, two, three, four, sums):
 
 @compiled
 def neighbor_sums(in_X, in_Y, k):
-    """See `_rows.neighbor_sums`."""
+    """See `rows.neighbor_sums`."""
     b, n = in_X.shape
     sums = np.zeros((b, 3), dtype=np.int64)
     near_X, near_Y = np.empty(k + 1, dtype=np.int64), np.empty(k + 1, dtype=np.int64)
@@ -91,7 +91,7 @@ def neighbor_sums(in_X, in_Y, k):
 
 @compiled
 def larger_rank_counts(in_X, in_Y):
-    """See `_rows.larger_rank_counts`."""
+    """See `rows.larger_rank_counts`."""
     b, n = in_X.shape
     counts = np.zeros((b, n), dtype=np.int64)
     ranks_X, ranks_Y = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,16 +11,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from hne._runtime.progress import track
-from hne._runtime.random import random_generator
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
-from hne.core.parameters import check_integer, check_settings
+from hne.core.parameters import check_settings
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples
 from hne.core.samples.scaling import InputScaling
-from hne.exceptions import InputError
-from hne.metrics.checks import check_embedded
-from hne.metrics.products import Products, products, settle, sparse_products
-from hne.metrics.rows import COUNTED_NEIGHBORS
+from hne.exceptions import refuse
+from hne.metrics.errors import check_embedded, check_sampled
+from hne.metrics.rows import COUNTED_NEIGHBORS, Products, products, settle, sparse_products
 
 logger = logging.getLogger("hne")
 
@@ -44,6 +42,8 @@ PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
 PRODUCT_FEATURES = {"numpy": (50, 3), "numba": (160, 10)}
 # Share of samples above which those that must be measured again cost more than products save: tight clusters far apart.
 MOST_IN_DOUBT = 0.05
+# Two others to put in an order.
+MIN_SAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,6 @@ class Ranking:
         missed = 1 - len(values) / self.n_samples
         return float(np.sqrt(values.var(ddof=1) * missed / len(values)))
 
-    def blocks(
-        self, task: Task[Result], pair_seconds: float, k: int | None = None
-    ) -> AbstractContextManager[Iterator[Result]]:
-        """Context that gives the results of a task for blocks of rows, in their order; see `choose_kernel`.
-
-        With `k`, the task looks only at who the k nearest in either space are, and at their ranks in the other: all
-        else need not be exact.
-        """
-        return _mapped(self, task, pair_seconds, k)
-
     def choose_kernel(self, pair_seconds: float, n_features: int) -> str:
         """Name the kernel that finishes first, given NumPy's seconds for the ranks of a pair, and features to subtract.
 
@@ -91,6 +81,30 @@ class Ranking:
         seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * n_features)
         return "numba" if seconds >= NUMBA_MIN_SECONDS else "numpy"
 
+    @contextmanager
+    def blocks(self, task: Task[Result], pair_seconds: float, k: int | None = None) -> Iterator[Iterator[Result]]:
+        """Context that gives the results of a task for blocks of rows, in their order; see `choose_kernel`.
+
+        With `k`, the task looks only at who the k nearest in either space are, and at their ranks in the other: all
+        else need not be exact.
+        """
+        module, (X, Y) = _spaces(self, pair_seconds, k)
+        by_products = isinstance(X, Products) or isinstance(Y, Products)
+        arrays = PRODUCT_ARRAYS if by_products and k is not None and k <= COUNTED_NEIGHBORS else BLOCK_ARRAYS
+        step = max(1, BLOCK_BYTES // (8 * arrays * self.n_samples * self.n_threads))
+        blocks = [self.rows[start : start + step] for start in range(0, len(self.rows), step)]
+
+        def of_block(rows: IndexArray) -> Result:
+            raise_if_cancelled()
+            in_X, in_Y = X.squared_distances(rows), Y.squared_distances(rows)
+            if k is not None:
+                settle(X, Y, rows, in_X, in_Y, k)
+            return task(module, in_X, in_Y)
+
+        # Blocks have the threads, products none of their own.
+        with limit_blas_threads(1), closing(map_blocks(of_block, blocks, self.n_threads)) as results:
+            yield track("ranks", results, len(blocks))
+
 
 def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
     """Whether distances by products, and some of them again by differences, take less time than all by differences."""
@@ -98,20 +112,6 @@ def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
         return False
     at_least, more = PRODUCT_FEATURES[kernel]
     return n_features >= at_least + more * k
-
-
-def _products_that_pay(points: Samples, k: int | None) -> Products | None:
-    if issparse(points):
-        return sparse_products(points)
-    if k is None or not pay_products(points.shape[1], "numpy", k):
-        return None
-    with limit_blas_threads(1):
-        space = products(points)
-        return space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
-
-
-def _is_paid(space: Products, kernel: str, k: int | None) -> bool:
-    return issparse(space.points) or pay_products(space.points.shape[1], kernel, k)
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, 
     pairs = [(points, _products_that_pay(points, k)) for points in (ranking.X, ranking.Y)]
     kernel = ranking.choose_kernel(pair_seconds, sum(points.shape[1] for points, space in pairs if space is None))
     module: Any = load_unbroken(KERNELS[kernel])
-    spaces = [
-        space if space and _is_paid(space, kernel, k) else Differences(module, module.arranged(points))
-        for points, space in pairs
-    ]
+    spaces: list[Products | Differences] = []
+    for points, space in pairs:
+        is_paid = issparse(points) or pay_products(points.shape[1], kernel, k)
+        spaces.append(space if space and is_paid else Differences(module, module.arranged(points)))
     kinds = [type(space).__name__.lower() for space in spaces]
     logger.info(
         "ranks: %s kernel, %d of %d samples, %s in X, %s in Y", kernel, len(ranking.rows), ranking.n_samples, *kinds
@@ -143,45 +143,25 @@ def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, 
     return module, spaces
 
 
-@contextmanager
-def _mapped(ranking: Ranking, task: Task[Result], pair_seconds: float, k: int | None) -> Iterator[Iterator[Result]]:
-    module, (X, Y) = _spaces(ranking, pair_seconds, k)
-    by_products = isinstance(X, Products) or isinstance(Y, Products)
-    arrays = PRODUCT_ARRAYS if by_products and k is not None and k <= COUNTED_NEIGHBORS else BLOCK_ARRAYS
-    step = max(1, BLOCK_BYTES // (8 * arrays * ranking.n_samples * ranking.n_threads))
-    blocks = [ranking.rows[start : start + step] for start in range(0, len(ranking.rows), step)]
-
-    def of_block(rows: IndexArray) -> Result:
-        raise_if_cancelled()
-        in_X, in_Y = X.squared_distances(rows), Y.squared_distances(rows)
-        if k is not None:
-            settle(X, Y, rows, in_X, in_Y, k)
-        return task(module, in_X, in_Y)
-
-    # Blocks have the threads, products none of their own.
-    with limit_blas_threads(1), closing(map_blocks(of_block, blocks, ranking.n_threads)) as results:
-        yield track("ranks", results, len(blocks))
+def _products_that_pay(points: Samples, k: int | None) -> Products | None:
+    if issparse(points):
+        return sparse_products(points)
+    if k is None or not pay_products(points.shape[1], "numpy", k):
+        return None
+    with limit_blas_threads(1):
+        space = products(points)
+        return space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
 
 
-def check_ranking(
-    X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None, min_samples: int = 3
-) -> Ranking:
+def check_ranking(X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None) -> Ranking:
     """Return the samples of both spaces and the rows to measure."""
     samples, embedding = check_embedded(X, Y)
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
     n = len(embedding)
-    if n < min_samples:
-        msg = f"X must have at least {min_samples} samples to rank them, got n_samples={n}. Pass more samples."
-        raise InputError(msg)
-    if n_sampled is not None:
-        check_integer("n_sampled", n_sampled, 2, "Pass None for all samples, up to 20 000")
-        if n_sampled > n:
-            msg = f"n_sampled must be at most n_samples={n}, got {n_sampled}. Pass None or fewer."
-            raise InputError(msg)
-    count = (n if n <= EXACT_MAX_SAMPLES else DEFAULT_SAMPLED) if n_sampled is None else int(n_sampled)
-    rows = np.arange(n)
-    if count < n:
-        rows = np.sort(random_generator(settings.random_state).permutation(n)[:count])
+    if n < MIN_SAMPLES:
+        refuse("X", f"must have at least {MIN_SAMPLES} samples to rank them", f"n_samples={n}", "Pass more samples")
+    usual = n if n <= EXACT_MAX_SAMPLES else DEFAULT_SAMPLED
+    rows = check_sampled(n_sampled, n, usual, f"n_samples={n}", settings.random_state)
     # Squares of what lies near the ends of float64 would overflow or vanish; ranks do not depend on units.
-    ours, others = InputScaling.fit(samples).transform(samples), InputScaling.fit(embedding).transform(embedding)
-    return Ranking(ours, others, rows, thread_count(settings.n_jobs))
+    in_X, in_Y = (InputScaling.fit(points).transform(points) for points in (samples, embedding))
+    return Ranking(in_X, in_Y, rows, thread_count(settings.n_jobs))

@@ -1,14 +1,25 @@
-"""A block of samples -> ranks of all others in X and in Y, in NumPy: rows are independent, results are integers.
+"""A block of samples -> distances and ranks of all others in X and in Y, in NumPy: rows are independent.
 
 Ranks count from 1, by distance, equal distances by index; the sample itself has rank 0, before its copies. Distances
 are squared and come from differences, so that copies are at exactly the same distance of everybody.
+
+Of samples with many features, `Products` has them by matrix products, exact wherever neighbors and ranks ask for it. A
+product is only nearly |a - b|^2 = |a|^2 + |b|^2 - 2 ab, but by how much it can be wrong, the slack, is known. Whoever
+is within the slack of a distance that is compared is measured again from differences. So neighbors and their ranks are
+the same integers, whatever the library of products and its threads make of the last digits.
 """
+
+import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from hne.core.records import FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray, SparseMatrix
+from hne.core.samples.kinds import Samples
 
 Counts = NDArray[np.int64]
 
@@ -17,6 +28,19 @@ Counts = NDArray[np.int64]
 COUNTED_NEIGHBORS = 20
 # Seconds that either way takes for a pair of samples.
 COUNTING, SORTING = 15e-9, 80e-9
+# Features that are summed in single precision, which takes half the time of double: the sums of as many are added in
+# double, so that the slack hardly grows with the number of features.
+CHUNK = 256
+SINGLE, DOUBLE = (float(np.finfo(kind).eps) / 2 for kind in (np.float32, np.float64))
+# Products and sums of a chunk of whole numbers up to this one are whole numbers below 2**24: exact.
+LARGEST_WHOLE = math.isqrt(2**24 // CHUNK)
+# Share of a row from which measuring all of it again costs less than picking out some.
+MOST_PICKED = 0.25
+# Rows of which the center is taken, and by which it is seen whether products are worthwhile.
+CENTER_ROWS, ROWS_TRIED = 1000, 16
+
+# Squared lengths of whole numbers up to this one are exact sums, and so are distances of four times as much.
+LARGEST_EXACT = 2.0**50
 
 
 def arranged(points: FloatArray) -> FloatArray:
@@ -37,9 +61,13 @@ def neighbor_sums(in_X: FloatArray, in_Y: FloatArray, k: int) -> Counts:
     Over its k neighbors in Y, by how much their ranks in X exceed k; the same with X and Y exchanged; and how
     many samples are neighbors in both.
     """
-    if k > COUNTED_NEIGHBORS:
-        return _sums_of_ranks(_ranks(in_X), _ranks(in_Y), k)
     sums = np.empty((len(in_X), 3), dtype=np.int64)
+    if k > COUNTED_NEIGHBORS:
+        ranks_X, ranks_Y = _ranks(in_X), _ranks(in_Y)
+        sums[:, 0] = np.maximum(ranks_X - k, 0).sum(axis=1, where=ranks_Y <= k)
+        sums[:, 1] = np.maximum(ranks_Y - k, 0).sum(axis=1, where=ranks_X <= k)
+        sums[:, 2] = ((ranks_X <= k) & (ranks_Y <= k)).sum(axis=1) - 1
+        return sums
     for row, (to_X, to_Y) in enumerate(zip(in_X, in_Y, strict=True)):
         near_X, near_Y = nearest(to_X, k), nearest(to_Y, k)
         shared = near_X[:, None] == near_Y
@@ -88,9 +116,159 @@ def _ranks(distances: FloatArray) -> IndexArray:
     return ranks
 
 
-def _sums_of_ranks(ranks_X: IndexArray, ranks_Y: IndexArray, k: int) -> Counts:
-    sums = np.empty((len(ranks_X), 3), dtype=np.int64)
-    for column, (own, other) in enumerate(((ranks_Y, ranks_X), (ranks_X, ranks_Y))):
-        sums[:, column] = np.maximum(other - k, 0).sum(axis=1, where=own <= k)
-    sums[:, 2] = ((ranks_X <= k) & (ranks_Y <= k)).sum(axis=1) - 1
-    return sums
+@dataclass(frozen=True)
+class Products:
+    """Samples, and the same centered and scaled to at most 1, a row a feature, for products."""
+
+    points: Samples
+    columns: Any  # of single precision, or of `points` where these are sparse
+    squares: FloatArray  # squared length of each column
+    unit: float  # squared length of the samples that is 1 in the columns, a power of two
+    slacks: FloatArray  # (n,), of which the sum for two samples bounds the error of their squared distance
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no digit is ever lost."""
+        return not self.slacks.any()
+
+    def squared_distances(self, rows: IndexArray) -> FloatArray:
+        """Squared distances (b, n) of some samples to all, within their slack; -1 to themselves."""
+        distances: FloatArray = np.add.outer(self.squares[rows], self.squares)
+        product = np.empty(distances.shape, dtype=np.float32)
+        for start in range(0, len(self.columns), CHUNK):
+            chunk = self.columns[start : start + CHUNK]
+            np.matmul(-2 * chunk[:, rows].T, chunk, out=product)
+            distances += product
+        distances *= self.unit
+        distances[np.arange(len(rows)), rows] = -1.0
+        return distances
+
+    def candidates(self, sample: int, distances: FloatArray, k: int) -> IndexArray:
+        """All that may be among the k nearest, given the products of a sample."""
+        slacks = self.slacks[sample] + self.slacks
+        # As many are surely that near, the sample itself among them.
+        limit = np.partition(distances + slacks, k)[k]
+        return np.flatnonzero(distances - slacks <= limit)
+
+    def share_in_doubt(self, k: int) -> float:
+        """Share of all samples that may be, but are not, among the k nearest of one: the median of a few rows."""
+        n = len(self.squares)
+        rows = np.linspace(0, n - 1, ROWS_TRIED).astype(np.intp)
+        tried = zip(rows, self.squared_distances(rows), strict=True)
+        n_found = np.median([len(self.candidates(row, distances, k)) for row, distances in tried])
+        return float(n_found - k - 1) / n
+
+    def measure(self, sample: int, distances: FloatArray, found: IndexArray) -> None:
+        """Write the distances by differences of a sample to those found."""
+        if len(found) > MOST_PICKED * len(distances):
+            distances[:] = self._differences(sample, slice(None))
+        else:
+            distances[found] = self._differences(sample, found)
+        distances[sample] = -1.0
+
+    def _differences(self, sample: int, others: IndexArray | slice) -> FloatArray:
+        """Squared distances of a sample to others, from differences."""
+        distances: FloatArray = cdist(self.points[sample : sample + 1], self.points[others], "sqeuclidean")[0]
+        return distances
+
+
+def products(points: FloatArray) -> Products:
+    """Samples made ready for products."""
+    n, n_features = points.shape
+    is_whole = _is_whole(points)
+    # Any center will do, and a median is not drawn away by a few that are far from all others.
+    center = np.zeros(n_features) if is_whole else np.median(points[:: 1 + n // CENTER_ROWS], axis=0)
+    reach = float(np.maximum(points.max(axis=0) - center, center - points.min(axis=0)).max())
+    exponent = 0 if is_whole else math.frexp(reach)[1]
+    columns, squares = np.empty((n_features, n), dtype=np.float32), np.zeros(n)
+    for start in range(0, n_features, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        columns[chunk] = np.ldexp(points[:, chunk] - center[chunk], -exponent).T
+        squares += np.square(columns[chunk], dtype=np.float64).sum(axis=0)
+    # With a and b rounded to single, and to first order: the product of a chunk errs by CHUNK SINGLE |a| |b|, of which
+    # twice the sum is at most half of that of (|a| + |b|)^2; rounding a and b, by 2 SINGLE of it; sums of squares and
+    # distances by differences, by DOUBLE for each term. The rest is for higher orders and single additions. The square
+    # is at most 2 |a|^2 + 2 |b|^2. What is so small that it vanishes in squares is lost on top.
+    error = (CHUNK / 2 + 4) * SINGLE + (3 * n_features + 20) * DOUBLE
+    unit = math.ldexp(1.0, 2 * exponent)
+    slacks = np.zeros(n) if is_whole else 2 * error * squares * unit + n_features * np.finfo(np.float64).tiny
+    return Products(np.ascontiguousarray(points), columns, squares, unit, slacks)
+
+
+def settle(X: Any, Y: Any, rows: IndexArray, in_X: FloatArray, in_Y: FloatArray, k: int) -> None:
+    """Measure all again on which the k nearest of some samples or their ranks in the other space depend.
+
+    X and Y are the spaces; nothing is to be done in those that are no `Products`, or exact ones.
+    """
+    X, Y = (space if isinstance(space, Products) and not space.is_exact else None for space in (X, Y))
+    if X is None and Y is None:
+        return
+    near_X, near_Y = _settle_nearest(X, rows, in_X, k), _settle_nearest(Y, rows, in_Y, k)
+    for space, distances, others in ((X, in_X, near_Y), (Y, in_Y, near_X)):
+        if space is not None:
+            _settle_ranks(space, rows, distances, others)
+
+
+def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatArray, k: int) -> IndexArray:
+    """The k nearest (b, k) of some samples, after those that may be among them are measured."""
+    if space is None:
+        return np.array([nearest(of_row, k) for of_row in distances])
+    near = np.empty((len(rows), k), dtype=np.intp)
+    for row, (sample, of_row) in enumerate(zip(rows, distances, strict=True)):
+        found = space.candidates(sample, of_row, k)
+        space.measure(sample, of_row, found)
+        near[row] = nearest_of(of_row, found, k)
+    return near
+
+
+def _settle_ranks(space: Products, rows: IndexArray, distances: FloatArray, others: IndexArray) -> None:
+    """Measure the samples that `others` (b, k) names for each row, and all that may be as far as one of them."""
+    for sample, of_row, compared in zip(rows, distances, others, strict=True):
+        space.measure(sample, of_row, compared)
+        slacks = space.slacks[sample] + space.slacks
+        is_close = np.zeros(len(of_row), dtype=bool)
+        for length in of_row[compared]:
+            is_close |= np.abs(of_row - length) <= slacks
+        space.measure(sample, of_row, np.flatnonzero(is_close))
+
+
+def _is_whole(points: FloatArray) -> bool:
+    """Whether all values are whole numbers that products of single precision are exact for: counts, pixels, flags."""
+    if max(points.max(), -points.min()) > LARGEST_WHOLE:
+        return False
+    chunks = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
+    return all(np.array_equal(chunk, np.rint(chunk)) for chunk in chunks)
+
+
+class SparseProducts(Products):
+    """Sparse samples, and their transpose for products."""
+
+    def squared_distances(self, rows: IndexArray) -> FloatArray:
+        """Squared distances (b, n) of some samples to all, within their slack; -1 to themselves."""
+        distances: FloatArray = np.add.outer(self.squares[rows], self.squares)
+        distances -= 2 * (self.points[rows] @ self.columns).toarray()
+        # Copies of a sample are at no distance, not at a rounding of one.
+        np.maximum(distances, 0.0, out=distances)
+        distances[np.arange(len(rows)), rows] = -1.0
+        return distances
+
+    def _differences(self, sample: int, others: IndexArray | slice) -> FloatArray:
+        near = self.points[others]
+        return row_squares(near - self.points[np.full(near.shape[0], sample)])
+
+
+def sparse_products(points: SparseMatrix) -> SparseProducts:
+    """Sparse samples made ready for products."""
+    squares = row_squares(points)
+    # As many terms as a difference of two rows has at most: of products, of squares, of differences.
+    n_terms = min(points.shape[1], 2 * int(np.diff(points.indptr).max()))
+    is_whole = squares.max() <= LARGEST_EXACT and np.array_equal(points.data, np.rint(points.data))
+    # To first order as in `products`, without what single precision loses.
+    slacks = 2 * (3 * n_terms + 20) * DOUBLE * squares + n_terms * np.finfo(np.float64).tiny
+    return SparseProducts(points, csr_array(points.T), squares, 1.0, np.zeros_like(squares) if is_whole else slacks)
+
+
+def row_squares(X: SparseMatrix) -> FloatArray:
+    """Squared length of each row, summed from left to right as products are."""
+    squares: FloatArray = X.multiply(X).tocsr() @ np.ones(X.shape[1])
+    return squares

@@ -3,22 +3,24 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from hne._runtime.random import random_generator
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_settings
-from hne.core.records import FloatArray, IndexArray, Settings
-from hne.core.samples.kinds import Samples
+from hne.core.records import Settings
 from hne.core.samples.scaling import InputScaling, check_told_apart
 from hne.core.samples.unique import unique_samples
 from hne.core.tangent.dimension import Dimension, estimated_dimension
 from hne.core.tangent.frames import frame_neighbors, is_measurable
 from hne.core.tangent.score import TangentScore, TangentScorer
-from hne.exceptions import InputError
-from hne.metrics.checks import check_embedded, check_given
+from hne.exceptions import refuse
+from hne.metrics.errors import check_different, check_embedded, check_given, check_sampled
+
+# Samples that are looked at unless told: they tell d within d / 100 (one standard deviation; d / 40 the two nearest).
+DEFAULT_SAMPLED = 2_000
+# Neighbors below which the likelihood looks at little else than the two nearest.
+LEAST_NEIGHBORS = 4
 
 
 def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> TangentScore:
@@ -66,18 +68,11 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     first = unique_samples(samples).index
     d = embedding.shape[1]
     if not is_measurable(len(first), d):
-        needed = 2 * (frame_neighbors(d) + 1)
-        msg = f"X must have at least {needed} different samples for {d} coordinates, got {len(first)}. Pass more."
-        raise InputError(msg)
+        rule = f"must have at least {2 * (frame_neighbors(d) + 1)} different samples for {d} coordinates"
+        refuse("X", rule, str(len(first)), "Pass more")
     scorer = TangentScorer.from_samples(units.transform(samples)[first], Settings(n_components=d), n_threads)
     measured = scorer.measure(own.transform(embedding)[first])
     return replace(measured, correction=units.restore_lengths(measured.correction * own.scale))
-
-
-# Samples that are looked at unless told: they tell d within d / 100 (one standard deviation; d / 40 the two nearest).
-DEFAULT_SAMPLED = 2_000
-# Neighbors below which the likelihood looks at little else than the two nearest.
-LEAST_NEIGHBORS = 4
 
 
 def intrinsic_dimension(
@@ -136,32 +131,10 @@ def intrinsic_dimension(
     # An order that is not that of X: the draw falls on the same samples, however they stand.
     places = samples[unique_samples(samples).index]
     n_places = places.shape[0]
-    if n_places <= k:
-        msg = (
-            f"n_neighbors={k} needs at least {k + 1} different samples, got {n_places}. "
-            "Lower n_neighbors or pass more samples."
-        )
-        raise InputError(msg)
-    rows = _drawn(n_places, n_sampled, settings.random_state)
-    distances = _distances(places, rows, k, thread_count(settings.n_jobs))
-    return estimated_dimension(distances, min(samples.shape[1], n_places - 1))
-
-
-def _drawn(n_places: int, n_sampled: int | None, random_state: Any) -> IndexArray:
-    """The places whose neighbors are looked for, in ascending order."""
-    count = min(n_places, DEFAULT_SAMPLED)
-    if n_sampled is not None:
-        count = check_integer("n_sampled", n_sampled, 2, "Pass None for 2 000, or all of fewer")
-        if count > n_places:
-            msg = f"n_sampled must be at most the {n_places} different samples, got {count}. Pass None or fewer."
-            raise InputError(msg)
-    if count == n_places:
-        return np.arange(n_places)
-    return np.sort(random_generator(random_state).permutation(n_places)[:count])
-
-
-def _distances(places: Samples, rows: IndexArray, k: int, n_threads: int) -> FloatArray:
-    """Distances from these places to their k nearest others, none of them zero."""
-    _, distances, _ = nearest(places, places[rows], k, rows, n_threads)
+    check_different(n_places, k)
+    most = f"the {n_places} different samples"
+    rows = check_sampled(n_sampled, n_places, min(n_places, DEFAULT_SAMPLED), most, settings.random_state)
+    _, distances, _ = nearest(places, places[rows], k, rows, thread_count(settings.n_jobs))
+    # Of places, none is at no distance to another.
     check_told_apart(len(rows), int((distances[:, 0] > 0).sum()))
-    return distances
+    return estimated_dimension(distances, min(samples.shape[1], n_places - 1))

@@ -1,0 +1,259 @@
+"""Y and the true chart, or X and weights -> what is lost of them; and the checks of what any measure compares."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
+
+from hne._runtime.random import random_generator
+from hne.core.parameters import check_integer, check_settings
+from hne.core.reconstruction import reconstruction_errors as lengths_of_errors
+from hne.core.records import FloatArray, IndexArray, SparseMatrix
+from hne.core.samples.kinds import Samples
+from hne.core.samples.scaling import InputScaling
+from hne.core.samples.tables import check_matrix, check_stored
+from hne.core.samples.unique import unique_samples
+from hne.exceptions import refuse
+
+# How far a row's sum may be from one, and what a sum may be called nothing, both beside the sizes of its weights:
+# far above rounding, far below what anyone means.
+ROUNDING = 1e-6
+
+
+def check_rows(first: ArrayLike, first_name: str, second: ArrayLike, second_name: str) -> tuple[FloatArray, FloatArray]:
+    """Return two finite matrices with a row for each of the same samples."""
+    one, other = check_some(first, first_name), check_some(second, second_name)
+    check_length(len(other), second_name, one, first_name)
+    return one, other
+
+
+def check_embedded(X: ArrayLike, Y: ArrayLike) -> tuple[Samples, FloatArray]:
+    """Return samples, dense or CSR, and their embedding, a finite matrix with a row for each of them."""
+    samples, embedding = check_given(X), check_some(Y, "Y")
+    check_length(len(embedding), "Y", samples, "X")
+    return samples, embedding
+
+
+def check_given(X: ArrayLike) -> Samples:
+    """Return finite samples: a matrix that has rows, or a CSR array without stored zeros where X is sparse."""
+    if not issparse(X):
+        return check_some(X, "X")
+    samples = _with_rows(check_stored(X), "X")
+    samples.eliminate_zeros()
+    return samples
+
+
+def check_some(matrix: ArrayLike, name: str) -> FloatArray:
+    """Return a finite matrix that has rows."""
+    checked: FloatArray = _with_rows(check_matrix(matrix, name), name)
+    return checked
+
+
+def _with_rows(checked: Any, name: str) -> Any:
+    if not checked.shape[0]:
+        refuse(name, "must have samples", f"0 sample(s) (shape={checked.shape})", "Pass at least one row")
+    return checked
+
+
+def check_length(n_rows: int, name: str, samples: Samples, samples_name: str) -> None:
+    """Raise where there are not as many rows as samples."""
+    n = samples.shape[0]
+    if n_rows != n:
+        refuse(name, f"must have as many rows as {samples_name}", f"{n_rows} and {n}", "Pass matching rows")
+
+
+def check_different(n_different: int, n_neighbors: int) -> None:
+    """Raise where there are too few different samples for so many neighbors."""
+    if n_different <= n_neighbors:
+        rule = f"needs at least {n_neighbors + 1} different samples"
+        refuse(f"n_neighbors={n_neighbors}", rule, str(n_different), "Lower n_neighbors or pass more samples")
+
+
+def check_sampled(n_sampled: int | None, n: int, usual: int, most: str, random_state: Any) -> IndexArray:
+    """Return the rows to measure, ascending: as many of n as were asked for, or the usual number, drawn at random."""
+    count = usual
+    if n_sampled is not None:
+        count = check_integer("n_sampled", n_sampled, 2, f"Pass None for {usual}")
+        if count > n:
+            refuse("n_sampled", f"must be at most {most}", str(count), "Pass None or fewer")
+    return np.arange(n) if count == n else np.sort(random_generator(random_state).permutation(n)[:count])
+
+
+def affine_errors(Y: ArrayLike, chart: ArrayLike) -> FloatArray:
+    """Share of each true coordinate that no affine map of the embedding explains, 1 - R^2.
+
+    An embedding with whitened columns can at best be an affine image of the truth, so this is the fair
+    measure of it: 0 is a perfect unrolling, 1 says that the coordinate is lost. With no more samples than
+    columns of Y and one, everything is explained, and 0 says nothing.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_samples, n_components)
+        The embedding.
+    chart : array-like of shape (n_samples, n_coordinates)
+        True coordinates of the samples.
+
+    Returns
+    -------
+    ndarray of shape (n_coordinates,)
+        One error a true coordinate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chart = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> affine_errors(chart @ [[2.0], [0.0]], chart)
+    array([0., 1.])
+    """
+    embedding, truth = check_rows(Y, "Y", chart, "chart")
+    constant = (truth == truth[0]).all(axis=0)
+    if constant.any():
+        refuse("chart", "must vary in every column", f"a constant column {int(np.argmax(constant))}", "Drop it")
+    return unexplained(embedding, truth)
+
+
+def procrustes_error(Y: ArrayLike, chart: ArrayLike) -> float:
+    """Share of the chart's variance that is left after the best shift, rotation, reflection and scale of Y.
+
+    Stricter than `affine_errors`: the embedding must have the shape of the truth, one unit for all its
+    columns. 0 is the truth itself, moved; 1 says that nothing of it is there. Whitened embeddings of a chart
+    twice as long as wide have 0.1 even where they are perfect. Of Y and the chart, the one with fewer columns
+    is taken to be flat in the others.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_samples, n_components)
+        The embedding.
+    chart : array-like of shape (n_samples, n_coordinates)
+        True coordinates of the samples.
+
+    Returns
+    -------
+    float
+        The error, between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chart = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
+    >>> turned = chart @ [[0.0, 3.0], [3.0, 0.0]] + 5
+    >>> print(f"{procrustes_error(turned, chart):.2f}, {procrustes_error(chart / [2.0, 1.0], chart):.2f}")
+    0.00, 0.10
+    """
+    embedding, truth = check_rows(Y, "Y", chart, "chart")
+    if (truth == truth[0]).all():
+        refuse("chart", "must vary", "equal coordinates for all samples", "Pass the true coordinates")
+    columns = max(embedding.shape[1], truth.shape[1])
+    moved, fixed = (_unit(centered_alike(matrix), columns) for matrix in (embedding, truth))
+    # The best rotation is U V' of moved' fixed = U S V', the best scale then the trace of S.
+    left, stretch, right = np.linalg.svd(moved.T @ fixed)
+    return float(((fixed - stretch.sum() * (moved @ (left @ right))) ** 2).sum())
+
+
+def unexplained(embedding: FloatArray, truth: FloatArray) -> FloatArray:
+    """Share of the variance of each column of the truth that no affine map of the embedding explains."""
+    explaining, wanted = (_around_zero(matrix, _reach(matrix)) for matrix in (embedding, truth))
+    solution, *_ = np.linalg.lstsq(explaining, wanted, rcond=None)
+    errors: FloatArray = ((wanted - explaining @ solution) ** 2).sum(axis=0) / (wanted**2).sum(axis=0)
+    return errors
+
+
+def centered_alike(matrix: FloatArray) -> FloatArray:
+    """Columns around zero, all in units of the widest one's range, whatever theirs are."""
+    return _around_zero(matrix, _reach(matrix).max())
+
+
+def _reach(matrix: FloatArray) -> FloatArray:
+    """Half the range of each column; the range itself may overflow."""
+    reach: FloatArray = matrix.max(axis=0) / 2 - matrix.min(axis=0) / 2
+    return reach
+
+
+def _around_zero(matrix: FloatArray, reach: FloatArray) -> FloatArray:
+    inside = (matrix / 2 - matrix.min(axis=0) / 2) / np.where(reach > 0, reach, 1.0)
+    centered: FloatArray = inside - inside.mean(axis=0)
+    return centered
+
+
+def _unit(matrix: FloatArray, n_columns: int) -> FloatArray:
+    """The matrix with columns of zeros behind its own, and squares that sum to one; zeros stay."""
+    wide = np.pad(matrix, ((0, 0), (0, n_columns - matrix.shape[1])))
+    length = np.linalg.norm(wide)
+    return wide / length if length > 0 else wide
+
+
+def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, include_self: bool = True) -> FloatArray:
+    """Length of x_i - sum_j w_ij x_j for each sample, in the units of X.
+
+    0 says that a sample is exactly what its weights rebuild; their mean is the error of the paper's tables. Joint
+    weights of HNE contain the sample itself, nearly always and with much weight in some variants, so that part of a
+    low error is a sample rebuilt from itself: `include_self=False` tells how well the others do.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    weights : array-like or sparse matrix of shape (n_samples, n_samples)
+        Row i has the weights that rebuild sample i, such as `joint_weights_` of a fitted model. Rows sum to
+        one, or are empty.
+    include_self : bool, default=True
+        False takes the weight of a sample (and of its exact copies) out of its own row and divides the others
+        by their sum s. The error is then 1 / |s| times the other one, because
+        x - (1 - s) x - sum of the others = s (x - sum of the others / s).
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        One length a sample; NaN for a sample with an empty row, and with `include_self=False` for one whose other
+        weights sum to nothing (below 1e-6 of their sizes): nobody but the sample itself rebuilds it.
+
+    Examples
+    --------
+    >>> X = [[0.0], [3.0], [4.0]]
+    >>> weights = [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    >>> reconstruction_errors(X, weights)
+    array([1.5, 1. , 0. ])
+    >>> reconstruction_errors(X, weights, include_self=False)
+    array([ 3.,  1., nan])
+    """
+    samples = check_given(X)
+    matrix = _check_weights(weights, samples)
+    with_self = check_settings({"include_self": include_self}).include_self
+    units = InputScaling.fit(samples)
+    errors = units.restore_lengths(lengths_of_errors(units.transform(samples), matrix))
+    if with_self:
+        return errors
+    place = unique_samples(samples).inverse
+    n = samples.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    of_others = np.where(place[rows] != place[matrix.indices], matrix.data, 0.0)
+    shares, sizes = (np.bincount(rows, values, minlength=n) for values in (of_others, np.abs(matrix.data)))
+    rebuilt = np.abs(shares) > ROUNDING * sizes
+    return np.where(rebuilt, errors / np.where(rebuilt, np.abs(shares), 1.0), np.nan)
+
+
+def _check_weights(weights: Any, samples: Samples) -> SparseMatrix:
+    """Return square weights as CSR without zeros, whose rows sum to one or are empty."""
+    if issparse(weights):
+        if weights.dtype.kind not in "biuf" or weights.ndim != 2:
+            got = f"{weights.ndim} dimension(s) of {weights.dtype}"
+            remedy = "Pass joint_weights_ or inner_weights_ of a fitted model"
+            refuse("weights", "must be a matrix of real numbers", got, remedy)
+        matrix = csr_array(weights, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        if not np.isfinite(matrix.data).all():
+            refuse("weights", "must be finite", "NaN or inf", "Drop or impute such values")
+    else:
+        matrix = csr_array(check_matrix(weights, "weights"))
+    check_length(matrix.shape[0], "weights", samples, "X")
+    if matrix.shape[0] != matrix.shape[1]:
+        refuse("weights", "must be square", f"shape {matrix.shape}", "Pass a column for each sample of X")
+    matrix.eliminate_zeros()
+    sums, sizes = matrix.sum(axis=1), np.abs(matrix).sum(axis=1)
+    off = (np.abs(sums - 1) > ROUNDING * np.maximum(sizes, 1.0)) & (sizes > 0)
+    if off.any():
+        row = int(np.argmax(off))
+        got, remedy = f"{sums[row]:.6g} in row {row}", "Divide each row by its sum"
+        refuse("weights", "must have rows that sum to one", got, remedy)
+    return matrix
