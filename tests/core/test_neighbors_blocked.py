@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -125,6 +125,7 @@ def test_blocks_of_one_sample_serve_any_metric(cloud, metric):
     check_same(cloud[:20], 19, range(20), metric)
 
 
+@settings(max_examples=30)
 @given(data=st.data(), n_features=st.integers(1, 3), brute=st.booleans())
 def test_no_tie_is_lost_between_blocks(data, n_features, brute):
     n = data.draw(st.integers(4, 30))
@@ -236,7 +237,10 @@ def graph_of(search, n_threads=1):
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "sqeuclidean"])
+@pytest.mark.parametrize(
+    "metric",
+    ["euclidean", pytest.param("cosine", marks=pytest.mark.slow), pytest.param("sqeuclidean", marks=pytest.mark.slow)],
+)
 def test_the_recall_that_is_told_is_that_of_all_rows(faiss, tmp_path, metric):
     X = sheet()
     search = blocked_search(X, CUTS, 8, tmp_path, "approximate", metric=metric)
@@ -288,6 +292,7 @@ def sent(task, items):
     return [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(task))(item))) for item in items]
 
 
+@pytest.mark.slow
 def test_approximate_graphs_have_the_same_bits_in_any_order_of_work(faiss, tmp_path, monkeypatch):
     # Small blocks, so that there is something to share out.
     monkeypatch.setattr(_exact, "BLOCK_BYTES", 2**20)
@@ -320,6 +325,7 @@ def test_a_broken_run_goes_on_with_the_lists_that_are_there(faiss, tmp_path, mon
     np.testing.assert_array_equal(resumed[1], expected[1])
 
 
+@pytest.mark.slow
 def test_cuts_that_leave_blocks_without_some_of_the_lists_find_as_much(faiss, tmp_path):
     X = sheet()
     few = blocked_search(X, [0], 6, tmp_path / "few", "approximate")
@@ -329,6 +335,7 @@ def test_cuts_that_leave_blocks_without_some_of_the_lists_find_as_much(faiss, tm
     assert (graph_of(few)[0] == graph_of(many)[0]).mean() > 0.999
 
 
+@pytest.mark.slow
 def test_rows_whose_lists_are_too_short_are_searched_exactly(faiss, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(_approximate, "FIRST_PROBES", 1)
     monkeypatch.setattr(_approximate, "TARGET_RECALL", 0.0)

@@ -350,6 +350,22 @@ def test_the_command_solves_every_folder_below(roll, tmp_path, capsys):
 
 @runs
 @pytest.mark.scale
+def test_a_run_stops_where_ranks_take_over_and_goes_on_from_what_they_found(roll, tmp_path, capsys):
+    np.save(tmp_path / "x.npy", roll.X)
+    run = ["embed", str(tmp_path / "x.npy"), "--checkpoint", str(tmp_path / "run"), "--eigen-solver", "slepc"]
+    assert main([*run, "--until-eigenproblem"]) == 0
+    assert "the eigenproblem is in '" in capsys.readouterr().err
+    assert main(["eigen", str(tmp_path / "run"), "-n", "2", "-q"]) == 0
+    assert main([*run, "--until-eigenproblem"]) == 0
+    assert "is solved" in capsys.readouterr().err
+    assert main([*run, "-o", str(tmp_path / "y.npy")]) == 0
+    here = embed(roll.X, eigen_solver="direct")
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), here.rescaled_Y, atol=1e-5)
+    assert main([*run[:-1], "direct", "--until-eigenproblem"]) == 2
+
+
+@runs
+@pytest.mark.scale
 def test_the_command_fails_in_one_line(problem, capsys):
     harmed(problem, "flipped")
     assert main(["eigen", str(problem), "-q"]) == 1
