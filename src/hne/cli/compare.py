@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "compare",
         help="HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture",
-        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC, PCA, Isomap, spectral embedding, "
+        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, PCA, Isomap, spectral embedding, "
         "t-SNE, UMAP and PHATE where they are installed, the three variants of HNE, and HNE with its defaults. Prints "
         "how well each keeps neighbors and distances, and its seconds. Measures show what went wrong; they do not "
         "decide who is right.",
@@ -44,7 +44,7 @@ def add_to(commands: Any) -> None:
         "--methods",
         type=names,
         metavar="NAMES",
-        help="of lle, mlle, hlle, ltsa, clle, llc, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
+        help="of lle, mlle, hlle, ltsa, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
         "[all that are installed and do not take long]",
     )
     parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
