@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hne
-from hne.cli import demo as _demo
 from hne.cli import main
+from hne.cli import misc as _misc
 from hne.viz import plots
 
 
@@ -49,7 +49,7 @@ def test_demo_prints_the_errors_and_writes_table_and_picture(tmp_path, capsys):
 
 
 def test_demo_makes_the_folder_it_is_told_to_write_to(tmp_path, monkeypatch):
-    monkeypatch.setattr(_demo, "_write_picture", lambda *_: None)
+    monkeypatch.setattr(_misc, "_write_picture", lambda *_: None)
     assert main(["demo", "--output", str(tmp_path / "new" / "folder")]) == 0
     assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"demo.csv", "demo.html"}
 
@@ -75,7 +75,7 @@ def test_without_matplotlib_the_demo_gives_the_table_and_says_what_to_install(tm
 def test_a_negative_seed_is_refused(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["demo", "--seed", "-1"])
-    assert "argument --seed: must be at least 0, got -1" in capsys.readouterr().err
+    assert "argument --seed: must be a whole number, at least 0, got '-1'" in capsys.readouterr().err
 
 
 def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch):

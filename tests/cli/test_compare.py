@@ -35,6 +35,8 @@ def test_all_methods_are_in_the_table_and_what_is_missing_and_the_picture_are_of
         "MLLE",
         "HLLE",
         "LTSA",
+        "CLLE",
+        "LLC",
         "PCA",
         "Isomap",
         "Spectral",
@@ -89,7 +91,7 @@ def test_machines_get_an_object(points, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--methods", "mds"], "methods must be of lle"),
+        (["--methods", "mds"], "--methods must be of lle"),
         (["-o", "table.xlsx"], r"--output must end in .csv or .json, got 'table.xlsx'"),
         (["-k", "120"], "--n-neighbors 120 needs at least 121 samples"),
     ],

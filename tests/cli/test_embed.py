@@ -15,10 +15,11 @@ from scipy.stats import iqr
 from hne import HNE, PUBLISHED
 from hne.cli import _parser, main
 from hne.cli import arguments as _arguments
-from hne.cli import scale as _scale
-from hne.cli.talk import PARAMETERS, plain, with_cli_names
+from hne.cli import embed as _embed
+from hne.cli.talk import error_text, plain, with_cli_names
 from hne.core import parameters as _parameters
 from hne.datasets import make_swiss_roll
+from hne.exceptions import InputError
 from hne.io.preprocess import MISSING, SCALINGS
 from hne.scale.sources import READ_BY_WORKERS
 
@@ -56,14 +57,13 @@ def test_every_parameter_of_the_estimator_is_an_option_with_its_default(points):
     # On the command line these are -v, --dask and a folder that is no parameter of the method.
     for name in ("verbose", "executor", "checkpoint"):
         del defaults[name]
-    assert {name: getattr(options, name) for name in defaults} == defaults
-    assert set(PARAMETERS) == set(defaults)
+    assert _arguments.parameters_of(options) == defaults
 
 
 def test_choices_are_those_of_the_library():
     assert _arguments.SCALINGS == SCALINGS
     assert _arguments.MISSING == MISSING
-    assert _scale.WORKERS_READ == READ_BY_WORKERS
+    assert _embed.WORKERS_READ == READ_BY_WORKERS
 
 
 def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(points, capsys):
@@ -224,7 +224,7 @@ def test_a_dry_run_takes_the_most_neighbors_where_what_suits_is_not_known(points
     assert main(["embed", str(points), "--dry-run", "-d", "auto"]) == 0
     told = "ihne, neighbors that suit the samples, auto dimensions, reg that suits them, dense solver; forecast for"
     assert f"{told} 12 neighbors, the most and 2 dimensions\n" in capsys.readouterr().out
-    monkeypatch.setattr("hne.cli.dry_run.MAX_LOOKED_AT", 10)
+    monkeypatch.setattr("hne.cli.embed.MAX_LOOKED_AT", 10)
     assert main(["embed", str(points), "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["n_neighbors"], plan["parameters"]["n_neighbors"]) == (12, None)
@@ -304,7 +304,7 @@ def test_a_model_of_images_asks_for_images_and_one_of_columns_for_columns(points
 
 
 def test_thumbnails_are_asked_for_before_the_work(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("hne.cli.outputs.find_spec", lambda _: None)
+    monkeypatch.setattr("hne.cli.talk.find_spec", lambda _: None)
     np.save(tmp_path / "images.npy", np.random.default_rng(0).random((30, 4, 4)))
     assert main(["embed", str(tmp_path / "images.npy"), "--report", str(tmp_path / "map.html"), "-q"]) == 2
     assert "--report of images needs pillow, got none installed" in capsys.readouterr().err
@@ -408,10 +408,12 @@ def test_messages_are_translated_where_they_name_a_parameter_and_only_there():
     assert with_cli_names("outer_reg=None means reg. eigen_solver='direct'") == (
         "--outer-reg None means reg. --eigen-solver direct"
     )
-    assert with_cli_names("reg must be positive. See piece_labels_. Raise reg (see is_embedded_).") == (
-        "--reg must be positive. Raise reg."
+    assert with_cli_names("the neighbors of a metric. See piece_labels_. Raise reg (see is_embedded_).") == (
+        "the neighbors of a metric. Raise reg."
     )
-    assert with_cli_names("the neighbors of a metric") == "the neighbors of a metric"
+    assert error_text(InputError(parameter="reg", rule="must be positive", value="n_jobs", remedy="Try reg=0.1")) == (
+        "--reg must be positive, got 'n_jobs'. Try --reg 0.1."
+    )
 
 
 def test_json_holds_what_numpy_made():

@@ -13,9 +13,10 @@ import pytest
 
 from hne import HNE, PUBLISHED, embed
 from hne.cli import _parser, main
-from hne.cli.command import embed_words
+from hne.cli.arguments import embed_words, parameters_of
 from hne.cli.tune import _doubts, sentences
 from hne.datasets import make_swiss_roll
+from hne.settings import AUTO
 from hne.tuning import GRID, tune
 from tests.helpers.pages import Page
 
@@ -152,7 +153,7 @@ def test_neighbors_that_the_samples_have_not_are_said(points, capsys):
         (["--budget", "soon"], "must be a positive number of seconds such as 60, got 'soon'"),
         (["-k", ","], "must be values such as 6,8,10, or auto, got ','"),
         (["-k", "6,x"], "must be values such as 6,8,10, or auto, got '6,x'"),
-        (["--variant", "lle"], "must be values such as bhne,ihne,rhne, or auto, got 'lle'"),
+        (["--variant", "lle"], "must be values such as ihne,rhne,bhne, or auto, got 'lle'"),
         (["--reg", ""], "must be values such as 1e-3,1e-4, or auto, got ''"),
         (["--save", "m.hne"], "It is an option of hne embed."),
     ],
@@ -271,27 +272,24 @@ def test_auto_chooses_what_was_not_given(points, tmp_path, capsys):
     assert np.allclose(coordinates(capsys.readouterr().out), HNE.load(model).embedding_)
 
 
-def test_auto_is_the_three_words_auto(points, capsys, monkeypatch):
-    asked = []
-    monkeypatch.setattr("hne.tuning.auto.resolve_auto", lambda *given: asked.append(given[1:]) or 1 / 0)
-    for words in (["--auto"], ["-k", "auto", "--reg", "auto", "--variant", "auto"], ["--auto", "-k", "auto"]):
-        main(["embed", str(points), "-q", *words])
-    assert asked[0] == asked[1] == asked[2]
-    assert asked[0][1] == GRID.keys()
+def parameters(*words):
+    return parameters_of(_parser().parse_args(["embed", "x.csv", *words]))
 
 
-def test_published_sets_what_was_not_given(points, capsys, monkeypatch):
-    asked = []
-    monkeypatch.setattr("hne.tuning.auto.resolve_auto", lambda *given: asked.append(given[1]) or 1 / 0)
+def test_auto_is_the_three_words_auto():
+    words = ["-k", "auto", "--reg", "auto", "--variant", "auto"]
+    assert parameters("--auto") == parameters(*words) == parameters("--auto", "-k", "auto")
+    assert {name for name, value in parameters("--auto").items() if value == AUTO and name in GRID} == GRID.keys()
+
+
+def test_published_sets_what_was_not_given():
     given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "rescaled", "--short-circuits", "cut"]
-    for words in ([], given[:2], given, [*given[2:], "--n-rounds", "2"]):
-        main(["embed", str(points), "-q", *words, "--published"])
-    first, more_neighbors, everything, others = asked
-    assert {name: getattr(first, name) for name in PUBLISHED} == PUBLISHED
-    assert {name: getattr(more_neighbors, name) for name in PUBLISHED} == PUBLISHED | {"n_neighbors": 9}
-    told = ("n_neighbors", "variant", "reg", "short_circuits", "coordinates")
-    assert [getattr(everything, name) for name in told] == [9, "rhne", 0.01, "cut", "rescaled"]
-    assert (others.n_neighbors, others.n_rounds) == (PUBLISHED["n_neighbors"], 2)
+    assert parameters("--published").items() >= PUBLISHED.items()
+    assert parameters(*given[:2], "--published").items() >= (PUBLISHED | {"n_neighbors": 9}).items()
+    everything, names = parameters(*given, "--published"), ("n_neighbors", "reg", "variant", "coordinates")
+    assert [everything[name] for name in (*names, "short_circuits")] == [9, 0.01, "rhne", "rescaled", "cut"]
+    others = parameters("--n-rounds", "2", "--published", *given[2:])
+    assert (others["n_neighbors"], others["n_rounds"]) == (PUBLISHED["n_neighbors"], 2)
 
 
 def test_published_and_auto_contradict_each_other(points, capsys):

@@ -155,9 +155,9 @@ def test_several_matrices_are_listed(npz):
         read_table(path)
     table = read_table(path, ReadOptions(array="x_train", color="y_train"))
     assert list(table.labels) == ["y_train"]
-    with pytest.raises(InputError, match=r"no such array, got --array x_tran\. Did"):
+    with pytest.raises(InputError, match=r"no such array, got array='x_tran'\. Did"):
         read_table(path, ReadOptions(array="x_tran"))
-    with pytest.raises(InputError, match=r"no such array, got --array q\. It"):
+    with pytest.raises(InputError, match=r"no such array, got array='q'\. It"):
         read_table(path, ReadOptions(array="q"))
     with pytest.raises(InputError, match=r"matrix of numbers, got a \(3\), b"):
         read_table(npz(a=np.ones(3), b=np.ones(2)))
@@ -177,7 +177,7 @@ def test_samples_may_be_columns(npy, npz):
     table = read_table(npz(X=X, y=np.arange(7)))
     (notice,) = table.notices
     assert notice.startswith("Another array has an entry for each of the 7 columns of X (4 x 7).")
-    assert notice.endswith("If its columns are the samples, add --transpose.")
+    assert notice.endswith("If its columns are the samples, add transpose=True.")
 
 
 def test_matlab_variables_that_match_columns_turn_the_matrix(mat):
@@ -195,7 +195,7 @@ def test_matlab_matrices_alone_are_rows_with_a_notice(mat):
     X = RNG.random((40, 7))
     table = read_table(mat({"X": X}))
     assert table.X.shape == (40, 7)
-    assert table.notices == ("X (40 x 7): samples are its 40 rows; if they are its columns, add --transpose.",)
+    assert table.notices == ("X (40 x 7): samples are its 40 rows; if they are its columns, add transpose=True.",)
     turned = read_table(mat({"X": X}), ReadOptions(transpose=True))
     assert turned.X.shape == (7, 40)
     assert turned.notices == ()
@@ -256,7 +256,7 @@ def test_real_statue_faces_are_found_turned_and_upright():
 
 def test_real_teapots_are_rows_until_the_user_turns_them():
     path = shared_file("data", "teapots100.mat")
-    assert "samples are its 23028 rows; if they are its columns, add --transpose." in read_table(path).notices[0]
+    assert "samples are its 23028 rows; if they are its columns, add transpose=True." in read_table(path).notices[0]
     table = read_table(path, ReadOptions(transpose=True, image_size=(101, 76)))
     assert table.X.shape == (100, 23028)
     assert table.image_shape == (76, 101, 3)

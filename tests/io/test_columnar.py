@@ -92,13 +92,13 @@ def test_choices_and_names_of_samples_are_as_in_text(tmp_path):
     path = write(pa.table({"id": [1, 2], "x": [0.5, 1.5], "y": [1, 2], "kind": ["a", "b"]}), tmp_path / "a.parquet")
     table = read_table(path)
     assert (table.ids, table.feature_names) == (("1", "2"), ("x", "y"))
-    assert table.notices[:-1] == ("Column 'id' names the samples; to use it as a feature, name it in --columns.",)
+    assert table.notices[:-1] == ("Column 'id' names the samples; to use it as a feature, name it in `columns`.",)
     table = read_table(path, ReadOptions(columns=("2-3",), color="y", id="kind"))
     assert (table.ids, table.feature_names) == (("a", "b"), ("x", "y"))
     assert table.labels["y"].tolist() == [1, 2]
-    with pytest.raises(InputError, match=r"no such column, got --color kinds\. Did"):
+    with pytest.raises(InputError, match=r"no such column, got color='kinds'\. Did"):
         read_table(path, ReadOptions(color="kinds"))
-    with pytest.raises(InputError, match=r"named columns do, got --transpose\. Leave"):
+    with pytest.raises(InputError, match=r"named columns do, got transpose=True\. Leave"):
         read_table(path, ReadOptions(transpose=True))
 
 

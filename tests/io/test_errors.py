@@ -57,20 +57,20 @@ def test_text_without_a_table_is_told(tmp_path, content, message):
 
 
 CHOICES = [
-    ({"columns": ("gene_9",)}, r"no such column, got --columns gene_9\. Did"),
-    ({"color": "Kind"}, r"no such column, got --color Kind\. Did"),
-    ({"id": "zzz"}, r"no such column, got --id zzz\. It"),
-    ({"drop": ("qqq*",)}, r"no such column, got --drop qqq\*\. It"),
-    ({"columns": ("2-7",)}, r"1 to 3, got --columns 2-7\. Count"),
-    ({"columns": ("0",)}, r"1 to 3, got --columns 0\."),
-    ({"color": "gene_*"}, r"for --color gene_\*, got 'gene_1', 'gene_2'\. Name"),
+    ({"columns": ("gene_9",)}, r"no such column, got columns='gene_9'\. Did"),
+    ({"color": "Kind"}, r"no such column, got color='Kind'\. Did"),
+    ({"id": "zzz"}, r"no such column, got id='zzz'\. It"),
+    ({"drop": ("qqq*",)}, r"no such column, got drop='qqq\*'\. It"),
+    ({"columns": ("2-7",)}, r"1 to 3, got columns='2-7'\. Count"),
+    ({"columns": ("0",)}, r"1 to 3, got columns='0'\."),
+    ({"color": "gene_*"}, r"for color='gene_\*', got 'gene_1', 'gene_2'\. Name"),
     ({"columns": ("kind",)}, r"that are features, got text in 'kind'\."),
-    ({"drop": ("gene_*",)}, r"have a feature, got --drop for all"),
-    ({"color": "2", "drop": ("gene_2",)}, r"to color by, got 'gene_2' for --color"),
-    ({"color": "ki*", "id": "kind"}, r"--color and --id, got 'kind' for both\."),
-    ({"encoding": "utf-9"}, r"that Python knows, got --encoding utf-9\. Try"),
+    ({"drop": ("gene_*",)}, r"have a feature, got `drop` for all"),
+    ({"color": "2", "drop": ("gene_2",)}, r"to color by, got 'gene_2' for `color`"),
+    ({"color": "ki*", "id": "kind"}, r"`color` and `id`, got 'kind' for both\."),
+    ({"encoding": "utf-9"}, r"that Python knows, got encoding='utf-9'\. Try"),
     ({"encoding": "ascii"}, r"got bytes that are none in ascii"),
-    ({"separator": "||"}, r"of one character, got --separator '\|\|'\. Write"),
+    ({"separator": "||"}, r"of one character, got separator='\|\|'\. Write"),
 ]
 
 

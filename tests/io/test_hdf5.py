@@ -76,7 +76,7 @@ def test_anndata_has_cells_as_samples_and_their_columns_as_labels(tmp_path, make
         "kept": ["true", "false", "true"],
     }
     assert table.notices[:-1] == (
-        "X (3 x 4) is read; its 2 principal components are there too: --array obsm/X_pca.",
+        "X (3 x 4) is read; its 2 principal components are there too: array='obsm/X_pca'.",
     )  # fmt: skip
 
 
@@ -91,9 +91,9 @@ def test_other_matrices_of_anndata_are_chosen_by_their_path(tmp_path):
     table = read_table(path, ReadOptions(array="layers/counts", columns=("CD*",), color="GAPDH"))
     np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS[:, :2])
     assert table.labels["GAPDH"].tolist() == [4, 0, 8]
-    with pytest.raises(InputError, match=r"that is chosen, got --array obsm/X_umap\. It"):
+    with pytest.raises(InputError, match=r"that is chosen, got array='obsm/X_umap'\. It"):
         read_table(path, ReadOptions(array="obsm/X_umap"))
-    with pytest.raises(InputError, match=r"are the samples, got --transpose\. Leave it"):
+    with pytest.raises(InputError, match=r"are the samples, got transpose=True\. Leave it"):
         read_table(path, ReadOptions(transpose=True))
 
 

@@ -63,11 +63,11 @@ def test_large_images_are_made_small_in_their_shape(tmp_path):
     table = read_table(tmp_path)
     assert table.image_shape == (64, 43)
     np.testing.assert_allclose(table.X, 128 / 255)
-    assert table.notices == ("Images of 200 x 300 are resized to 43 x 64; --image-size chooses another size.",)
+    assert table.notices == ("Images of 200 x 300 are resized to 43 x 64; image_size chooses another size.",)
     save(tmp_path / "b.png", np.full((100, 200), 128, np.uint8))
     table = read_table(tmp_path)
     assert table.image_shape == (64, 64)
-    assert table.notices == ("Images of 2 sizes are resized to 64 x 64; --image-size chooses another size.",)
+    assert table.notices == ("Images of 2 sizes are resized to 64 x 64; image_size chooses another size.",)
     table = read_table(tmp_path, ReadOptions(image_size=(10, 20)))
     assert (table.image_shape, table.notices) == ((20, 10), ())
 
@@ -150,9 +150,9 @@ def test_a_damaged_image_is_named(tmp_path, kept):
 
 def test_choices_that_make_no_sense_are_told(tmp_path):
     save(tmp_path / "a.png", grey())
-    with pytest.raises(InputError, match=r"no columns or arrays .* got --columns"):
+    with pytest.raises(InputError, match=r"no columns or arrays .* got `columns`"):
         read_table(tmp_path, ReadOptions(columns=("a",)))
-    with pytest.raises(InputError, match=r"grey and rgb, got --image-mode cmyk\. Choose"):
+    with pytest.raises(InputError, match=r"grey and rgb, got image_mode='cmyk'\. Choose"):
         read_table(tmp_path, ReadOptions(image_mode="cmyk"))
 
 
@@ -164,15 +164,15 @@ def test_columns_of_images_cannot_be_chosen(tmp_path, choices):
         (tmp_path / name).mkdir()
         save(tmp_path / name / "1.png", grey())
     option = next(iter(choices))
-    with pytest.raises(InputError, match=rf"arrays to choose, got --{option}\. Leave it"):
+    with pytest.raises(InputError, match=rf"arrays to choose, got `{option}`\. Leave it"):
         read_table(tmp_path, ReadOptions(**choices))
     assert read_table(tmp_path, ReadOptions(color="folder")).color == "folder"
     assert read_table(tmp_path, ReadOptions(drop=("folder",))).labels == {}
-    with pytest.raises(InputError, match=r"got 'folder' for --color and --drop\. Leave"):
+    with pytest.raises(InputError, match=r"got 'folder' for `color` and `drop`\. Leave"):
         read_table(tmp_path, ReadOptions(color="folder", drop=("folder",)))
 
 
 def test_a_flat_folder_has_no_folders_to_color_by(tmp_path):
     save(tmp_path / "1.png", grey())
-    with pytest.raises(InputError, match=r"for --color folder, got all in one\."):
+    with pytest.raises(InputError, match=r"for color='folder', got all in one\."):
         read_table(tmp_path, ReadOptions(color="folder"))

@@ -200,16 +200,16 @@ def test_gaps_in_distances_are_not_to_be_filled(gappy):
     with pytest.raises(InputError, match=r"got 2 rows with some .*Compute these"):
         prepare_table(gappy, are_distances=True)
     for missing in ("drop", "impute"):
-        with pytest.raises(InputError, match=r"as they are, got --scale or --missing\."):
+        with pytest.raises(InputError, match=r"as they are, got `scale` or `missing`\."):
             prepare_table(gappy, missing, are_distances=True)
 
 
 def test_sparse_tables_are_scaled_but_not_centered_and_never_robustly():
     table = table_of(csr_array(np.diag([1.0, 2.0, 4.0])))
     said = "columns are scaled but not centered, so that the matrix stays sparse."
-    assert prepare_table(table, scaling="standard").table.notices == (said,)
+    assert prepare_table(table, scale="standard").table.notices == (said,)
     with pytest.raises(InputError, match=r"a dense table, got a sparse .*Choose"):
-        prepare_table(table, scaling="robust")
+        prepare_table(table, scale="robust")
 
 
 def test_the_scale_of_pixels_is_remembered():
@@ -237,8 +237,8 @@ def test_gaps_of_sparse_tables_are_found_and_not_filled():
 def test_columns_a_thousand_times_apart_are_pointed_out():
     X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 1, 2000]
     assert prepare_table(table_of(X)).table.notices[0].startswith("columns differ in scale: 'f2' spreads by")
-    assert "--scale standard" in scale_hint(table_of(X))
-    assert prepare_table(table_of(X), scaling="standard").table.notices == ()
+    assert "scale='standard'" in scale_hint(table_of(X))
+    assert prepare_table(table_of(X), scale="standard").table.notices == ()
 
 
 @pytest.mark.parametrize("X", [np.eye(5) * 10, np.ones((5, 3)), np.ones((5, 1)), csr_array(np.diag([1.0, 1e6]))])
@@ -261,7 +261,7 @@ def test_new_samples_are_filled_and_scaled_as_those_of_the_fit(gappy):
 
 def test_new_samples_with_gaps_are_refused_by_a_model_without_medians(gappy):
     preparation = ColumnPreprocessor.fit(gappy.X[5:15], gappy.feature_names, "none", fills=False)
-    with pytest.raises(InputError, match=r"got 2 rows with some .*Add --missing"):
+    with pytest.raises(InputError, match=r"got 2 rows with some .*Add missing="):
         prepare_new(gappy, preparation)
     with pytest.raises(InputError, match="got one without medians"):
         prepare_new(gappy, preparation, "impute")

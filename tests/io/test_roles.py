@@ -245,7 +245,7 @@ def test_thousands_are_no_decimal_commas(cells):
     assert table.feature_names == ("x",)
     assert f"Column 'pay' is text, not a feature, because of {cells[0]!r} in row 1. Its commas" in table.notices[0]
     assert "separate thousands: remove them to use it as a feature." in table.notices[0]
-    assert "--decimal" not in table.notices[0]
+    assert "`decimal`" not in table.notices[0]
 
 
 def test_columns_without_names_are_those_of_the_model_in_order(tmp_path):
@@ -278,7 +278,7 @@ def test_rows_that_may_be_images_are_told(tmp_path):
         np.save(tmp_path / "x.npy", X)
         return read_table(tmp_path / "x.npy", ReadOptions(**choices)).notices
 
-    assert said(np.ones((3, 1024))) == ("Rows may be images of 32 x 32: add --image-size 32x32 to see them.",)
+    assert said(np.ones((3, 1024))) == ("Rows may be images of 32 x 32: add image_size=(32, 32) to see them.",)
     assert said(np.ones((3, 1024)), image_size=(32, 32)) == ()
     for other in (-np.ones((3, 1024)), np.ones((3, 65)), np.ones((3, 49)), np.ones((64, 64))):
         assert said(other) == ()
@@ -309,7 +309,7 @@ def test_features_of_arrays_are_chosen(tmp_path, kind):
             file["X"] = X
     for options in CHOSEN:
         assert read_table(path, ReadOptions(**options)).X.shape == (5, 2)
-    with pytest.raises(InputError, match=r"has no such column, got --drop zzz"):
+    with pytest.raises(InputError, match=r"has no such column, got drop='zzz'"):
         read_table(path, ReadOptions(drop=("zzz",)))
 
 

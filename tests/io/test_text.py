@@ -49,13 +49,13 @@ def test_pandas_names_columns_by_numbers_where_nobody_else_does():
         table = read(pd.DataFrame(values).to_csv(index=index))
         np.testing.assert_array_equal(table.X, values)
         assert table.feature_names == ("0", "1")
-        assert "taken for names, some of them numbers; --no-header" in table.notices[0]
+        assert "taken for names, some of them numbers; header=False" in table.notices[0]
 
 
 def test_years_are_names_beside_another():
     table = read("name,2019,2020\nPeru,1.5,2.5\nChile,2.5,3.5\n")
     assert table.feature_names == ("2019", "2020")
-    assert "--no-header" in table.notices[0]
+    assert "header=False" in table.notices[0]
     assert read("1,2,3\n4.5,5,6\n").X.shape == (2, 3)
     assert read("setosa,1,2\nversicolor,3.5,4\n").X.shape == (2, 2)
 
@@ -81,7 +81,7 @@ def test_excel_writes_semicolons_decimal_commas_and_umlauts(encoding, mark, tmp_
     assert table.feature_names == ("Größe", "Länge")
     assert table.labels["Stück"].tolist() == ["Öl", "Mühle"]
     assert "decimal comma" in table.source
-    said = ["The text is no UTF-8 and was read as Windows-1252; --encoding names another."]
+    said = ["The text is no UTF-8 and was read as Windows-1252; `encoding` names another."]
     empty = "Left out 1 empty row at the end of the file."
     assert table.notices[:-1] == (*(said if encoding == "cp1252" else []), empty)
 
@@ -110,7 +110,9 @@ def test_separators_are_found(content):
     table = read(content)
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
     assert table.feature_names == ("x1", "x2")
-    assert table.notices == ("No header was found: columns are called x1, x2, ...; --header says that there is one.",)
+    assert table.notices == (
+        "No header was found: columns are called x1, x2, ...; header=True says that there is one.",
+    )
 
 
 def test_the_user_knows_better_about_header_decimal_and_encoding():
@@ -152,7 +154,7 @@ def test_decimal_commas_that_show_late_are_named():
     assert table.labels["b"][-1] == "2,5"
     notice, _ = table.notices
     assert notice.startswith("Column 'b' is text, not a feature, because of '2,5' in row 301.")
-    assert notice.endswith("If numbers are written that way, add --decimal ,")
+    assert notice.endswith("If numbers are written that way, add decimal=','")
     assert read("a;b\n" + "1;2\n" * 300 + "1;2,5\n" * 900, decimal=",").X[-1, 1] == 2.5
 
 
@@ -169,7 +171,7 @@ def test_columns_that_name_samples_are_told():
     table = read("sample_id,x,y\nq,1,2\nr,3,4\n")
     assert (table.ids, table.id_name, table.feature_names) == (("q", "r"), "sample_id", ("x", "y"))
     assert table.notices[:-1] == (
-        "Column 'sample_id' names the samples; to use it as a feature, name it in --columns.",
+        "Column 'sample_id' names the samples; to use it as a feature, name it in `columns`.",
     )
     assert read("id,x\n1,2\n1,3\n").feature_names == ("id", "x")
     assert read("id,x\n1.5,2\n2.5,3\n").feature_names == ("id", "x")
@@ -204,7 +206,7 @@ def test_rows_that_are_images_are_told_by_the_user():
     assert table.image_shape == (2, 3)
     np.testing.assert_array_equal(table.X, [[0, 1, 0, 1, 0, 1]])
     assert table.notices[-1] == "Pixels from 0 to 255 are divided by 255."
-    with pytest.raises(InputError, match=r"4 x 4, got 6\. Try --image-size"):
+    with pytest.raises(InputError, match=r"4 x 4, got 6\. Try image_size"):
         read("1,2,3,4,5,6\n", image_size=(4, 4))
 
 

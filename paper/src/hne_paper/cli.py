@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hne.cli import run_command
+from hne.cli import Parser, run_command
 from hne.cli.arguments import at_least
-from hne.cli.parsing import Parser
 from hne_paper import __version__
 
 SEEDS, QUICK_SEEDS = 30, 3

@@ -93,7 +93,7 @@ def _take_place(temporary: Path, target: Path, overwrite: bool) -> None:
 
 def already_there(path: Path) -> InputError:
     """The error about a file that nobody allowed to overwrite."""
-    msg = f"cannot write '{path}': it exists already. Add --force to overwrite it, or choose another name."
+    msg = f"cannot write '{path}': it exists already. Add overwrite=True to overwrite it, or choose another name."
     return InputError(msg)
 
 

@@ -5,7 +5,9 @@ that failed, 2 for input and usage that a message explains, 130 for Ctrl-C, 128 
 """
 
 import argparse
+import difflib
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,16 +15,8 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import compare as _compare
-from hne.cli import completion as _completion
-from hne.cli import demo as _demo
-from hne.cli import eigen as _eigen
-from hne.cli import embed as _embed
-from hne.cli import info as _info
-from hne.cli import transform as _transform
-from hne.cli import tune as _tune
-from hne.cli.parsing import Parser
-from hne.cli.talk import say, with_cli_names
+from hne.cli import compare, embed, misc, transform, tune
+from hne.cli.talk import echo, error_text
 from hne.exceptions import BaselineError, EigenSolverError, ExecutorError, HNEError
 
 __all__ = ["main"]
@@ -30,6 +24,8 @@ __all__ = ["main"]
 FAILED, REFUSED = 1, 2
 # A shell's status for a program that a signal ended is this and the signal's number.
 BY_SIGNAL = 128
+# What argparse says of a word that it does not know; its errors have no fields for it.
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +49,7 @@ def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None
     return 0
 
 
-def _status_of(error: BaseException, checkpoint: object = None) -> int:
+def _status_of(error: BaseException, checkpoint: object) -> int:
     """Say in one line what went wrong, and return the exit status."""
     if isinstance(error, OSError) and not isinstance(error, HNEError):
         # Standard output may be what failed: nothing more goes there, not even when Python closes it.
@@ -61,19 +57,19 @@ def _status_of(error: BaseException, checkpoint: object = None) -> int:
     if isinstance(error, BrokenPipeError):
         return BY_SIGNAL + signal.SIGPIPE
     if isinstance(error, KeyboardInterrupt):
-        say("interrupted" if checkpoint is None else f"interrupted. The same command goes on from '{checkpoint}'")
+        going_on = "" if checkpoint is None else f". The same command goes on from '{checkpoint}'"
+        echo(None, f"interrupted{going_on}")
         return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
-    say(_sentence(error))
-    is_refused = isinstance(error, HNEError | UnicodeEncodeError) and not isinstance(
-        error, EigenSolverError | ExecutorError | BaselineError
-    )
-    return REFUSED if is_refused else FAILED
+    echo(None, _sentence(error))
+    if isinstance(error, EigenSolverError | ExecutorError | BaselineError):
+        return FAILED
+    return REFUSED if isinstance(error, HNEError | UnicodeEncodeError) else FAILED
 
 
 def _sentence(error: BaseException) -> str:
     """What went wrong, and what to do about it."""
     if isinstance(error, HNEError):
-        return with_cli_names(str(error))
+        return error_text(error)
     if isinstance(error, UnicodeEncodeError):
         return f"standard output takes {error.encoding} alone, got {error.object[error.start]!r}. Choose -o FILE."
     if isinstance(error, OSError):
@@ -91,27 +87,65 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(number: int, _: Any) -> NoReturn:
         raise KeyboardInterrupt(number)
 
-    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     try:
-        before = {name: signal.signal(getattr(signal, name), stop) for name in names if hasattr(signal, name)}
+        before = {number: signal.signal(number, stop) for number in numbers}
     except ValueError:  # not the main thread
-        yield
-        return
+        before = {}
     try:
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without its block of usage: `hne: <what is wrong>. <what to do>.`, status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it in one line."""
+        match = _CHOICE.search(message)
+        near = difflib.get_close_matches(match[1], re.findall(r"[\w.,-]+", match[2]), n=1) if match else []
+        self._refuse(message, f"Did you mean {near[0]}?" if near else f"See {self.prog} --help.")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The options; of one that is not known, which commands have it, or what is near."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            option, commands = unknown[0].partition("=")[0], _commands(self)
+            owners = [f"{self.prog} {name}" for name, flags in commands.items() if option in flags]
+            known = dict.fromkeys(flag for flags in commands.values() for flag in flags)
+            near = difflib.get_close_matches(option, known, n=2, cutoff=0.75)
+            remedy = f"Did you mean {' or '.join(near)}?" if near else f"See {self.prog} --help."
+            remedy = f"It is an option of {' and '.join(owners)}." if owners else remedy
+            self._refuse(f"unrecognized arguments: {' '.join(unknown)}", remedy)
+        return options
+
+    def _refuse(self, message: str, remedy: str) -> NoReturn:
+        echo(None, f"{message.rstrip('.')}. {remedy}")
+        sys.exit(REFUSED)
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
+    """Options of each command."""
+    (commands,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    return {
+        name: [option for action in command._actions for option in action.option_strings]  # noqa: SLF001
+        for name, command in commands.choices.items()
+    }
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="hne",
-        description="Hierarchic Neighbors Embedding: manifold learning for sparse and weakly connected data.",
-    )
+    description = "Hierarchic Neighbors Embedding: manifold learning for sparse and weakly connected data."
+    parser = Parser(prog="hne", description=description)
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (_embed, _tune, _transform, _compare, _eigen, _demo, _info):
-        command.add_to(commands)
-    _completion.add_to(commands, parser)
+    embed.add_to(commands)
+    tune.add_to(commands)
+    transform.add_to(commands)
+    compare.add_to(commands)
+    misc.add_eigen_to(commands)
+    misc.add_demo_to(commands)
+    transform.add_info_to(commands)
+    misc.add_completion_to(commands, parser)
     return parser

@@ -1,31 +1,64 @@
-"""Arguments that several commands take: kinds of values, and groups of options."""
+"""Arguments of the commands: kinds of values, groups of options, and the words of `hne embed` that repeat a choice."""
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hne._runtime.files import expanded
 from hne.exceptions import InputError, quoted
-from hne.settings import AUTO, DEFAULTS, SEARCHED, VARIANTS, known_settings
+from hne.settings import AUTO, DEFAULTS, PUBLISHED, SEARCHED, VARIANTS, known_settings
 
 SCALINGS = ("none", "standard", "robust")
 MISSING = ("refuse", "drop", "impute")
+# Parameters of the estimator that are options, under the same names.
+PARAMETERS = tuple(name for name, known in known_settings().items() if known.help)
+
+
+def kind(read: Callable[[str], Any], rule: str) -> Callable[[str], Any]:
+    """A kind of value: what `read` makes of the text, or the rule that it breaks where that is a ValueError."""
+
+    def value(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            msg = f"must be {rule}, got {quoted(text)}"
+            raise argparse.ArgumentTypeError(msg) from None
+
+    return value
+
+
+def _allowed(value: Any, is_allowed: bool) -> Any:
+    if not is_allowed:
+        raise ValueError
+    return value
+
+
+def _read_size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().replace("×", "x").partition("x")  # noqa: RUF001, a sign that people copy
+    is_size = width.isdecimal() and height.isdecimal() and int(width) > 0 and int(height) > 0
+    return int(_allowed(width, is_size)), int(height)
+
+
+def _read_object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    return _allowed(value, isinstance(value, dict))  # type: ignore[no-any-return]
 
 
 def at_least(lowest: int) -> Callable[[str], int]:
-    """A whole number not below the lowest, or the reason why not."""
+    """A whole number not below the lowest."""
+    return kind(lambda text: _allowed(int(text), int(text) >= lowest), f"a whole number, at least {lowest}")
 
-    def whole_number(text: str) -> int:
-        number = int(text)
-        if number < lowest:
-            raise argparse.ArgumentTypeError(f"must be at least {lowest}, got {number}")  # noqa: TRY003, EM102
-        return number
 
-    # argparse names the function in its message about text that is no number.
-    whole_number.__name__ = "whole number"
-    return whole_number
+def values_of(read: Callable[[str], Any], example: str) -> Callable[[str], tuple[Any, ...] | None]:
+    """Values between commas, each read alike; None for the word auto, which leaves them to the library."""
+
+    def listed(text: str) -> tuple[Any, ...] | None:
+        values = tuple(read(word.strip()) for word in text.split(",") if word.strip() and text != AUTO)
+        return None if text == AUTO else _allowed(values, bool(values))
+
+    return kind(listed, f"values such as {example}, or auto")
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -34,232 +67,186 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.replace("\0", ",").strip() for part in parts if part.strip())
 
 
-def image_size(text: str) -> tuple[int, int]:
-    """Width and height, as in 32x32."""
-    width, _, height = text.lower().replace("×", "x").partition("x")  # noqa: RUF001, a sign that people copy
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT such as 32x32, got {quoted(text)}")  # noqa: TRY003, EM102
-    return int(width), int(height)
-
-
-def json_object(text: str) -> dict[str, Any]:
-    """A JSON object as a dict."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"must be a JSON object such as '{{\"p\": 3}}', got {quoted(text)}")  # noqa: TRY003, EM102
-    return value
-
-
-def whole_or_auto(text: str) -> int | str:
-    """A whole number, or the word auto."""
-    return text if text == AUTO else int(text)
-
-
-def number_or_auto(text: str) -> float | str:
-    """A number, or the word auto."""
-    return text if text == AUTO else float(text)
-
-
-# How argparse names what it could not read.
-whole_or_auto.__name__ = "whole number or auto"
-number_or_auto.__name__ = "number or auto"
-
-
-def values_of(read: Callable[[str], Any], example: str) -> Callable[[str], tuple[Any, ...] | None]:
-    """Values between commas, each read alike; None for the word auto, which leaves them to the library."""
-
-    def listed(text: str) -> tuple[Any, ...] | None:
-        if text == AUTO:
-            return None
-        try:
-            values = tuple(read(word.strip()) for word in text.split(",") if word.strip())
-        except ValueError:
-            values = ()
-        if not values:
-            raise argparse.ArgumentTypeError(f"must be values such as {example}, or auto, got {quoted(text)}")  # noqa: TRY003, EM102
-        return values
-
-    return listed
-
-
-def variant(text: str) -> str:
-    """A variant by its name."""
-    if text not in VARIANTS:
-        raise ValueError
-    return text
-
-
-def seconds(text: str) -> float:
-    """A positive number of seconds."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds such as 60, got {quoted(text)}")  # noqa: TRY003, EM102
-    return number
-
-
-class Given(argparse.Action):
-    """Keep the value, and that it was given: `--auto` and `--published` leave what was given alone."""
-
-    def __call__(self, _: Any, namespace: argparse.Namespace, values: Any, __: Any = None) -> None:
-        """Called by argparse where the option is used."""
-        setattr(namespace, self.dest, values)
-        namespace.given = {*getattr(namespace, "given", ()), self.dest}
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add what says how a file is to be read."""
-    parser.add_argument(
-        "input",
-        metavar="INPUT",
-        help="CSV, TSV, NPY, NPZ, Parquet, Arrow, MAT, HDF5 or .h5ad file, a folder of images, or - for standard input",
-    )
-    columns = parser.add_argument_group(
-        "columns", "COLUMNS are names, patterns (gene_*) or positions (2-5), with commas in between."
-    )
-    columns.add_argument("--columns", type=names, default=(), metavar="COLUMNS", help="features [all that are numeric]")
-    columns.add_argument("--drop", type=names, default=(), metavar="COLUMNS", help="columns to leave out altogether")
-    columns.add_argument("--id", metavar="COLUMN", help="column that names the samples")
-    columns.add_argument(
-        "--color", metavar="COLUMN", help="column to color by; not a feature, unless --columns has it too"
-    )
-    _add_file(parser.add_argument_group("files", "What is found out by itself, where these do not say otherwise."))
-
-
-def _add_file(file: Any) -> None:
-    file.add_argument("--array", metavar="NAME", help="which array of an NPZ, MAT or HDF5 file, such as obsm/X_pca")
-    file.add_argument("--transpose", action="store_true", help="samples are columns, as in many MATLAB files")
-    file.add_argument("--separator", metavar="CHAR", help="between the fields of a text file; \\t is a tab")
-    file.add_argument("--decimal", choices=(".", ","), help="decimal sign of a text file")
-    file.add_argument("--encoding", metavar="NAME", help="of a text file, such as utf-8 or cp1252")
-    file.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first row of text holds names",
-    )
-    file.add_argument(
-        "--image-size", type=image_size, metavar="WxH", help="size that images are made, or that rows of numbers have"
-    )
-    file.add_argument("--image-mode", choices=("grey", "rgb"), help="read images as grey or in color")
-
-
-def add_missing(parser: argparse.ArgumentParser) -> None:
-    """Add what becomes of rows with missing values."""
-    parser.add_argument(
-        "--missing",
-        choices=MISSING,
-        default="refuse",
-        help="rows with missing values: refuse the file, drop the rows, or impute medians of columns [refuse]",
-    )
-
-
-def add_preparation(parser: argparse.ArgumentParser) -> None:
-    """Add what is done to columns before a fit."""
-    add_missing(parser)
-    parser.add_argument(
-        "--scale",
-        choices=SCALINGS,
-        default="none",
-        help="columns as they are, by mean and standard deviation, or by median and quartiles [none]",
-    )
-
-
-def add_method(parser: argparse.ArgumentParser) -> None:
-    """Add the parameters of the estimator, under its names and with its defaults."""
-    method = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
-    whole = method.add_mutually_exclusive_group()
-    whole.add_argument(
-        "--auto",
-        action="store_true",
-        help="choose what is best of -k, --variant and --reg, but for those given: see hne tune",
-    )
-    whole.add_argument("--published", action="store_true", help="all as in the published method, but for what is given")
-    for name, known in known_settings().items():
-        if known.help:
-            _add_setting(method, name)
-    parser.set_defaults(given=frozenset())
-
-
-def add_grid(parser: argparse.ArgumentParser) -> None:
-    """Add the values to search among, and the parameters that are not searched for."""
-    told = "Values to try, with commas in between; one alone is kept. In brackets, the usual ones near a surface."
-    grid = parser.add_argument_group("grid", told)
-    grid.add_argument(
-        "-k",
-        "--n-neighbors",
-        type=values_of(int, "6,8,10"),
-        metavar="K,...",
-        help="neighbors of a sample [8,10,12,16]",
-    )
-    grid.add_argument(
-        "--variant",
-        type=values_of(variant, ",".join(VARIANTS)),
-        metavar="NAME,...",
-        help=f"how the outer layer is weighed [{','.join(VARIANTS)}]",
-    )
-    grid.add_argument(
-        "--reg",
-        type=values_of(float, "1e-3,1e-4"),
-        metavar="REG,...",
-        help="ridge of the small problems [1e-3,1e-4]",
-    )
-    method = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
-    for name, known in known_settings().items():
-        if known.help and name not in SEARCHED:
-            _add_setting(method, name)
-
-
-def _add_setting(group: Any, name: str) -> None:
-    """Add a parameter of the estimator as an option, by what is known of it."""
-    known, default = known_settings()[name], DEFAULTS[name]
-    flags = [f"--{name.replace('_', '-')}", *known.flags]
-    facts: dict[str, Any] = {"default": default, "help": known.help}
-    if isinstance(default, bool):
-        facts["action"] = argparse.BooleanOptionalAction
-    else:
-        facts |= {"action": Given, "metavar": known.metavar}
-        if known.choices:
-            facts["choices"] = (*known.choices, *([AUTO] if known.may_be_auto else []))
-        elif name in READ_BY:
-            facts["type"] = READ_BY[name]
-        elif isinstance(known.low, int):
-            facts["type"] = whole_or_auto if known.may_be_auto else int
-        else:
-            facts["type"] = number_or_auto if known.may_be_auto else float
-    group.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), **facts)
-
-
-# Parameters that no rule of numbers tells how to read.
-READ_BY: dict[str, Callable[[str], Any]] = {
-    "metric": str,
-    "metric_params": json_object,
-    "n_jobs": int,
-    "random_state": int,
-}
-
-
-def add_talk(parser: argparse.ArgumentParser) -> None:
-    """Add how much is said, and to whom."""
-    talk = parser.add_argument_group("talk")
-    talk.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    talk.add_argument("-v", "--verbose", action="count", default=1, help="say more: the tasks of each stage")
-    talk.add_argument("--json", action="store_true", help="print one JSON object on standard output")
-
-
-def add_force(parser: Any) -> None:
-    """Add leave to write over files."""
-    parser.add_argument("-f", "--force", action="store_true", help="overwrite output files that exist")
-
-
 def output_path(text: str) -> Path:
     """A path to write to; ~ is the home folder."""
     try:
         return expanded(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+whole, number = kind(int, "a whole number"), kind(float, "a number")
+whole_or_auto = kind(lambda text: text if text == AUTO else int(text), "a whole number or auto")
+number_or_auto = kind(lambda text: text if text == AUTO else float(text), "a number or auto")
+image_size = kind(_read_size, "WIDTHxHEIGHT such as 32x32")
+json_object = kind(_read_object, "a JSON object such as '{\"p\": 3}'")
+seconds = kind(lambda text: _allowed(float(text), float(text) > 0), "a positive number of seconds such as 60")
+# Parameters that no rule of numbers tells how to read.
+READ_BY = {"metric": str, "metric_params": json_object, "n_jobs": whole, "random_state": whole}
+
+
+def add_command(
+    commands: Any, name: str, run: Callable[..., None], text: str, description: str, epilog: str = ""
+) -> Any:
+    """Add a command, whose help is laid out as it is written where it has an epilog, and return its parser."""
+    layout = {"epilog": epilog, "formatter_class": argparse.RawDescriptionHelpFormatter} if epilog else {}
+    parser = commands.add_parser(name, help=text, description=description, **layout)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add what says how a file is to be read."""
+    formats = "CSV, TSV, NPY, NPZ, Parquet, Arrow, MAT, HDF5 or .h5ad file"
+    parser.add_argument("input", metavar="INPUT", help=f"{formats}, a folder of images, or - for standard input")
+    told = "COLUMNS are names, patterns (gene_*) or positions (2-5), with commas in between."
+    add = parser.add_argument_group("columns", told).add_argument
+    add("--columns", type=names, default=(), metavar="COLUMNS", help="features [all that are numeric]")
+    add("--drop", type=names, default=(), metavar="COLUMNS", help="columns to leave out altogether")
+    add("--id", metavar="COLUMN", help="column that names the samples")
+    add("--color", metavar="COLUMN", help="column to color by; not a feature, unless --columns has it too")
+    told = "What is found out by itself, where these do not say otherwise."
+    add = parser.add_argument_group("files", told).add_argument
+    add("--array", metavar="NAME", help="which array of an NPZ, MAT or HDF5 file, such as obsm/X_pca")
+    add("--transpose", action="store_true", help="samples are columns, as in many MATLAB files")
+    add("--separator", metavar="CHAR", help="between the fields of a text file; \\t is a tab")
+    add("--decimal", choices=(".", ","), help="decimal sign of a text file")
+    add("--encoding", metavar="NAME", help="of a text file, such as utf-8 or cp1252")
+    has_names = "whether the first row of text holds names"
+    add("--header", action=argparse.BooleanOptionalAction, default=None, help=has_names)
+    sizes = "size that images are made, or that rows of numbers have"
+    add("--image-size", type=image_size, metavar="WxH", help=sizes)
+    add("--image-mode", choices=("grey", "rgb"), help="read images as grey or in color")
+
+
+def add_preparation(parser: argparse.ArgumentParser, *, is_fit: bool = True) -> None:
+    """Add what becomes of rows with missing values, and before a fit what is done to columns."""
+    told = "rows with missing values: refuse the file, drop the rows, or impute medians of columns [refuse]"
+    parser.add_argument("--missing", choices=MISSING, default="refuse", help=told)
+    if is_fit:
+        told = "columns as they are, by mean and standard deviation, or by median and quartiles [none]"
+        parser.add_argument("--scale", choices=SCALINGS, default="none", help=told)
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """Add the parameters of the estimator, under its names; those that are not used are not in the options."""
+    group = parser.add_argument_group("method", "Parameters of hne.HNE, under the same names.")
+    wholesale = group.add_mutually_exclusive_group()
+    told = "choose what is best of -k, --variant and --reg, but for those given: see hne tune"
+    wholesale.add_argument("--auto", action="store_true", help=told)
+    told = "all as in the published method, but for what is given"
+    wholesale.add_argument("--published", action="store_true", help=told)
+    for name in PARAMETERS:
+        _add_setting(group, name)
+
+
+def add_grid(parser: argparse.ArgumentParser) -> None:
+    """Add the values to search among, and the parameters that are not searched for."""
+    told = "Values to try, with commas in between; one alone is kept. In brackets, the usual ones near a surface."
+    add = parser.add_argument_group("grid", told).add_argument
+    whole_numbers, numbers = values_of(int, "6,8,10"), values_of(float, "1e-3,1e-4")
+    variants = values_of(lambda word: _allowed(word, word in VARIANTS), ",".join(VARIANTS))
+    add("-k", "--n-neighbors", type=whole_numbers, metavar="K,...", help="neighbors of a sample [8,10,12,16]")
+    told = f"how the outer layer is weighed [{','.join(VARIANTS)}]"
+    add("--variant", type=variants, metavar="NAME,...", help=told)
+    add("--reg", type=numbers, metavar="REG,...", help="ridge of the small problems [1e-3,1e-4]")
+    group = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
+    for name in PARAMETERS:
+        if name not in SEARCHED:
+            _add_setting(group, name)
+
+
+def _add_setting(group: Any, name: str) -> None:
+    """Add a parameter of the estimator as an option, by what is known of it."""
+    known = known_settings()[name]
+    flags = sorted([flag_of(name), *known.flags], key=lambda flag: flag.startswith("--"))
+    facts: dict[str, Any] = {"default": argparse.SUPPRESS, "help": known.help}
+    if isinstance(DEFAULTS[name], bool):
+        facts["action"] = argparse.BooleanOptionalAction
+    elif known.choices:
+        facts |= {"metavar": known.metavar, "choices": (*known.choices, *([AUTO] if known.may_be_auto else []))}
+    else:
+        readers = (whole, whole_or_auto) if isinstance(known.low, int) else (number, number_or_auto)
+        facts |= {"metavar": known.metavar, "type": READ_BY.get(name, readers[known.may_be_auto])}
+    group.add_argument(*flags, **facts)
+
+
+def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Parameters of the estimator: those that were used, then what --auto and --published stand for, then defaults."""
+    wholesale: Mapping[str, Any] = dict.fromkeys(SEARCHED, AUTO) if getattr(options, "auto", False) else {}
+    wholesale = PUBLISHED if getattr(options, "published", False) else wholesale
+    return {name: getattr(options, name, wholesale.get(name, DEFAULTS[name])) for name in PARAMETERS}
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add where it is computed and kept."""
+    add = parser.add_argument_group("scale", "Runs beyond this process, see docs/scale.md.").add_argument
+    told = (
+        "compute on the workers of this Dask scheduler: its address, or the .json file that it wrote; workers "
+        "read .zarr and .npy files, and the --columns of .parquet, without ids and labels"
+    )
+    add("--dask", metavar="SCHEDULER", help=told)
+    told = "keep every finished block and stage in this folder: the same command goes on from there"
+    add("--checkpoint", type=output_path, metavar="DIR", help=told)
+    told = "with --checkpoint and --eigen-solver slepc: stop where MPI takes over on a cluster, see hne eigen"
+    add("--until-eigenproblem", action="store_true", help=told)
+
+
+def add_outputs(parser: argparse.ArgumentParser, **texts: str) -> None:
+    """Add files to write, by their names and what they are for, and leave to write over them."""
+    outputs = parser.add_argument_group("outputs")
+    metavars = {"output": "OUT", "report": "HTML", "plot": "PNG", "save": "MODEL"}
+    for name, told in texts.items():
+        flags = ["-o", "--output"] if name == "output" else [f"--{name}"]
+        outputs.add_argument(*flags, type=output_path, metavar=metavars[name], help=told)
+    outputs.add_argument("-f", "--force", action="store_true", help="overwrite output files that exist")
+
+
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """Add how much is said, and to whom."""
+    add = parser.add_argument_group("talk").add_argument
+    add("-q", "--quiet", action="store_true", help="say nothing but errors")
+    add("-v", "--verbose", action="count", default=1, help="say more: the tasks of each stage")
+    add("--json", action="store_true", help="print one JSON object on standard output")
+
+
+def flag_of(name: str) -> str:
+    """The option of a parameter of the library; nothing for none."""
+    return "--force" if name == "overwrite" else name and f"--{name.replace('_', '-')}"
+
+
+def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any]) -> list[str]:
+    """Words of `hne embed` to paste into a shell: the input, what differs from the defaults, and what was chosen."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_input(parser)
+    add_preparation(parser)
+    add_method(parser)
+    words = ["hne", "embed"]
+    for action in parser._actions:  # noqa: SLF001, argparse has no other door
+        default = DEFAULTS.get(action.dest, action.default)
+        value = chosen.get(action.dest, getattr(options, action.dest, default))
+        if not action.option_strings:
+            # A name that begins like an option would be taken for one.
+            words.append(f"./{value}" if value.startswith("-") and value != "-" else value)
+        # What was searched for is said even where it is the default.
+        elif value != default or action.dest in SEARCHED:
+            words += _option_words(action, value)
+    return words
+
+
+def _option_words(action: argparse.Action, value: Any) -> Iterator[str]:
+    if isinstance(value, bool):
+        yield action.option_strings[0 if value else 1]
+        return
+    if isinstance(value, tuple):
+        between = "x" if action.dest == "image_size" else ","
+        text = between.join(str(part).replace(",", ",,") for part in value)
+    elif isinstance(value, float):
+        text = f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    else:
+        text = json.dumps(value) if isinstance(value, dict) else str(value)
+    name = action.option_strings[0]
+    if not text.startswith("-"):
+        yield from (name, text)
+    else:
+        yield f"{name}={text}" if name.startswith("--") else f"{name}{text}"

@@ -4,122 +4,97 @@ import argparse
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hne.cli.arguments import add_force, add_input, add_preparation, add_talk, names, output_path
-from hne.cli.inputs import color_of, read_input, say_notices, title_of
-from hne.cli.outputs import check_ending, check_outputs, check_picture
-from hne.cli.talk import command_context, plain, print_json, say, with_cli_names
-from hne.exceptions import InputError
+from hne._runtime.files import atomic_write
+from hne.cli.arguments import add_command, add_input, add_outputs, add_preparation, add_talk, names, number, whole
+from hne.cli.talk import (
+    check_outputs,
+    color_of,
+    command_context,
+    echo,
+    plain,
+    prepared_input,
+    print_json,
+    save_figure,
+    title_of,
+    with_cli_names,
+)
+from hne.exceptions import refuse
 
-if TYPE_CHECKING:
-    from hne.baselines.comparison import MethodResult
-    from hne.io import PreparedTable
-
-TABLES = (".csv", ".json")
+DESCRIPTION = """\
+Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC, PCA, Isomap, spectral embedding, t-SNE, UMAP and PHATE
+where they are installed, the three variants of HNE, and HNE with its defaults. Prints how well each keeps neighbors and
+distances, and its seconds. Measures show what went wrong; they do not decide who is right.
+"""
 
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "compare",
-        help="HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture",
-        description="Embed the rows of a file by LLE, MLLE, HLLE, LTSA, PCA, Isomap, spectral embedding, "
-        "t-SNE, UMAP and PHATE where they are installed, the three variants of HNE, and HNE with its defaults. Prints "
-        "how well each keeps neighbors and distances, and its seconds. Measures show what went wrong; they do not "
-        "decide who is right.",
-    )
+    told = "HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture"
+    parser = add_command(commands, "compare", run, told, DESCRIPTION)
     add_input(parser)
     add_preparation(parser)
-    parser.add_argument(
-        "-k",
-        "--n-neighbors",
-        type=int,
-        metavar="K",
-        help="neighbors of a sample [6 for LLE, its relatives and the variants; for others their own default]",
+    add = parser.add_argument
+    told = "neighbors of a sample [6 for LLE, its relatives and the variants; for others their own default]"
+    add("-k", "--n-neighbors", type=whole, metavar="K", help=told)
+    add("-d", "--n-components", type=whole, default=2, metavar="D", help="coordinates to find [2]")
+    add("--reg", type=number, help="ridge, for methods that have one [1e-4; for hne its default]")
+    told = (
+        "of lle, mlle, hlle, ltsa, clle, llc, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
+        "[all that are installed and do not take long]"
     )
-    parser.add_argument("-d", "--n-components", type=int, default=2, metavar="D", help="coordinates to find [2]")
-    parser.add_argument("--reg", type=float, help="ridge, for methods that have one [1e-4; for hne its default]")
-    parser.add_argument(
-        "--methods",
-        type=names,
-        metavar="NAMES",
-        help="of lle, mlle, hlle, ltsa, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
-        "[all that are installed and do not take long]",
-    )
-    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
-    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="seed of what is drawn [0]")
-    outputs = parser.add_argument_group("outputs")
-    outputs.add_argument("-o", "--output", type=output_path, metavar="OUT", help="the table: .csv, .json")
-    outputs.add_argument(
-        "--plot", type=output_path, metavar="PNG", help="all embeddings side by side: .png, .svg, .pdf"
-    )
-    add_force(outputs)
+    add("--methods", type=names, metavar="NAMES", help=told)
+    add("--n-jobs", type=whole, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
+    add("--random-state", type=whole, default=0, metavar="SEED", help="seed of what is drawn [0]")
+    add_outputs(parser, output="the table: .csv, .json", plot="all embeddings side by side: .png, .svg, .pdf")
     add_talk(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, embed by all methods, print the table, write what was asked for."""
-    if options.output is not None:
-        check_ending("--output", options.output, TABLES)
-    check_picture(options.plot)
-    outputs = check_outputs({"--output": options.output, "--plot": options.plot}, options.input, force=options.force)
-    from hne.baselines.comparison import comparison, comparison_records, comparison_table
-    from hne.io import prepare_table
+    outputs = check_outputs(options, "output", "plot", tables=(".csv", ".json"))
+    from hne.baselines import BASELINES
+    from hne.baselines.comparison import comparison, comparison_picture, comparison_records, comparison_table
 
     with command_context(options):
-        ready = prepare_table(read_input(options), options.missing, options.scale)
-        say_notices(ready.table.notices, options)
-        compared = comparison(_dense(ready), options.methods, *_settings(options))
-        records = comparison_records(compared)
-        if "--output" in outputs:
-            _write_table(outputs["--output"], records)
-        if "--plot" in outputs:
-            _draw(outputs["--plot"], options, ready, compared)
+        ready = prepared_input(options)
+        echo(options, *ready.table.notices)
+        if hasattr(ready.X, "toarray"):
+            remedy = "Choose another --array, such as obsm/X_pca"
+            refuse("hne compare", "needs dense samples", "a sparse matrix", remedy)
+        settings = (options.n_neighbors, options.n_components, options.reg, options.random_state, options.n_jobs)
+        results = comparison(ready.X, options.methods, *settings)
+        records = comparison_records(results)
+        if "output" in outputs:
+            _write_table(outputs["output"], records)
+        if "plot" in outputs:
+            axes = comparison_picture(results, color_of(ready.table), title_of(options))
+            save_figure(outputs["plot"], axes.flat[0].figure, dpi=110)
     if options.json:
         print_json({"input": options.input, "methods": records})
     else:
-        header, lines = comparison_table(compared)
+        header, lines = comparison_table(results)
         print("\n".join([header, *(with_cli_names(line) for line in lines)]))
-    for path in outputs.values():
-        say(f"wrote {path}", options)
-    if options.methods is None:
-        _say_missing(options)
-    say(
+    echo(options, *(f"wrote {path}" for path in outputs.values()))
+    missing = (
+        []
+        if options.methods is not None
+        else [baseline for baseline in BASELINES.values() if not baseline.is_installed]
+    )
+    if missing:
+        labels, libraries = " and ".join(one.label for one in missing), " ".join(one.library for one in missing)
+        echo(options, f"without {labels}, not installed. Run: pip install {libraries}")
+    echo(
+        options,
         "measures take 10 neighbors, and coordinates as they come, whitened by LLE, its relatives and the variants: "
         "they show what went wrong, not who is right",
-        options,
     )
-    if "--plot" not in outputs:
-        say("add --plot compare.png to see them side by side", options)
-
-
-def _say_missing(options: argparse.Namespace) -> None:
-    """Name the methods whose libraries are not there, and how to have them."""
-    from hne.baselines import BASELINES
-
-    missing = [baseline for baseline in BASELINES.values() if not baseline.is_installed]
-    if missing:
-        labels, libraries = (" and ".join(one.label for one in missing), " ".join(one.library for one in missing))
-        say(f"without {labels}, not installed. Run: pip install {libraries}", options)
-
-
-def _settings(options: argparse.Namespace) -> tuple[Any, ...]:
-    return options.n_neighbors, options.n_components, options.reg, options.random_state, options.n_jobs
-
-
-def _dense(ready: "PreparedTable") -> Any:
-    """The samples, which not all of the methods take sparse."""
-    if hasattr(ready.X, "toarray"):
-        msg = "hne compare needs dense samples, got a sparse matrix. Choose another --array, such as obsm/X_pca."
-        raise InputError(msg)
-    return ready.X
+    if "plot" not in outputs:
+        echo(options, "add --plot compare.png to see them side by side")
 
 
 def _write_table(path: Path, records: list[dict[str, Any]]) -> None:
-    from hne._runtime.files import atomic_write
-
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         if path.suffix.lower() == ".json":
             json.dump(plain(records), stream, indent=1, ensure_ascii=False)
@@ -127,17 +102,3 @@ def _write_table(path: Path, records: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(stream, records[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
-
-
-def _draw(
-    path: Path, options: argparse.Namespace, ready: "PreparedTable", compared: "tuple[MethodResult, ...]"
-) -> None:
-    from hne._runtime.files import atomic_write
-    from hne.baselines.comparison import comparison_picture
-    from hne.viz import plots
-
-    axes = comparison_picture(compared, color_of(ready.table), title_of(options))
-    figure = axes.flat[0].figure
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110)
-    plots.pyplot().close(figure)

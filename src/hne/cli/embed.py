@@ -1,6 +1,7 @@
-"""`hne embed`: a file -> coordinates, picture, report, model."""
+"""`hne embed`: a file -> coordinates, picture, report, model; or, by --dry-run, what that would take."""
 
 import argparse
+import math
 import shlex
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -8,22 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne import __version__
-from hne.cli.arguments import add_force, add_input, add_method, add_preparation, add_talk, output_path
-from hne.cli.inputs import are_distances, color_of, images_of, parameters_of, read_input, say_notices, title_of
-from hne.cli.outputs import check_outputs, check_page, check_picture, check_printed, check_thumbnails
-from hne.cli.scale import add_scale, check_scale, executor_of, is_read_by_workers, say_exported, unread
-from hne.cli.talk import command_context, print_json, say, with_cli_names
-from hne.cli.tune import SEARCHED, chosen_facts, sentences
-from hne.settings import AUTO
+from hne._runtime.progress import duration, one_line, run_stage
+from hne.cli import arguments, talk
+from hne.cli.arguments import flag_of, parameters_of
+from hne.cli.talk import color_of, echo, print_json, title_of, with_cli_names
+from hne.cli.tune import chosen_facts, sentences
+from hne.exceptions import refuse
+from hne.settings import AUTO, PRECOMPUTED, SEARCHED, suited
 
 if TYPE_CHECKING:
     from hne.core.records import Embedding
-    from hne.core.trust.record import Assessment
-    from hne.io import PreparedTable, Table
-    from hne.tuning import Tuning
+    from hne.io import PreparedTable
 
-# Names of features that a summary lists.
-LISTED_FEATURES = 100
+# Files that workers read themselves, as in `hne.scale.sources`, which loads NumPy; a test compares.
+WORKERS_READ, TABLES = (".zarr", ".parquet", ".pq", ".npy"), (".parquet", ".pq")
+# Options about a table that has to be here to be prepared; they are not in use where they are empty.
+NEED_TABLE = ("id", "color", "drop", "array", "transpose", "missing", "scale", "image_size", "image_mode", "auto")
+EMPTY = (None, (), False, "refuse", "none")
+# Names of features that a summary and a plan list.
+LISTED_FEATURES, LISTED = 100, 20
+# Bytes of samples that a dry run looks at for the parameters that suit them, a second or so.
+MAX_LOOKED_AT = 50_000_000
+# Dimensions that a forecast takes where they are to be found out.
+DIMENSION = 2
 
 DESCRIPTION = """\
 Embed the rows of a file. Columns of numbers are the features; others are carried along as labels. Without any of
@@ -41,121 +49,119 @@ examples:
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "embed",
-        help="embed the rows of a file: coordinates, picture, report, model",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    told = "embed the rows of a file: coordinates, picture, report, model"
+    parser = arguments.add_command(commands, "embed", run, told, DESCRIPTION, EXAMPLES)
+    arguments.add_input(parser)
+    arguments.add_preparation(parser)
+    arguments.add_outputs(
+        parser,
+        output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json",
+        report="interactive page to look at and judge by",
+        plot="picture: .png, .svg, .pdf, .jpg",
+        save="fitted model, for hne transform and HNE.load",
     )
-    add_input(parser)
-    add_preparation(parser)
-    outputs = parser.add_argument_group("outputs")
-    outputs.add_argument(
-        "-o", "--output", type=output_path, metavar="OUT", help="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json"
-    )
-    outputs.add_argument("--report", type=output_path, metavar="HTML", help="interactive page to look at and judge by")
-    outputs.add_argument("--plot", type=output_path, metavar="PNG", help="picture: .png, .svg, .pdf, .jpg")
-    outputs.add_argument(
-        "--save", type=output_path, metavar="MODEL", help="fitted model, for hne transform and HNE.load"
-    )
-    add_force(outputs)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only say what would be done, with memory and rough time"
-    )
-    add_method(parser)
-    add_scale(parser)
-    add_talk(parser)
-    parser.set_defaults(run=run)
+    told = "only say what would be done, with memory and rough time"
+    parser.add_argument("--dry-run", action="store_true", help=told)
+    arguments.add_method(parser)
+    arguments.add_scale(parser)
+    arguments.add_talk(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, embed, write what was asked for, and say what came of it."""
-    _settle(options)
-    check_scale(options)
-    outputs = _checked_outputs(options)
+    options.parameters = parameters_of(options)
+    _check_scale(options)
+    outputs = talk.check_outputs(options, "output", "report", "plot", "save")
     if options.dry_run:
-        from hne.cli.dry_run import tell
-
-        tell(options, outputs)
+        _dry_run(options, outputs)
         return
-    with command_context(options) as (seconds, heard):
-        embedded = _embedded(options)
-        if embedded is None:
+    with talk.command_context(options) as (seconds, heard):
+        ready = _prepared(options)
+        result = _embedded(options, ready)
+        if result is None:
             return
-        ready, tuning, result = embedded
-        summary = _summary(options, ready, tuning, result, heard)
-        say(_sentence(summary), options)
+        summary = _summary(options, ready, result, heard)
+        echo(options, _sentence(summary))
         # A bad one has been warned of.
-        if summary["trust"] != "bad":
-            say(f"{summary['trust']}: {summary['verdict']}", options)
+        if summary["trust"] not in {"bad", None}:
+            echo(options, f"{summary['trust']}: {summary['verdict']}")
         _write(options, outputs, ready, result, seconds, heard)
-    for path in outputs.values():
-        say(f"wrote {path}", options)
+    echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
-        written = {option[2:]: str(path) for option, path in outputs.items()}
-        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": result.Y}
-        print_json(summary | {"timings": seconds, "outputs": written} | found)
+        table = ready.table
+        coordinates = {} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": result.Y}
+        print_json(summary | {"timings": seconds, "outputs": outputs} | coordinates)
 
 
-def _settle(options: argparse.Namespace) -> None:
-    """Set what `--auto` and `--published` stand for, but for what was given."""
-    wholesale: dict[str, Any] = dict.fromkeys(SEARCHED, AUTO) if options.auto else {}
-    if options.published:
-        from hne import PUBLISHED
-
-        wholesale = dict(PUBLISHED)
-    for name in wholesale.keys() - options.given:
-        setattr(options, name, wholesale[name])
-
-
-def _checked_outputs(options: argparse.Namespace) -> dict[str, Path]:
-    """Outputs by option, all of them possible."""
-    from hne.io import check_output_ending
-
-    if options.output is not None and str(options.output) != "-":
-        check_output_ending(options.output)
-    check_printed(options)
-    check_picture(options.plot)
-    check_page(options.report)
-    asked = {"--output": options.output, "--report": options.report, "--plot": options.plot, "--save": options.save}
-    asked = {option: None if str(path) == "-" else path for option, path in asked.items()}
-    return check_outputs(asked, options.input, force=options.force)
+def _check_scale(options: argparse.Namespace) -> None:
+    """Refuse options that mean nothing without others, or beside them."""
+    if options.dry_run and options.dask is not None:
+        refuse("--dry-run", "foresees what this process would take", "--dask", "Leave one of them out")
+    is_for_mpi = options.checkpoint is not None and options.parameters["eigen_solver"] == "slepc"
+    if options.until_eigenproblem and not is_for_mpi:
+        got, remedy = "no --checkpoint, or another --eigen-solver", "Add --checkpoint DIR --eigen-solver slepc"
+        refuse("--until-eigenproblem", "leaves work in a folder for MPI", got, remedy)
 
 
-def _embedded(options: argparse.Namespace) -> tuple["PreparedTable", "Tuning | None", "Embedding"] | None:
-    """The samples, what was chosen for them, and their embedding; None where MPI is to go on elsewhere.
+def _is_read_by_workers(options: argparse.Namespace) -> bool:
+    """Whether the input is read by workers; options that need it here are then refused.
+
+    Which columns of a Parquet file are features, ids and labels is found out by reading it, unless --columns says so.
+    """
+    suffix = Path(options.input).suffix
+    if options.dask is None or suffix not in WORKERS_READ or (suffix in TABLES and not options.columns):
+        return False
+    for name in NEED_TABLE if suffix in TABLES else (*NEED_TABLE, "columns"):
+        if getattr(options, name) not in EMPTY:
+            got = f"--dask and a {suffix} file, which workers read"
+            remedy = "Prepare the file first, or leave --dask out"
+            refuse(flag_of(name), "needs the table in this process", got, remedy)
+    return True
+
+
+def _prepared(options: argparse.Namespace) -> "PreparedTable":
+    """The samples, read and prepared, or left for workers to read."""
+    if not _is_read_by_workers(options):
+        ready = talk.prepared_input(options, are_distances=options.parameters["metric"] == PRECOMPUTED)
+        echo(options, *ready.table.notices)
+        if options.report is not None and ready.table.image_shape is not None:
+            talk.need_library("--report of images", "pillow", "PIL", "io")
+        return ready
+    from hne.io import ColumnPreprocessor, PreparedTable, Table
+    from hne.scale.sources import lazy_samples
+
+    samples: Any = lazy_samples(options.input, options.columns or None)
+    names = tuple(options.columns) or tuple(f"x{number}" for number in range(1, samples.shape[1] + 1))
+    source = f"{Path(options.input).suffix[1:]} file read by workers"
+    table = Table(X=samples, feature_names=names, source=source)
+    return PreparedTable(table, samples, ColumnPreprocessor(names))
+
+
+def _embedded(options: argparse.Namespace, ready: "PreparedTable") -> "Embedding | None":
+    """The embedding; None where MPI is to go on elsewhere.
 
     By the pipeline, because the estimator's scikit-learn takes a second to load.
     """
     from hne.core.pipeline import compute_embedding
 
-    ready = _ready(options)
-    executor = executor_of(options)
+    executor: Any = None
+    if options.dask is not None:
+        from hne.scale import DaskExecutor
+
+        executor = DaskExecutor(options.dask)
     with nullcontext() if executor is None else closing(executor):
-        run = (ready.X, parameters_of(options), executor, options.checkpoint)
+        task = (ready.X, options.parameters, executor, options.checkpoint)
         if options.until_eigenproblem:
             from hne.scale.backends import export_problem
 
-            say_exported(*export_problem(*run), options)
+            folder, is_solved = export_problem(*task)
+            command = f"hne eigen '{folder}' --launcher 'srun -n 64'"
+            state = f"in '{folder}' is solved" if is_solved else f"is in '{folder}'. Solve it: {command}"
+            echo(options, f"the eigenproblem {state}", "then run the same command without --until-eigenproblem")
             return None
-        result = compute_embedding(*run)
-    for sentence in [] if result.tuning is None else sentences(result.tuning):
-        say(sentence, options)
-    return ready, result.tuning, result
-
-
-def _ready(options: argparse.Namespace) -> "PreparedTable":
-    """The samples, read and prepared, or left for workers to read."""
-    from hne.io import prepare_table
-
-    if is_read_by_workers(options):
-        return unread(options)
-    ready = prepare_table(read_input(options), options.missing, options.scale, are_distances=are_distances(options))
-    say_notices(ready.table.notices, options)
-    if options.report is not None:
-        check_thumbnails(ready.table.image_shape)
-    return ready
+        result = compute_embedding(*task)
+    echo(options, *([] if result.tuning is None else sentences(result.tuning)))
+    return result
 
 
 def _write(
@@ -167,31 +173,24 @@ def _write(
     heard: list[str],
 ) -> None:
     """Write every output, each whole or not at all."""
-    from hne._runtime.progress import run_stage
     from hne.io import Coordinates, write_coordinates
 
-    if "--output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        run_stage(
-            "writing", write_coordinates, outputs.get("--output"), Coordinates.of(_with_pieces(ready, result), result.Y)
-        )
-    if "--save" in outputs:
-        run_stage("saving", _save, outputs["--save"], ready, result)
-    if "--plot" in outputs:
-        run_stage("drawing", _draw, outputs["--plot"], options, ready, result)
-    if "--report" in outputs:
-        run_stage("report", _report, outputs["--report"], options, ready, result, seconds, heard)
-
-
-def _with_pieces(ready: "PreparedTable", result: "Embedding") -> "Table":
-    """The table, with the piece of each sample beside its labels where there are several."""
     table = ready.table
-    if result.pieces.count == 1 or "piece" in table.labels:
-        return table
-    return replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
+    if "output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
+        # The piece of each sample goes beside its labels where there are several.
+        has_pieces = result.pieces.count > 1 and "piece" not in table.labels
+        labels = {**table.labels, "piece": result.pieces.labels + 1} if has_pieces else table.labels
+        coordinates = Coordinates.of(replace(table, labels=labels), result.Y)
+        run_stage("writing", write_coordinates, outputs.get("output"), coordinates)
+    if "save" in outputs:
+        run_stage("saving", _save, outputs["save"], ready, result)
+    if "plot" in outputs:
+        run_stage("drawing", _draw, outputs["plot"], options, ready, result)
+    if "report" in outputs:
+        run_stage("report", _report, outputs["report"], options, ready, result, seconds, heard)
 
 
 def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
-    """Write the model."""
     from hne import HNE
 
     model = HNE.from_embedding(result)
@@ -199,19 +198,21 @@ def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
     model.save(path)
 
 
+def _images(ready: "PreparedTable") -> Any:
+    shape = ready.table.image_shape
+    return None if shape is None else ready.table.X.reshape(-1, *shape)
+
+
 def _draw(path: Path, options: argparse.Namespace, ready: "PreparedTable", result: "Embedding") -> None:
     """Write the picture: points by color, or images where the samples are some."""
-    from hne._runtime.files import atomic_write
     from hne.viz import plots
 
-    color, title = color_of(ready.table), title_of(options)
-    if ready.table.image_shape is not None and result.Y.shape[1] > 1:
-        axes = plots.scatter_images(result, images_of(ready.table), color, title=title)
+    color, title, images = color_of(ready.table), title_of(options), _images(ready)
+    if images is not None and result.Y.shape[1] > 1:
+        axes = plots.scatter_images(result, images, color, title=title)
     else:
         axes = plots.scatter(result, color, title=title)
-    with atomic_write(path) as temporary:
-        axes.figure.savefig(temporary, dpi=150)
-    plots.pyplot().close(axes.figure)
+    talk.save_figure(path, axes.figure, dpi=150)
 
 
 def _report(
@@ -222,11 +223,10 @@ def _report(
     seconds: dict[str, float],
     heard: list[str],
 ) -> None:
-    """Write the report."""
     from hne.viz.report import gather_details, write_report
 
     table = ready.table
-    is_here = not are_distances(options) and not is_read_by_workers(options)
+    is_here = options.parameters["metric"] != PRECOMPUTED and not _is_read_by_workers(options)
     details = gather_details(
         X=ready.X if is_here else None,
         features=table.X if is_here else None,
@@ -234,7 +234,7 @@ def _report(
         labels=table.labels,
         ids=table.ids,
         color=table.color,
-        images=images_of(table),
+        images=_images(ready),
         title=title_of(options),
         id_name=table.id_name,
         rows=table.rows,
@@ -245,58 +245,54 @@ def _report(
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
     )
-    write_report(path, result, replace(details, trust=_trust_in_flags(result.trust)))
-
-
-def _trust_in_flags(trust: "Assessment") -> "Assessment":
-    """The same, with the options of the command line in its sentences."""
-    findings = (
-        replace(one, text=with_cli_names(one.text), remedy=with_cli_names(one.remedy)) for one in trust.findings
-    )
-    return replace(trust, verdict=with_cli_names(trust.verdict), findings=tuple(findings))
+    trust = result.trust
+    if trust is not None:
+        of_cli = [
+            replace(one, text=with_cli_names(one.text), remedy=with_cli_names(one.remedy)) for one in trust.findings
+        ]
+        trust = replace(trust, verdict=with_cli_names(trust.verdict), findings=tuple(of_cli))
+    write_report(path, result, replace(details, trust=trust))
 
 
 def _summary(
-    options: argparse.Namespace, ready: "PreparedTable", found: "Tuning | None", result: "Embedding", heard: list[str]
+    options: argparse.Namespace, ready: "PreparedTable", result: "Embedding", heard: list[str]
 ) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
-    n_samples, n_features = ready.X.shape
-    pairs, trust, chart = result.eigenpairs, result.trust, result.chart
+    table, settings, pairs, trust, chart = ready.table, result.settings, result.eigenpairs, result.trust, result.chart
+    chosen = {name: getattr(settings, name) for name in (*SEARCHED, "n_components")}
     return {
         "hne": __version__,
         "input": options.input,
-        "source": ready.table.source,
-        "n_samples": n_samples,
-        "n_features": n_features,
-        "features": list(ready.table.feature_names[:LISTED_FEATURES]),
-        "labels": list(ready.table.labels),
+        "source": table.source,
+        "n_samples": ready.X.shape[0],
+        "n_features": ready.X.shape[1],
+        "features": list(table.feature_names[:LISTED_FEATURES]),
+        "labels": list(table.labels),
         "missing": options.missing,
         "scale": options.scale,
-        "parameters": parameters_of(options)
-        | {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")},
-        "tuning": None if found is None else chosen_facts(found),
+        "parameters": options.parameters | chosen,
+        "tuning": None if result.tuning is None else chosen_facts(result.tuning),
         "n_distinct": result.distinct.n_places,
         "piece_sizes": result.pieces.sizes,
         "neighbor_method": result.graph.method,
         "neighbor_recall": result.graph.recall,
         "eigen_solver": None if pairs is None else pairs.solver,
-        "eigenvalues": [] if pairs is None else pairs.values[: result.settings.n_components],
+        "eigenvalues": [] if pairs is None else pairs.values[: settings.n_components],
         "short_circuits": len(result.short_circuits),
         "chart": None if chart is None else {"route": chart.route, "stress": chart.stress},
         "reconstruction_error": result.reconstruction_error,
-        "trust": trust.level,
-        "verdict": with_cli_names(trust.verdict),
-        "score": None if trust.score is None else trust.score.score,
-        "notices": list(ready.table.notices),
+        "trust": None if trust is None else trust.level,
+        "verdict": None if trust is None else with_cli_names(trust.verdict),
+        "score": None if trust is None or trust.score is None else trust.score.score,
+        "notices": list(table.notices),
         "warnings": heard,
     }
 
 
 def _sentence(summary: dict[str, Any]) -> str:
     """What came of it, for people."""
-    sizes = summary["piece_sizes"]
+    sizes, parameters, n_cut = summary["piece_sizes"], summary["parameters"], summary["short_circuits"]
     pieces = f", {len(sizes)} pieces" if len(sizes) > 1 else ""
-    parameters, n_cut = summary["parameters"], summary["short_circuits"]
     is_cut = n_cut and parameters["short_circuits"] == "cut"
     cut = f", {n_cut} short circuit{'' if n_cut == 1 else 's'} cut" if is_cut else ""
     return (
@@ -304,3 +300,124 @@ def _sentence(summary: dict[str, Any]) -> str:
         f"dimensions by {parameters['variant']} with {parameters['n_neighbors']} neighbors{cut}{pieces}, mean "
         f"reconstruction error {summary['reconstruction_error']:.3g}"
     )
+
+
+def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
+    """Print the plan; nothing is written."""
+    from hne import forecast
+    from hne.core.parameters import check_parameters
+    from hne.tuning import GRID
+
+    parameters = options.parameters
+    check_parameters(parameters)
+    ready = talk.prepared_input(options, are_distances=parameters["metric"] == PRECOMPUTED)
+    n, n_features = ready.X.shape
+    if n < 2:
+        refuse(f"'{options.input}'", "must have at least 2 samples", str(n), "Pass more rows")
+    table: Any = ready.table
+    X = table.X
+    n_bytes = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)))
+    parameters, most = _suited(parameters, ready.X if n_bytes <= MAX_LOOKED_AT else None, n)
+    k, d = parameters["n_neighbors"], parameters["n_components"]
+    k = min(max(GRID["n_neighbors"]), max(n - 1, 1)) if k == AUTO else most if k is None else k
+    d = min(DIMENSION, n_features) if d == AUTO else d
+    solving = {name: parameters[name] for name in ("eigen_solver", "n_landmarks")}
+    expected = forecast(n, n_features, k, n_components=d, **solving)
+    tuning = AUTO in {parameters[name] for name in SEARCHED}
+    plan = {
+        "input": options.input,
+        "source": table.source,
+        "n_samples": n,
+        "n_features": n_features,
+        "parameters": parameters,
+        "n_neighbors": expected.n_neighbors,
+        "solver": expected.solver,
+        "peak_bytes": max(expected.peak_bytes, n_bytes),
+        "stage_bytes": {"reading": n_bytes, **expected.stages},
+        "available_bytes": expected.available_bytes,
+        "fits": expected.fits,
+        "advice": with_cli_names(expected.advice),
+        "seconds": expected.seconds
+        | ({"tuning": _tuning_seconds(parameters, (n, n_features), d, k)} if tuning else {}),
+        "outputs": outputs,
+        "features": table.feature_names[:LISTED],
+        "labels": list(table.labels)[:LISTED],
+        "ids": None if table.ids is None else table.id_name,
+    }
+    if options.json:
+        print_json(plan)
+    else:
+        print("\n".join(one_line(line) for line in _plan_lines(plan, title_of(options), d)))
+
+
+def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[str, Any], int]:
+    """Parameters with what a run would find for those left open, None where that is not known; and the most neighbors.
+
+    That is not known of samples that were not read, and of a dimension that is to be found out first.
+    """
+    from hne._runtime.threads import thread_count
+    from hne.core.neighbors.graph import canonicalize
+    from hne.core.parameters import check_parameters
+    from hne.core.pipeline import known_distances
+    from hne.core.samples.check import check_samples
+    from hne.core.tangent.frames import flat_share
+
+    settings, automatic, unset = check_parameters(parameters)
+    if unset and X is not None and "n_components" not in automatic:
+        _, _, places, settings = canonicalize(check_samples(X, settings), settings)
+        search = (settings.metric, settings.metric_params, thread_count(settings.n_jobs))
+        share = flat_share(places, settings.n_components, *search)
+        found = suited(settings, unset, share, places.shape[0], known_distances(places))
+        # The ridge goes with the neighbors.
+        known = unset - {"reg"} if "n_neighbors" in automatic else unset
+        parameters = parameters | {name: getattr(found, name) for name in known}
+    # Nobody has looked how near the samples are to a surface, where neighbors are the most.
+    return parameters, suited(settings, unset, math.nan, n_samples).n_neighbors
+
+
+def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int) -> float:
+    """Rough time of trying all settings, none of them stopped early: each about as long as an embedding of its k."""
+    from hne import forecast
+    from hne.tuning import GRID
+    from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
+
+    n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
+    ks = [k for k in GRID["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
+    settings = math.prod(len(GRID[name]) for name in ("variant", "reg") if parameters[name] == AUTO)
+    return settings * sum(sum(forecast(n, shape[1], k, n_components=d).seconds.values()) for k in ks)
+
+
+def _plan_lines(plan: dict[str, Any], title: str, d: int) -> list[str]:
+    from hne._runtime.memory import gigabytes
+    from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
+
+    parameters, n_samples = plan["parameters"], plan["n_samples"]
+    k, reg, dimensions = (parameters[name] for name in ("n_neighbors", "reg", "n_components"))
+    neighbors = "neighbors that suit the samples" if k is None else f"{k} neighbors"
+    ridge = "reg that suits them" if reg is None else f"reg {reg:.3g}" if isinstance(reg, float) else f"reg {reg}"
+    method = f"{parameters['variant']}, {neighbors}, {dimensions} dimensions, {ridge}, {plan['solver']} solver"
+    # What the forecast takes for numbers that are to be chosen.
+    taken = [f"{plan['n_neighbors']} neighbors, the most"] if k in {AUTO, None} else []
+    taken += [f"{d} dimensions"] if dimensions == AUTO else []
+    columns = f"features {', '.join(plan['features'])}{', ...' if len(plan['features']) == LISTED else ''}"
+    columns += f"; labels {', '.join(plan['labels'])}" if plan["labels"] else ""
+    columns += f"; ids {plan['ids']}" if plan["ids"] else ""
+    memory = ", ".join(f"{name} {gigabytes(count)}" for name, count in plan["stage_bytes"].items())
+    fits = "it fits" if plan["fits"] else f"it does not fit. {plan['advice']}"
+    stages = {name: seconds for name, seconds in plan["seconds"].items() if name != "tuning"}
+    times = ", ".join(f"{name} {duration(seconds)}" for name, seconds in stages.items())
+    caveat = "longer where samples fill more dimensions than these, or where kernels compile for the first time"
+    peak, free = gigabytes(plan["peak_bytes"]), gigabytes(plan["available_bytes"])
+    lines = [
+        f"input    {title}: {plan['source']}, {n_samples} samples of {plan['n_features']} features",
+        f"columns  {columns}",
+        f"method   {method}" + (f"; forecast for {' and '.join(taken)}" if taken else ""),
+        f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
+        f"time     roughly {duration(sum(stages.values()))} for the embedding on 2 cores ({times}); {caveat}",
+    ]
+    if "tuning" in plan["seconds"]:
+        patch = f", on a patch of {PATCH_SAMPLES} samples" if n_samples > MAX_SAMPLES else ""
+        longest = f"very roughly {duration(plan['seconds']['tuning'])}{patch}"
+        lines.append(f"tuning   comes on top, {longest}; settings that fall behind are stopped early")
+    written = ", ".join(str(path) for path in plan["outputs"].values()) or "coordinates to standard output"
+    return [*lines, f"outputs  {written}; nothing is written by a dry run"]

@@ -1,79 +1,89 @@
-"""`hne transform`: a saved model and a file of new samples -> their coordinates."""
+"""`hne transform`: a saved model, new samples -> their coordinates; `hne info`: what a model or this machine has."""
 
 import argparse
+import os
+import platform
+import sys
 import warnings
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hne.cli.arguments import add_force, add_input, add_missing, add_talk, output_path
-from hne.cli.inputs import choices_of, read_input, say_notices
-from hne.cli.outputs import check_outputs, check_printed
-from hne.cli.talk import command_context, print_json, say
-from hne.exceptions import InputError, PreparedModelWarning
+from hne import __version__
+from hne._runtime.progress import one_line, run_stage
+from hne.cli.arguments import PARAMETERS, add_command, add_input, add_outputs, add_preparation, add_talk
+from hne.cli.talk import (
+    check_outputs,
+    command_context,
+    echo,
+    print_json,
+    read_input,
+    read_options,
+    with_notices_of_cli,
+)
+from hne.exceptions import InputError, MissingExtraError, PreparedModelWarning
 
 if TYPE_CHECKING:
     from hne import HNE
-    from hne.io import ColumnPreprocessor, ReadOptions, Table
+    from hne.io import ColumnPreprocessor, Table
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "psutil")
+# Optional libraries: the extra that brings each, and what for.
+EXTRAS = {
+    "pypardiso": ("fast", "multithreaded factorizations from some 20 000 samples on"),
+    "pyamg": ("fast", "iterative solver on samples of few dimensions"),
+    "faiss-cpu": ("approx", "approximate neighbors of many features"),
+    "matplotlib": ("plot", "--plot, hne.viz, hne demo, hne compare --plot"),
+    "umap-learn": ("compare", "UMAP in hne compare"),
+    "phate": ("compare", "PHATE in hne compare"),
+    "pyarrow": ("io", "Parquet and Arrow files"),
+    "h5py": ("io", "HDF5 and MAT 7.3 files"),
+    "anndata": ("anndata", ".h5ad files"),
+    "distributed": ("dask", "--dask, hne.scale.DaskExecutor, Dask arrays"),
+    "zarr": ("dask", "Zarr arrays that Dask workers read"),
+    "pillow": ("io", "folders of images, thumbnails in reports"),
+    "shtab": ("completion", "hne completion"),
+}
+# Names of features that are listed.
+LISTED_FEATURES = 100
 
 
 def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "transform",
-        help="place the rows of a file among those of a saved model",
-        description="Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. "
-        "Columns are found by the names of the fit, filled and scaled as they were. Without -o the coordinates are "
-        "printed as CSV.",
+    """Add `hne transform` to the parser."""
+    described = (
+        "Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. Columns are found "
+        "by the names of the fit, filled and scaled as they were. Without -o the coordinates are printed as CSV."
     )
+    parser = add_command(commands, "transform", run, "place the rows of a file among those of a saved model", described)
     parser.add_argument("model", type=Path, metavar="MODEL", help="file of hne embed --save")
     add_input(parser)
-    add_missing(parser)
-    parser.add_argument(
-        "-o", "--output", type=output_path, metavar="OUT", help="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json"
-    )
-    add_force(parser)
+    add_preparation(parser, is_fit=False)
+    add_outputs(parser, output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json")
     add_talk(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
-    from hne._runtime.progress import run_stage
-    from hne.io import Coordinates, check_output_ending, prepare_new, write_coordinates
+    from hne.io import Coordinates, prepare_new, write_coordinates
 
-    check_printed(options)
-    output = None if str(options.output) == "-" else options.output
-    if output is not None:
-        check_output_ending(output)
-    outputs = check_outputs({"--output": output}, options.input, force=options.force)
+    outputs = check_outputs(options, "output")
+    output = outputs.get("output")
     with command_context(options) as (seconds, heard):
-        model, preparation = loaded(options.model)
-        ready = prepare_new(_read(options, preparation), preparation, options.missing)
-        say_notices(ready.table.notices, options)
+        model, preprocessor = _load(options.model)
+        ready = with_notices_of_cli(prepare_new(_read(options, preprocessor), preprocessor, options.missing))
+        table = ready.table
+        echo(options, *table.notices)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
-            run_stage("writing", write_coordinates, output, Coordinates.of(ready.table, Y))
-    for path in outputs.values():
-        say(f"wrote {path}", options)
+            run_stage("writing", write_coordinates, output, Coordinates.of(table, Y))
+    echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
-        found = {} if outputs else {"ids": ready.table.ids, "rows": ready.table.rows, "coordinates": Y}
-        told = {"n_samples": len(Y), "notices": ready.table.notices, "warnings": heard, "timings": seconds}
-        print_json(told | {"output": output} | found)
+        facts = {"n_samples": len(Y), "notices": table.notices, "warnings": heard, "timings": seconds, "output": output}
+        print_json(facts | ({} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": Y}))
 
 
-def _read(options: argparse.Namespace, preparation: "ColumnPreprocessor") -> "Table":
-    """The table of new samples; a model of images asks for images."""
-    try:
-        return read_input(options, _choices(options, preparation))
-    except InputError as error:
-        if preparation.image_shape is None or "--image-size" not in str(error):
-            raise
-        height, width = preparation.image_shape[:2]
-        msg = f"'{options.input}' must hold images, as those of {width} x {height} in '{options.model}', got none. "
-        raise InputError(msg + "Pass images, or another model.") from error
-
-
-def loaded(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
+def _load(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
     """The model, and what was done to its columns."""
     from hne import HNE
     from hne.io import ColumnPreprocessor
@@ -87,14 +97,147 @@ def loaded(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
     return model, model.preparation_ or ColumnPreprocessor(tuple(str(name) for name in names))
 
 
-def _choices(options: argparse.Namespace, preparation: "ColumnPreprocessor") -> "ReadOptions":
-    """What the options say of the file, and the model of its columns and images."""
-    from dataclasses import replace
+def _read(options: argparse.Namespace, preprocessor: "ColumnPreprocessor") -> "Table":
+    """The table of new samples, with the model's columns, or images as the model has them."""
+    reading, shape = read_options(options), preprocessor.image_shape
+    if shape is None and not options.columns:
+        reading = replace(reading, features=preprocessor.feature_names)
+    elif shape is not None and not options.columns:
+        size, mode = (shape[1], shape[0]), "rgb" if len(shape) == 3 else "grey"
+        reading = replace(reading, image_size=size, image_mode=mode, pixel_scale=preprocessor.pixel_scale)
+    try:
+        return read_input(options, reading)
+    except InputError as error:
+        if shape is None or error.parameter != "image_size":
+            raise
+        rule = f"must hold images, as those of {shape[1]} x {shape[0]} in '{options.model}'"
+        msg = f"'{options.input}' {rule}, got none. Pass images, or another model."
+        raise InputError(msg) from error
 
-    choices = choices_of(options)
-    if options.columns:
-        return choices
-    if (shape := preparation.image_shape) is None:
-        return replace(choices, features=preparation.feature_names)
-    size, mode = (shape[1], shape[0]), "rgb" if len(shape) == 3 else "grey"
-    return replace(choices, image_size=size, image_mode=mode, pixel_scale=preparation.pixel_scale)
+
+def add_info_to(commands: Any) -> None:
+    """Add `hne info` to the parser."""
+    told = "versions, solvers and extras that are present, threads and memory; or what a model or checkpoint holds"
+    described = (
+        "Say which versions, solvers and extras are present, and how many threads and how much memory; or, of a model "
+        "that hne embed --save wrote, its samples, columns and parameters; or, of the folder of a --checkpoint, its "
+        "stages with their sizes and parameters."
+    )
+    parser = add_command(commands, "info", run_info, told, described)
+    told = "file of hne embed --save, or folder of --checkpoint"
+    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help=told)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run_info(options: argparse.Namespace) -> None:
+    """Print what is there."""
+    if options.model is None:
+        facts, lines_of = _machine_facts(), _machine_lines
+    elif options.model.is_dir():
+        from hne.scale.folder import stages_in
+
+        facts, lines_of = {"checkpoint": str(options.model), "stages": stages_in(options.model)}, _checkpoint_lines
+    else:
+        facts, lines_of = _model_facts(options.model), _model_lines
+    if options.json:
+        print_json(facts)
+    else:
+        print("\n".join(one_line(line) for line in lines_of(facts)))
+
+
+def _checkpoint_lines(facts: dict[str, Any]) -> list[str]:
+    """Stages, the oldest first."""
+    lines = []
+    for stage in facts["stages"]:
+        parameters = ", ".join(f"{name}={value!r}" for name, value in stage["parameters"].items() if value is not None)
+        lines.append(f"{stage['name']:<32}{stage['bytes'] / 1e6:>10.1f} MB  {stage['made']:<26}{parameters}")
+    size = sum(stage["bytes"] for stage in facts["stages"]) / 1e6
+    return [*lines, f"{size:.1f} MB in all; any of these folders may be removed"]
+
+
+def _model_facts(path: Path) -> dict[str, Any]:
+    """What a model was fitted on, and how: numbers that were chosen, where they were "auto"."""
+    model, preprocessor = _load(path)
+    chosen = {"n_neighbors": model.n_neighbors_, "variant": model.variant_, "reg": model.reg_}
+    chosen["n_components"] = model.embedding_.shape[1]
+    return {
+        "model": str(path),
+        "n_samples": len(model.embedding_),
+        "n_features": model.n_features_in_,
+        "features": list(preprocessor.feature_names[:LISTED_FEATURES]),
+        "missing": "refuse" if preprocessor.fill is None else "impute",
+        "scale": preprocessor.scaling,
+        "parameters": {name: getattr(model, name) for name in PARAMETERS} | chosen,
+        "n_pieces": model.n_pieces_,
+        "reconstruction_error": model.reconstruction_error_,
+    }
+
+
+def _model_lines(facts: dict[str, Any]) -> list[str]:
+    more = ", ..." if len(facts["features"]) < facts["n_features"] else ""
+    parameters = ", ".join(f"{name} {value}" for name, value in facts["parameters"].items())
+    return [
+        f"model        {facts['model']}",
+        f"samples      {facts['n_samples']} of {facts['n_features']} features",
+        f"features     {', '.join(facts['features'])}{more}",
+        f"prepared     --missing {facts['missing']} --scale {facts['scale']}",
+        f"parameters   {parameters}",
+        f"pieces       {facts['n_pieces']}",
+        f"error        {facts['reconstruction_error']:.3g}, the mean of samples rebuilt by their neighbors",
+    ]
+
+
+def _machine_facts() -> dict[str, Any]:
+    # Libraries that bring threads of their own are known once NumPy and SciPy are there.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    from hne._runtime.memory import available_bytes
+    from hne._runtime.threads import thread_count
+    from hne.core.eigen.slepc import find_launch
+
+    extras = {name: _version(name) for name in EXTRAS}
+    factorization = "PARDISO and SuperLU" if extras["pypardiso"] else "SuperLU"
+    preconditioner = "multigrid or diagonal" if extras["pyamg"] else "diagonal"
+    solvers = ["dense (LAPACK)", f"direct ({factorization})", f"iterative ({preconditioner})"]
+    try:
+        launch = find_launch()
+        solvers.append(f"slepc ({launch.launcher[0]}, {launch.python})")
+    except MissingExtraError:
+        pass
+    pools = {f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in threadpool_info()}
+    return {
+        "hne": __version__,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "threads": thread_count(-1),
+        "cores": os.cpu_count(),
+        "thread_pools": sorted(pools),
+        "available_bytes": available_bytes(),
+        "libraries": {name: _version(name) for name in LIBRARIES},
+        "solvers": solvers,
+        "extras": extras,
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _machine_lines(facts: dict[str, Any]) -> list[str]:
+    lines = [
+        f"hne {__version__}, Python {facts['python']}, {facts['platform']}",
+        f"threads      {facts['threads']} cores; {', '.join(facts['thread_pools'])}",
+        f"memory       {facts['available_bytes'] / 1e9:.1f} GB free",
+        "libraries    " + ", ".join(f"{name} {number}" for name, number in facts["libraries"].items()),
+        f"solvers      {', '.join(facts['solvers'])}",
+        "extras",
+    ]
+    for name, (extra, purpose) in EXTRAS.items():
+        state = facts["extras"][name] or f"missing, in the extra {extra}"
+        lines.append(f"  {name:<11}{state:<32}{purpose}")
+    return lines

@@ -123,7 +123,7 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         if named is None:
             near = difflib.get_close_matches(options.array, [entry.name for entry in entries], n=1)
             remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {_listed(entries)}"
-            file.refuse("has no such array", f"--array {shortened(options.array)}", remedy)
+            file.refuse("has no such array", f"array='{shortened(options.array)}'", remedy)
         _check_matrix(file, named)
         return named
     matrices = [entry for entry in entries if entry.is_matrix]
@@ -133,7 +133,7 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         if len(matrices) > 1 and len(called) == 1:
             matrices = called
     if len(matrices) > 1:
-        file.refuse("must hold one matrix of samples", _listed(matrices), f"Choose one: --array {matrices[0].name}")
+        file.refuse("must hold one matrix of samples", _listed(matrices), f"Choose one: array='{matrices[0].name}'")
     if not matrices and len(entries) != 1:
         got = _listed(entries) or "none"
         file.refuse("must hold a matrix of numbers", got, "Save samples as rows, features as columns")
@@ -181,13 +181,13 @@ def _samples_axis(
     by_column = [other.name for other in others if other.describes(n_columns)]
     if not is_matlab:
         notice = f"Another array has an entry for each of the {n_columns} columns of {entry}. "
-        return 0, (notice + "If its columns are the samples, add --transpose.",) if by_column else ()
+        return 0, (notice + "If its columns are the samples, add transpose=True.",) if by_column else ()
     if last > 1:
         return last, (f"{entry}: samples are counted by its last dimension, as MATLAB stacks images.",)
     if by_column:
         names = " and ".join(by_column)
         return last, (f"{entry}: samples are its columns, because {names} has an entry for each of them.",)
-    return 0, (f"{entry}: samples are its {n_rows} rows; if they are its columns, add --transpose.",)
+    return 0, (f"{entry}: samples are its {n_rows} rows; if they are its columns, add transpose=True.",)
 
 
 def _as_samples(

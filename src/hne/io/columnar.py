@@ -24,7 +24,7 @@ def read_columnar(file: File, options: ReadOptions) -> Table:
     """Read a Parquet, Arrow or Feather file."""
     with _opened(file) as stored:
         if options.transpose:
-            file.refuse("has samples as rows, as tables with named columns do", "--transpose", "Leave it out")
+            file.refuse("has samples as rows, as tables with named columns do", "transpose=True", "Leave it out")
         widths = stored.list_widths()
         names, kinds, index, notices = _describe(stored, widths)
         keys = stored.schema.names
@@ -35,7 +35,7 @@ def read_columnar(file: File, options: ReadOptions) -> Table:
         roles = assign_roles(file, names, kinds, options, is_unique, index)
         if roles.color is not None and keys[roles.color] in widths:
             rule = "must have a number or a text in each row of the column to color by"
-            file.refuse(rule, f"lists in {quoted(keys[roles.color])}", "Choose another --color")
+            file.refuse(rule, f"lists in {quoted(keys[roles.color])}", "Choose another `color`")
         features = [keys[i] for i in roles.features]
         labels = tuple(i for i in roles.labels if kinds[i] != "" and keys[i] not in widths)
         n_features = sum(widths.get(name, 1) for name in features)

@@ -62,11 +62,11 @@ class File:
     path: Path
     title: str  # "'points.csv'", or "standard input"
 
-    def refuse(self, rule: str, got: object, remedy: str) -> NoReturn:
-        """Raise an error about this file: what must be, what is there, and what to do."""
+    def refuse(self, rule: str, got: object, remedy: str, parameter: str | None = None) -> NoReturn:
+        """Raise an error about this file, or an option of reading it: what must be, what is there, and what to do."""
         end = "" if remedy.endswith("?") else "."
         msg = one_line(f"{self.title} {rule}, got {got}. {remedy}{end}")
-        raise InputError(msg, parameter=self.title, rule=rule, value=got, remedy=remedy)
+        raise InputError(msg, parameter=parameter or self.title, rule=rule, value=got, remedy=remedy)
 
 
 @contextmanager

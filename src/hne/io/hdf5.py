@@ -166,23 +166,23 @@ def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
     known += [f"{place}/{name}" for place in ANNDATA_PLACES if place in root for name in root[place]]
     path = (options.array or (known[0] if known else "X")).strip("/")
     if options.transpose:
-        file.refuse("has cells as rows, which are the samples", "--transpose", "Leave it out")
+        file.refuse("has cells as rows, which are the samples", "transpose=True", "Leave it out")
     if path not in known or len(_shape(root[path])) != 2:
         remedy = f"It has {listed(known) or 'none'}"
-        file.refuse("must hold the matrix that is chosen", f"--array {shortened(path)}", remedy)
+        file.refuse("must hold the matrix that is chosen", f"array='{shortened(path)}'", remedy)
     n_samples, n_features = _shape(root[path])
     size = 8 * n_samples * n_features if hasattr(root[path], "shape") else 16 * root[path]["data"].shape[0]
     check_fits(file, HANDED_OVER * size, n_samples, n_features)
     X, obs, var = _anndata_parts(file, root, path)
     if X.dtype.kind not in "biuf":
-        file.refuse(f"must hold numbers in {path}", X.dtype, "Choose another --array")
+        file.refuse(f"must hold numbers in {path}", X.dtype, "Choose another `array`")
     if issparse(X):
         check_indices(file, X)
         X = csr_array(X)
     notices: tuple[str, ...] = ()
     if options.array is None and path != PRINCIPAL and PRINCIPAL in known:
         n_components = _shape(root[PRINCIPAL])[1]
-        there = f"its {n_components} principal components are there too: --array {PRINCIPAL}."
+        there = f"its {n_components} principal components are there too: array='{PRINCIPAL}'."
         notices = (f"{path} ({n_samples} x {n_features}) is read; {there}",)
     return matrix_table(
         file,

@@ -92,12 +92,12 @@ def _check_options(file: File, options: ReadOptions, *, has_folders: bool) -> No
         if not chosen or (means_label and has_folders):
             continue
         if means_label:
-            file.refuse(f"must have images in several folders for --{option} {FOLDER}", "all in one", "Leave it out")
-        file.refuse("is a folder of images, which has no columns or arrays to choose", f"--{option}", "Leave it out")
+            file.refuse(f"must have images in several folders for {option}='{FOLDER}'", "all in one", "Leave it out")
+        file.refuse("is a folder of images, which has no columns or arrays to choose", f"`{option}`", "Leave it out")
     if options.color and options.drop:
-        file.refuse("must keep the column to color by", f"'{FOLDER}' for --color and --drop", "Leave one of them out")
+        file.refuse("must keep the column to color by", f"'{FOLDER}' for `color` and `drop`", "Leave one of them out")
     if options.image_mode not in (None, GREY, RGB):
-        got = f"--image-mode {options.image_mode}"
+        got = f"image_mode='{options.image_mode}'"
         file.refuse(f"can be read in the modes {GREY} and {RGB}", got, "Choose one of them")
 
 
@@ -144,7 +144,7 @@ def _common_size(sizes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], lis
         width, height = SMALL, SMALL
     scale = min(SMALL / max(width, height), 1.0)
     width, height = max(1, round(width * scale)), max(1, round(height * scale))
-    notice = f"Images of {before} are resized to {width} x {height}; --image-size chooses another size."
+    notice = f"Images of {before} are resized to {width} x {height}; image_size chooses another size."
     return (width, height), [notice]
 
 

@@ -41,7 +41,7 @@ class ColumnPreprocessor:
         """Medians to fill with and scales, of these samples; a sparse matrix is not centered, or it would be dense."""
         if issparse(X) and scaling == "robust":
             got = "a sparse matrix, most of it zeros"
-            refuse("--scale robust", "needs a dense table", got, "Choose --scale standard")
+            refuse("scale='robust'", "needs a dense table", got, "Choose scale='standard'")
         fill = np.nanmedian(X, axis=0) if fills and not issparse(X) else None
         if scaling == "none":
             return cls(feature_names, scaling, fill)
@@ -88,26 +88,26 @@ class PreparedTable:
 
 
 def prepare_table(
-    table: Table, missing: str = "refuse", scaling: str = "none", *, are_distances: bool = False
+    table: Table, missing: str = "refuse", scale: str = "none", *, are_distances: bool = False
 ) -> PreparedTable:
     """The samples to embed, and how others are to be treated to go with them."""
-    if are_distances and (scaling != "none" or missing != "refuse"):
-        refuse("--metric precomputed", "takes distances as they are", "--scale or --missing", "Leave it out")
+    if are_distances and (scale != "none" or missing != "refuse"):
+        refuse("metric='precomputed'", "takes distances as they are", "`scale` or `missing`", "Leave it out")
     gaps = _rows_where(table.X, np.isnan)
     if len(gaps) and missing == "refuse":
-        remedy = "Compute these distances" if are_distances else "Add --missing drop or --missing impute"
+        remedy = "Compute these distances" if are_distances else "Add missing='drop' or missing='impute'"
         _refuse_gaps(table, gaps, remedy)
     if missing == "impute" and len(gaps):
         _check_fillable(table)
     table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
     _check_finite(table)
     preprocessor = replace(
-        ColumnPreprocessor.fit(table.X, table.feature_names, scaling, fills=missing == "impute"),
+        ColumnPreprocessor.fit(table.X, table.feature_names, scale, fills=missing == "impute"),
         image_shape=table.image_shape,
         pixel_scale=table.pixel_scale,
     )
     hint = ""
-    if scaling == "none" and not are_distances:
+    if scale == "none" and not are_distances:
         hint = scale_hint(table)
     elif issparse(table.X) and not are_distances:
         hint = "columns are scaled but not centered, so that the matrix stays sparse."
@@ -126,9 +126,9 @@ def prepare_new(table: Table, preprocessor: ColumnPreprocessor, missing: str = "
         refuse("new samples", rule, str(table.X.shape[1]), "Pass a file of the kind that was fitted")
     gaps = _rows_where(table.X, np.isnan)
     if missing == "impute" and preprocessor.fill is None:
-        refuse("--missing impute", "needs a model of hne embed --missing impute", "one without medians", "Choose drop")
+        refuse("missing='impute'", "needs a model that was fitted with it", "one without medians", "Choose drop")
     if len(gaps) and missing != "drop" and preprocessor.fill is None:
-        _refuse_gaps(table, gaps, "Add --missing drop")
+        _refuse_gaps(table, gaps, "Add missing='drop'")
     table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
     _check_finite(table)
     return PreparedTable(table, preprocessor.transform(table.X), preprocessor)
@@ -155,11 +155,11 @@ def _refuse_gaps(table: Table, gaps: IndexArray, remedy: str) -> NoReturn:
 
 def _check_fillable(table: Table) -> None:
     if issparse(table.X):
-        refuse("--missing impute", "needs a dense table", "a sparse matrix", "Choose --missing drop")
+        refuse("missing='impute'", "needs a dense table", "a sparse matrix", "Choose missing='drop'")
     empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
     if len(empty):
         names = ", ".join(f"'{table.feature_names[column]}'" for column in empty[:LISTED])
-        refuse("--missing impute", "needs a value in each column", f"none in {names}", "Add --drop for them")
+        refuse("missing='impute'", "needs a value in each column", f"none in {names}", "Add `drop` for them")
 
 
 def _notice_filled(table: Table, gaps: IndexArray) -> Table:
@@ -178,8 +178,8 @@ def _drop_rows(table: Table, gaps: IndexArray) -> Table:
 def keep_rows(table: Table, keep: IndexArray) -> Table:
     """The table of these rows; their numbers in the file go with them."""
     if not len(keep):
-        remedy = "Choose --missing impute, or --columns"
-        refuse("--missing drop", "must leave some rows", "missing values in all", remedy)
+        remedy = "Choose missing='impute', or `columns`"
+        refuse("missing='drop'", "must leave some rows", "missing values in all", remedy)
     numbers = np.arange(1, table.X.shape[0] + 1) if table.rows is None else table.rows
     return replace(
         table,
@@ -218,7 +218,7 @@ def scale_hint(table: Table) -> str:
     return (
         f"columns differ in scale: '{table.feature_names[known[wide]]}' spreads by {spread[wide]:.3g}, "
         f"'{table.feature_names[known[narrow]]}' by {spread[narrow]:.3g}, so that the wide ones alone decide who is "
-        "near. Add --scale standard or --scale robust to weigh all alike."
+        "near. Add scale='standard' or scale='robust' to weigh all alike."
     )
 
 

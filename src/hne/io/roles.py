@@ -49,7 +49,7 @@ MOST_KEPT = 100
 MIN_ROWS = 10
 # Rows of fewer numbers are seldom images: 8 x 8.
 FEWEST_PIXELS = 64
-NO_FEATURE = "and is no feature unless --columns has it"
+NO_FEATURE = "and is no feature unless `columns` has it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +120,11 @@ def assign_roles(
             identity = next(free_ids, None)
             if identity is not None:
                 named = f"Column {quoted(names[identity])} names the samples"
-                notices += (f"{named}; to use it as a feature, name it in --columns.",)
+                notices += (f"{named}; to use it as a feature, name it in `columns`.",)
     for i in sorted(chosen):
         if kinds[i] != NUMBER:
             got = f"{'text' if kinds[i] == TEXT else 'a label'} in {quoted(names[i])}"
-            file.refuse("must have numbers in the columns that are features", got, "Leave it out of --columns")
+            file.refuse("must have numbers in the columns that are features", got, "Leave it out of `columns`")
     is_chosen = bool(options.columns or options.features)
     free = [i for i in range(len(names)) if i not in dropped and i != identity]
     features = sorted(chosen) if is_chosen else [i for i in free if kinds[i] == NUMBER and i != color]
@@ -149,7 +149,7 @@ def _position(file: File, names: Sequence[str], option: str, chosen: str | None)
     meant = _positions(file, names, option, () if chosen is None else (chosen,))
     if len(meant) > 1:
         got = listed([names[i] for i in meant])
-        file.refuse(f"has several columns for --{option} {shortened(str(chosen))}", got, "Name one of them")
+        file.refuse(f"has several columns for {option}='{shortened(str(chosen))}'", got, "Name one of them")
     return meant[0] if meant else None
 
 
@@ -160,7 +160,7 @@ def _meant(file: File, names: Sequence[str], index: dict[str, int], option: str,
     if span:
         first, last = int(span[1]), int(span[2] or span[1])
         if not 1 <= first <= last <= len(names):
-            got = f"--{option} {shortened(choice)}"
+            got = f"{option}='{shortened(choice)}'"
             file.refuse(f"has columns 1 to {len(names)}", got, "Count columns from 1, or name them")
         return list(range(first - 1, last))
     matches = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, choice)]
@@ -168,7 +168,7 @@ def _meant(file: File, names: Sequence[str], index: dict[str, int], option: str,
         same = [name for name in names if name.lower() == choice.lower()]
         near = difflib.get_close_matches(choice, names, n=1) or same
         remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(names)}"
-        file.refuse("has no such column", f"--{option} {shortened(choice)}", remedy)
+        file.refuse("has no such column", f"{option}='{shortened(choice)}'", remedy)
     return matches
 
 
@@ -190,22 +190,22 @@ def _model_features(
 
 def _check_color(file: File, names: Sequence[str], color: int | None, identity: int | None, dropped: set[int]) -> None:
     if color is not None and color in dropped:
-        got = f"{quoted(names[color])} for --color and --drop"
+        got = f"{quoted(names[color])} for `color` and `drop`"
         file.refuse("must keep the column to color by", got, "Leave one of them out")
     if color is not None and color == identity:
         got = f"{quoted(names[color])} for both"
-        file.refuse("must have a column each for --color and --id", got, "Leave one of them out")
+        file.refuse("must have a column each for `color` and `id`", got, "Leave one of them out")
 
 
 def _refuse_featureless(file: File, names: Sequence[str], kinds: Sequence[str], dropped: set[int]) -> NoReturn:
     numbers = [i for i, kind in enumerate(kinds) if kind == NUMBER]
     known = listed([names[i] for i in numbers])
     if numbers and dropped.issuperset(numbers):
-        got = f"--drop for all {len(numbers)} columns of numbers: {known}"
-        file.refuse("must have a feature", got, "Leave one out of --drop")
+        got = f"`drop` for all {len(numbers)} columns of numbers: {known}"
+        file.refuse("must have a feature", got, "Leave one out of `drop`")
     if numbers:
-        file.refuse("must have a feature", f"none beside {known}", "Name it in --columns")
-    remedy = "Encode text as numbers first, or check --separator and --decimal"
+        file.refuse("must have a feature", f"none beside {known}", "Name it in `columns`")
+    remedy = "Encode text as numbers first, or check `separator` and `decimal`"
     file.refuse("must have a column of numbers", f"text in all {len(names)}: {listed(names)}", remedy)
 
 
@@ -213,7 +213,7 @@ def detect_column_roles(table: Table, options: ReadOptions) -> Table:
     """The table without columns that only look like features: names of samples, counters of rows, and classes.
 
     A counter among the features decides the picture, which then shows the order of the rows; a class leaks the answer.
-    Both are set apart with a notice, and whoever wants them as features names them in --columns.
+    Both are set apart with a notice, and whoever wants them as features names them in `columns`.
     """
     if table.ids is None:
         table = _name_by_text(table)
@@ -291,7 +291,7 @@ def add_hints(table: Table, options: ReadOptions) -> Table:
     # As many rows as columns are rather distances.
     may_be_images = is_generic and FEWEST_PIXELS <= n_features == side**2 != n_samples
     if may_be_images and table.X.min() >= 0:
-        return table.noticed(f"Rows may be images of {side} x {side}: add --image-size {side}x{side} to see them.")
+        return table.noticed(f"Rows may be images of {side} x {side}: add image_size=({side}, {side}) to see them.")
     return table
 
 

@@ -22,7 +22,7 @@ from hne.io.table import ReadOptions
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 FALLBACK = "cp1252"
-FALLBACK_NOTICE = "The text is no UTF-8 and was read as Windows-1252; --encoding names another."
+FALLBACK_NOTICE = "The text is no UTF-8 and was read as Windows-1252; `encoding` names another."
 # Lines, and characters, of the beginning that a table is judged by; of very long lines at least MIN_LINES.
 MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 18, 3
 SEPARATORS = (",", ";", "\t", "|")
@@ -131,11 +131,11 @@ def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[
     if has_header:
         names, body = [name.strip() for name in rows[0]], rows[1:]
         if options.header is None and any(map(is_number, names[:JUDGED])):
-            notices.append("The first row was taken for names, some of them numbers; --no-header says it is data.")
+            notices.append("The first row was taken for names, some of them numbers; header=False says it is data.")
     else:
         names, body = _commented_names(comments, n_fields, separator), rows
         if not names and options.header is None:
-            notices.append("No header was found: columns are called x1, x2, ...; --header says that there is one.")
+            notices.append("No header was found: columns are called x1, x2, ...; header=True says that there is one.")
     ends_empty = bool(body) and all(len(row) == n_fields and not row[-1].strip() for row in body)
     if not names:
         names = [f"x{place}" for place in range(1, n_fields + 1)]
@@ -161,10 +161,10 @@ def _check_names(file: File, dialect: Dialect, *, has_rows: bool) -> None:
     n_names = len(dialect.names)
     if dialect.has_header and not has_rows and dialect.is_whole:
         got = f"the header alone ({n_names} names)"
-        file.refuse("must have rows below its header", got, "Add rows or, if it is data, --no-header")
+        file.refuse("must have rows below its header", got, "Add rows or, if it is data, header=False")
     if n_names not in (dialect.n_fields, dialect.n_fields - 1):
         got = f"{n_names} names above rows of {dialect.n_fields}"
-        file.refuse("must have as many names as fields", got, "Mend the header, or name the --separator")
+        file.refuse("must have as many names as fields", got, "Mend the header, or name the `separator`")
 
 
 def _check_text(file: File, options: ReadOptions) -> str:
@@ -176,7 +176,7 @@ def _check_text(file: File, options: ReadOptions) -> str:
         file.refuse("must be packed text", f"{KINDS[inside][0]} in it", "Unpack it first: gunzip")
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if b"\x00" in head and marked is None and options.encoding is None:
-        remedy = "Save it as CSV, or name its --encoding, such as utf-16"
+        remedy = "Save it as CSV, or name its `encoding`, such as utf-16"
         file.refuse("must be text", "bytes that are none (NUL)", remedy)
     if not head.strip():
         file.refuse("must hold a table", "blank lines only", "Check how it was written")
@@ -195,12 +195,12 @@ def _first_lines(file: File, encoding: str) -> tuple[list[str], bool]:
                 if len(lines) >= MAX_LINES or (size > MAX_CHARACTERS and len(lines) >= MIN_LINES):
                     return lines, False
     except LookupError:
-        got = f"--encoding {shortened(encoding)}"
+        got = f"encoding='{shortened(encoding)}'"
         file.refuse("needs an encoding that Python knows", got, "Try utf-8, cp1252 or utf-16")
     except UnicodeDecodeError:
         if encoding == "utf-8":
             raise
-        file.refuse("must be text", f"bytes that are none in {encoding}", "Name its --encoding, such as latin-1")
+        file.refuse("must be text", f"bytes that are none in {encoding}", "Name its `encoding`, such as latin-1")
     return lines, True
 
 
@@ -257,7 +257,7 @@ def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool)
     except csv.Error as error:
         refuse_field(file, error)
     except TypeError:
-        file.refuse("needs a separator of one character", f"--separator {quoted(separator)}", "Write it as it is: ';'")
+        file.refuse("needs a separator of one character", f"separator={quoted(separator)}", "Write it as it is: ';'")
     if not rows:
         file.refuse("must hold a table", "comments and blank lines only", "Check how it was written")
     # The last row may go on beyond the beginning.

@@ -101,8 +101,8 @@ def build_table(
         rule = f"must have {width * height} features, or 3 times as many, for images of {width} x {height}"
         # The most nearly square size that would fit.
         side = next(i for i in range(int(n_features**0.5), 0, -1) if n_features % i == 0)
-        fitting = f"Try --image-size {side}x{n_features // side}, width first"
-        file.refuse(rule, n_features, fitting if side > 1 else "Leave --image-size out")
+        fitting = f"Try image_size=({side}, {n_features // side}), width first"
+        file.refuse(rule, n_features, fitting if side > 1 else "Leave image_size out", "image_size")
     X: Any = table.X
     X = X.toarray() if issparse(X) else X
     n_channels = n_features // (width * height)

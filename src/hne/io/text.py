@@ -51,13 +51,13 @@ def read_text(file: File, options: ReadOptions) -> Table:
     except UnicodeDecodeError as error:
         if dialect.encoding != "utf-8" or options.encoding:
             got = f"bytes that are none in {dialect.encoding} ({error.reason})"
-            file.refuse("must be text", got, "Name its --encoding")
+            file.refuse("must be text", got, "Name its `encoding`")
     try:
         notices = (*dialect.notices, FALLBACK_NOTICE)
         return read(file, replace(dialect, encoding=FALLBACK, notices=notices), sample, options)
     except UnicodeDecodeError:
         got = f"bytes that are none in UTF-8 and {FALLBACK}"
-        file.refuse("must be text", got, "Name its --encoding, such as latin-1")
+        file.refuse("must be text", got, "Name its `encoding`, such as latin-1")
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
@@ -113,7 +113,7 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
         for i, (row, text) in columns.texts.items():
             if options.columns and i in roles.features:
                 got = f"{quoted(text)} in column {quoted(names[i])}, row {row}"
-                file.refuse("must have numbers in features", got, "Mend it, or leave the column out of --columns")
+                file.refuse("must have numbers in features", got, "Mend it, or leave the column out of `columns`")
             kinds[i] = TEXT
         is_guess = roles.id is not None and roles.id != index and options.id is None
         if is_guess and not columns.texts and not _is_unique(columns.beside[int(roles.id or 0)]):
@@ -270,7 +270,7 @@ def _refuse_length(file: File, dialect: Dialect) -> NoReturn:
     with _rows(file, dialect) as rows:
         wrong = next(row for row in rows if len(row) != dialect.n_fields and any(cell.strip() for cell in row))
         line = rows.line_num + dialect.skipped
-    remedy = f"Mend that line, or name the --separator (now {quoted(dialect.separator)})"
+    remedy = f"Mend that line, or name the `separator` (now {quoted(dialect.separator)})"
     file.refuse(f"must have {dialect.n_fields} fields in every row", f"{len(wrong)} in line {line}", remedy)
 
 
@@ -302,7 +302,7 @@ def _mixed_notice(name: str, columns: _Columns, i: int, first: tuple[int, str] |
     elif columns.decimal == "." and THOUSANDS.fullmatch(text):
         remedy = "Its commas separate thousands: remove them to use it as a feature."
     elif is_number(text, other):
-        remedy = f"If numbers are written that way, add --decimal {other}"
+        remedy = f"If numbers are written that way, add decimal='{other}'"
     else:
         remedy = "If that stands for a missing value, leave the cell empty."
     return [f"Column {quoted(name)} is text, not a feature, because of {quoted(text)} in row {row}. {remedy}"]

@@ -122,7 +122,7 @@ def _find_launch(python: str, launcher: str) -> Launch:
     except ValueError:
         words = ()
     if not words or shutil.which(words[0]) is None:
-        remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or --launcher, or leave them out for mpiexec"
+        remedy = REMEDY if launcher == "mpiexec" else "Correct HNE_MPIEXEC or `launcher`, or leave them out for mpiexec"
         msg = f"the slepc solver needs MPI, got no program '{launcher}'. {remedy}."
         raise MissingExtraError(msg)
     if not python and find_spec("slepc4py") is not None and find_spec("petsc4py") is not None:
