@@ -86,7 +86,7 @@ def within_two_hops(edges, n):
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(lattice_clouds(min_samples=8))
 def test_near_pairs_are_those_within_two_hops_each_once(cloud):
     X = np.unique(cloud, axis=0)
@@ -193,7 +193,7 @@ def test_a_vector_that_is_the_same_wherever_pairs_are_tells_nothing(strip):
     assert values[2] == 0.0
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(lattice_clouds(min_samples=8))
 def test_polishing_lowers_the_stress_from_anywhere(cloud):
     X = np.unique(cloud, axis=0)
@@ -332,7 +332,7 @@ def test_a_long_band_is_right_where_the_first_two_eigenvectors_are_not():
     assert affine_errors(embed(X, **PUBLISHED).Y, truth).max() > 0.5
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [21, pytest.param(22, marks=pytest.mark.slow)])
 def test_right_edges_beside_a_hole_are_put_back(seed, monkeypatch, caplog):
     hole = make_swiss_hole(300, random_state=seed)
     caplog.set_level(logging.INFO, logger="hne")
@@ -505,6 +505,7 @@ def test_near_a_surface_nobody_asks_for_ranks_and_far_from_it_nobody_unfolds(mod
     assert chart_of(piece, 0.9, 2, geometry=None)[1].route == UNFOLDED
 
 
+@pytest.mark.slow
 def test_a_sphere_with_a_small_hole_which_no_plane_has_room_for_shows_its_first_eigenvectors():
     sphere = make_punctured_sphere(2000, random_state=3)
     result = embed(sphere.X)
@@ -610,12 +611,12 @@ def test_points_of_a_chart_are_lifted_back(roll, model):
 def test_bits_are_the_same_twice_for_any_jobs_and_in_any_order(roll, model, table, table_model):
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
         order = np.random.default_rng(10).permutation(len(X))
-        for n_jobs in (-1, 1, 3):
+        for n_jobs in (1, 2):
             np.testing.assert_array_equal(HNE(n_jobs=n_jobs).fit_transform(X), Y)
         np.testing.assert_array_equal(HNE().fit_transform(X[order]), Y[order])
 
 
-@pytest.mark.parametrize("exponent", [-200, -60, 40, 200])
+@pytest.mark.parametrize("exponent", [-200, 200])
 def test_bits_are_the_same_in_any_unit(roll, model, table, table_model, exponent):
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
         np.testing.assert_array_equal(HNE().fit_transform(X * 2.0**exponent), Y * 2.0**exponent)

@@ -13,13 +13,7 @@ import numpy as np
 from hne._runtime.progress import mute_progress
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.core.samples.kinds import (
-    Samples,
-    difference_width,
-    gram_of_differences,
-    is_complete,
-    is_dense,
-)
+from hne.core.samples.kinds import Samples, difference_width, gram_of_differences, is_complete, is_dense
 
 # Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
 FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
@@ -37,6 +31,9 @@ MAX_STEPS, SETTLED = 8, 1e-4
 FLAT_WITHIN, FLAT_BEYOND = 0.8, 0.05
 # So many neighbors tell one direction from noise: nine samples lie in few directions, wherever they are from.
 NEIGHBORS_A_DIRECTION = 2.5
+# Neighborhoods that tell how flat samples are: of fewer neighbors for sparse surfaces, whose folds more would reach, of
+# more for noise, which they see past. Those of more only where they are no more than half of all samples.
+NEIGHBORS, MORE_NEIGHBORS, ROWS = 12, 30, 500
 BLOCK_BYTES = 2**25
 
 
@@ -215,11 +212,6 @@ def _along_axes(A: FloatArray) -> FloatArray:
     farthest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
     signed: FloatArray = turned * np.where(farthest < 0, -1.0, 1.0)
     return signed
-
-
-# Neighborhoods that are looked at: of fewer neighbors for sparse surfaces, whose folds more would reach, of more for
-# noise, which they see past. Those of more only where they are no more than half of all samples.
-NEIGHBORS, MORE_NEIGHBORS, ROWS = 12, 30, 500
 
 
 def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:

@@ -220,7 +220,7 @@ def _of_dimension(measured: Measures, d: int) -> Iterator[Finding]:
 
 
 def _of_graph(measured: Measures, settings: Settings) -> Iterator[Finding]:
-    pieces, thin, k = measured.pieces, measured.thin, settings.n_neighbors
+    pieces, thin, k = measured.fit.pieces, measured.thin, settings.n_neighbors
     more = f"Raise n_neighbors (now {k})"
     if isinstance(settings.neighbors, NeighborGraph) and settings.neighbors.n_others <= k:
         more = "Add links to the given graph"
@@ -241,7 +241,7 @@ def _of_graph(measured: Measures, settings: Settings) -> Iterator[Finding]:
 
 def _hangs(measured: Measures) -> bool:
     """Whether more than a few strays hang by one sample."""
-    return measured.thin.n_hanging > PIECES_SHARE * int(measured.pieces.sizes.sum())
+    return measured.thin.n_hanging > PIECES_SHARE * int(measured.fit.pieces.sizes.sum())
 
 
 def _of_landmarks(measured: Measures, settings: Settings) -> Finding:
@@ -274,7 +274,7 @@ def _of_shape(measured: Measures, shape: Shape, settings: Settings, is_chosen: b
         level = "bad" if shape.frames.is_flat(d) and score > limit else "doubtful"
         remedy = CHOSEN if is_chosen else "Try a smaller reg, or reg='auto' and n_neighbors='auto'"
         yield finding("repeated", level, remedy, share=measured.repeated_share)
-    if measured.is_refused:
+    if measured.fit.rescaled.is_refused:
         yield finding("size", "doubtful", "Choose coordinates='chart'")
     if measured.chart is not None:
         yield from _of_chart(measured.chart, score, d, is_chosen)
@@ -283,7 +283,7 @@ def _of_shape(measured: Measures, shape: Shape, settings: Settings, is_chosen: b
         is_bad = score > _with_noise(SCORE_BAD, shape, d) and d >= _agreed_dimension(measured, d)
         remedy = _more_landmarks(settings) if settings.n_landmarks is not None else CHOSEN if is_chosen else CHOOSE
         yield finding("score", "bad" if is_bad else "doubtful", remedy, score=score, limit=limit)
-    n_edges = len(measured.short_circuits)
+    n_edges = len(measured.fit.short_circuits)
     if n_edges and settings.short_circuits == "keep":
         level = "doubtful" if n_edges >= CIRCUITS_COUNT else "good"
         yield finding("short circuits", level, "Pass short_circuits='cut', or look at the pairs", n_edges=n_edges)

@@ -13,16 +13,7 @@ from hne._runtime.progress import mute_progress
 from hne.core.eigenpairs import leading
 from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
-from hne.core.records import (
-    Chart,
-    Core,
-    EigenPairs,
-    FloatArray,
-    IndexArray,
-    NeighborGraph,
-    Pieces,
-    Weights,
-)
+from hne.core.records import Chart, Core, EigenPairs, FloatArray, IndexArray, NeighborGraph, Weights
 from hne.core.samples.kinds import Distances, Samples, is_complete, is_dense
 from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.frames import Frames, is_measurable
@@ -68,17 +59,15 @@ class Shape:
 class Measures:
     """All that is known of an embedding; NaN and None for what cannot be."""
 
-    shape: Shape | None
-    pairs: EigenPairs | None
+    fit: Core
+    pairs: EigenPairs | None  # of the largest piece
     chart: Chart | None
-    is_refused: bool  # whether a rescaling would have been larger than the samples
+    shape: Shape | None
+    dimension: Dimension | None
     eigenvalue_gap: float
     repeated_share: float
     self_share: float
-    pieces: Pieces
     thin: Bridges
-    short_circuits: IndexArray
-    dimension: Dimension | None
     n_rows: int  # samples of the part that was measured
     tied_share: float = 0.0  # of samples whose last neighbor is one of several that are as near
 
@@ -97,17 +86,15 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         dimension = _attempted("dimension", lambda: geometry.dimension)
         shape = _attempted("shape", lambda: _shape(geometry, rescaled.Y[rows], drawn))
     return Measures(
-        shape=shape,
+        fit=fit,
         pairs=pairs,
         chart=chart,
-        is_refused=rescaled.is_refused,
+        shape=shape,
+        dimension=dimension,
         eigenvalue_gap=math.nan if pairs is None else pairs.gap(d),
         repeated_share=math.nan if drawn is None else repeated_share(drawn),
         self_share=_self_share(fit.weights),
-        pieces=fit.pieces,
         thin=find_bridges(fit.graph),
-        short_circuits=fit.short_circuits,
-        dimension=dimension,
         n_rows=len(rows),
         tied_share=_attempted("ties", lambda: tied_share(fit.X, fit.graph, settings, n_threads)) or 0.0,
     )
