@@ -19,7 +19,7 @@ LOWEST_PYTHON ?= python3.11
 LOWEST_READY := $(LOWEST)/.ready
 LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators/test_hne estimators/test_interop \
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
-  viz/test_plots baselines/test_clle io/test_columnar io/test_hdf5))
+  viz/test_plots baselines/test_call io/test_columnar io/test_hdf5))
 
 .PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format parameters bench bench-tuning clean
 

@@ -28,7 +28,7 @@ from tests.conftest import frozen
 from tests.contract.test_imports import modules_after
 
 SKLEARN = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "ltsa"}
-LINEAR = ("lle", "mlle", "hlle", "ltsa", "clle", "llc")
+LINEAR = ("lle", "mlle", "hlle", "ltsa")
 
 
 def each(names):
@@ -41,7 +41,7 @@ def each(names):
 
 
 every_method = each(METHODS)
-everysklearn_methods_method = each(LINEAR)
+every_relative_of_lle = each(LINEAR)
 every_method_with_defaults = each([name for name in METHODS if name not in LINEAR])
 every_method_of_sklearn = pytest.mark.parametrize("method", SKLEARN)
 
@@ -78,7 +78,7 @@ def embeds_as(monkeypatch, answer):
     monkeypatch.setattr(sklearn_methods.LocallyLinearEmbedding, "fit_transform", answer)
 
 
-@everysklearn_methods_method
+@every_relative_of_lle
 def test_a_flat_sheet_is_recovered(plane, method):
     X, chart = plane
     assert affine_errors(baseline_embedding(method, X, n_neighbors=8), chart).max() < 1e-3
@@ -136,7 +136,7 @@ def test_arrays_come_back_whatever_scikit_learn_is_told_to_give_to_others(strip,
 
 
 def test_names_and_labels_are_those_of_the_literature():
-    labels = ["LLE", "MLLE", "HLLE", "LTSA", "CLLE", "LLC", "PCA", "Isomap", "Spectral", "t-SNE", "UMAP", "PHATE"]
+    labels = ["LLE", "MLLE", "HLLE", "LTSA", "PCA", "Isomap", "Spectral", "t-SNE", "UMAP", "PHATE"]
     assert [BASELINES[method].label for method in METHODS] == labels
     assert all(BASELINES[method].name == method for method in METHODS)
 
@@ -340,14 +340,14 @@ def test_warnings_of_scikit_learn_are_passed_on_once_at_the_line_of_the_caller(p
     assert [one.filename for one in caught] == [__file__]
 
 
-@everysklearn_methods_method
+@every_relative_of_lle
 def test_pieces_that_are_put_at_a_point_each_are_no_embedding(method):
     match = rf"method='{method}' needs .* got 5 pieces \(of 30, 30, 30, 30, 30 distinct samples\)"
     with pytest.raises(BaselineError, match=match):
         baseline_embedding(method, islands(5), n_neighbors=8)
 
 
-@everysklearn_methods_method
+@every_relative_of_lle
 def test_two_pieces_are_warned_about_at_the_line_of_the_caller(method):
     match = (
         rf"graph .*has 2 pieces \(of 30, 30 distinct samples\): coordinates of method='{method}' may tell them apart"

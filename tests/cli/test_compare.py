@@ -35,8 +35,6 @@ def test_all_methods_are_in_the_table_and_what_is_missing_and_the_picture_are_of
         "MLLE",
         "HLLE",
         "LTSA",
-        "CLLE",
-        "LLC",
         "PCA",
         "Isomap",
         "Spectral",

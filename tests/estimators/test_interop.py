@@ -19,7 +19,6 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hne import HNE, LinearHNE
-from hne.baselines import CLLE, LLC
 from hne.datasets import make_swiss_roll
 from tests.conftest import frozen
 
@@ -78,7 +77,7 @@ def test_some_columns_of_a_table_may_be_embedded_and_others_kept(small, model):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-@pytest.mark.parametrize("model", [HNE(n_neighbors=8), LinearHNE(), CLLE(8), LLC(8)], ids=lambda m: type(m).__name__)
+@both
 def test_what_scikit_learn_is_told_for_all_holds_for_ours(small, kind, model):
     pytest.importorskip(kind)
     X, _ = small

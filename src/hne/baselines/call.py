@@ -6,12 +6,10 @@ from numpy.typing import ArrayLike
 from sklearn import config_context, get_config
 
 from hne._runtime.threads import limit_blas_threads
-from hne.baselines.clle import clle, warn_of_clle
-from hne.baselines.llc import llc, warn_of_llc
-from hne.baselines.methods import BASELINES, METHODS, Baseline, check_common, check_unique
+from hne.baselines.methods import BASELINES, METHODS, check_common, check_unique
 from hne.baselines.sklearn_methods import estimator_embedding, locally_linear_embedding
 from hne.core.parameters import check_choice
-from hne.core.records import FloatArray, Settings
+from hne.core.records import FloatArray
 
 DEFAULT_NEIGHBORS = 5
 # What scikit-learn is told while it works for us, whatever it is told to give to others: arrays come out, and its
@@ -37,21 +35,21 @@ def baseline_embedding(
 
     Parameters
     ----------
-    method : {"lle", "mlle", "hlle", "ltsa", "clle", "llc", "pca", "isomap", "spectral", "tsne", "umap", "phate"}
+    method : {"lle", "mlle", "hlle", "ltsa", "pca", "isomap", "spectral", "tsne", "umap", "phate"}
         The method: a name of `METHODS`; `BASELINES` tells more of each. "umap" needs umap-learn, "phate" phate.
     X : array-like of shape (n_samples, n_features)
         The samples, one a row.
     n_neighbors : int, default=None
         k, the neighbors of a sample. "mlle" needs d, "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them. None is 5 up
-        to "llc", and beyond what the libraries choose; "pca" and "tsne" have no such parameter.
+        to "ltsa", and beyond what the libraries choose; "pca" and "tsne" have no such parameter.
     n_components : int, default=2
         d, the number of coordinates.
     reg : float, default=1e-3
         Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
         "hlle" and "ltsa" use none: see `BASELINES[method].uses_reg`.
     random_state : int, RandomState or None, default=0
-        Which samples the parts of "clle" share, where the models of "llc" begin, the start of the iterative
-        eigensolver, which runs from some thousands of samples on, and all that "tsne", "umap" and "phate" draw.
+        The start of the iterative eigensolver, which runs from some thousands of samples on, and all that "tsne",
+        "umap" and "phate" draw.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, None for one unless joblib says otherwise.
 
@@ -91,25 +89,12 @@ def baseline_embedding(
     settings = check_common({"n_neighbors": default if n_neighbors is None else n_neighbors, **common})
     baseline.check_neighbors(settings)
     distinct, _, inside = check_unique(X, settings)
-    return _coordinates(baseline, inside, settings, is_named=n_neighbors is not None)[distinct.inverse]
-
-
-def _coordinates(baseline: Baseline, X: FloatArray, settings: Settings, *, is_named: bool) -> FloatArray:
-    """Coordinates of distinct samples; warnings come after all errors. `is_named`: n_neighbors was."""
-    if baseline.name == "clle":
-        halves, pairs = clle(X, settings)
-        Y = baseline.check_answer(pairs.vectors, halves.pieces, settings)
-        warn_of_clle(halves, pairs, settings)
-        return Y
-    if baseline.name == "llc":
-        layout = llc(X, settings)
-        Y = baseline.check_answer(layout.Y, layout.pieces, settings)
-        warn_of_llc(layout, settings)
-        return Y
     # Versions before 1.9 have only one kind of sparse matrices.
     plain = {name: value for name, value in PLAIN.items() if name in get_config()}
     # One thread: LAPACK sums in an order that depends on their number, and the same bits are worth more here.
     with limit_blas_threads(1), config_context(**plain):
         if baseline.estimator:
-            return estimator_embedding(baseline, X, settings, is_named=is_named)
-        return locally_linear_embedding(baseline, X, settings)
+            Y = estimator_embedding(baseline, inside, settings, is_named=n_neighbors is not None)
+        else:
+            Y = locally_linear_embedding(baseline, inside, settings)
+    return Y[distinct.inverse]

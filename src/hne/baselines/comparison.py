@@ -39,15 +39,15 @@ MEASURED_NEIGHBORS = 10
 # Samples that paths start from: each method walks them anew, in 0.3 s of 2 000 samples.
 LANDMARKS = 300
 # Samples above which a method is run only where it is named, k = 8, 2 cores. MLLE, HLLE and LTSA: 5 to 13 s at 3 000,
-# 6 to 46 s at 5 000, because ARPACK often gives up and LAPACK takes n^3. CLLE: 0.3 to 10 s at 5 000, 3 to 26 s at
-# 10 000. LLC: 6 to 13 s at 5 000. The lower times are of a Swiss roll, the higher of 4 dimensions with noise in 20.
+# 6 to 46 s at 5 000, because ARPACK often gives up and LAPACK takes n^3. The lower times are of a Swiss roll, the
+# higher of 4 dimensions with noise in 20.
 # Those with their own defaults, on one core: Isomap 5 to 6 s at 5 000, 19 to 24 s at 10 000; spectral embedding, whose
 # neighbors are n / 10, 11 to 12 s and 81 to 95 s; PHATE 11 to 12 s and 17 s; t-SNE 12 to 15 s at 3 000, 22 to 28 s at
 # 5 000. UMAP 9 s at 3 000, and 11 s before to load and compile; from 4 096 on it compiles more, 37 s in all.
 SLOW_ABOVE = {
     **dict.fromkeys(("mlle", "hlle", "ltsa", "tsne"), 3_000),
     "umap": 4_000,
-    **dict.fromkeys(("clle", "llc", "isomap", "spectral", "phate"), 5_000),
+    **dict.fromkeys(("isomap", "spectral", "phate"), 5_000),
 }
 # Letters of a reason beside the numbers of a table: together some 110.
 SHORT_REASON = 62

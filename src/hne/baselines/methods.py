@@ -164,8 +164,6 @@ _ALL = (
         least_rule="at least n_components + 2",
         leaves_out_self=True,
     ),
-    Baseline("clle", "CLLE", uses_reg=True),
-    Baseline("llc", "LLC", uses_reg=True),
     Baseline("pca", "PCA", estimator="sklearn.decomposition.PCA"),
     # 9.4 GB for 20 000 samples.
     Baseline("isomap", "Isomap", estimator="sklearn.manifold.Isomap", neighbors="n_neighbors", pair_bytes=24),

@@ -23,7 +23,7 @@ from hne.cli.talk import (
 from hne.exceptions import refuse
 
 DESCRIPTION = """\
-Embed the rows of a file by LLE, MLLE, HLLE, LTSA, CLLE, LLC, PCA, Isomap, spectral embedding, t-SNE, UMAP and PHATE
+Embed the rows of a file by LLE, MLLE, HLLE, LTSA, PCA, Isomap, spectral embedding, t-SNE, UMAP and PHATE
 where they are installed, the three variants of HNE, and HNE with its defaults. Prints how well each keeps neighbors and
 distances, and its seconds. Measures show what went wrong; they do not decide who is right.
 """
@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
     add("-d", "--n-components", type=whole, default=2, metavar="D", help="coordinates to find [2]")
     add("--reg", type=number, help="ridge, for methods that have one [1e-4; for hne its default]")
     told = (
-        "of lle, mlle, hlle, ltsa, clle, llc, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
+        "of lle, mlle, hlle, ltsa, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
         "[all that are installed and do not take long]"
     )
     add("--methods", type=names, metavar="NAMES", help=told)

@@ -8,6 +8,7 @@ from hne import PUBLISHED, embed
 from hne.baselines import BASELINES, baseline_embedding
 from hne.core.records import FloatArray, SparseMatrix
 from hne.exceptions import HNEError
+from hne_paper.baselines import METHODS, published_embedding
 
 VARIANTS = ("IHNE", "RHNE", "BHNE")
 # The methods of the paper, which its claims are about.
@@ -56,14 +57,16 @@ def attempt(method: str, X: FloatArray, n_neighbors: int | None, n_components: i
                 outer_reg = AUTHORS_OUTER_REG.get(method) if reg == AUTHORS else None
                 settings |= {"variant": method.lower(), "outer_reg": outer_reg}
                 return Attempt(embed(X, **{**PUBLISHED, **settings}).Y)
-            return Attempt(baseline_embedding(method.lower(), X, **settings))
+            embedding = published_embedding if method.lower() in METHODS else baseline_embedding
+            return Attempt(embedding(method.lower(), X, **settings))
         except HNEError as error:
             return Attempt(None, str(error))
 
 
 def has_reg(method: str) -> bool:
     """Whether the method's weights have a ridge that can be chosen; a chart chooses its own."""
-    return method in VARIANTS or (method != CHART and BASELINES[method.lower()].uses_reg)
+    name = method.lower()
+    return method in VARIANTS or name in METHODS or (method != CHART and BASELINES[name].uses_reg)
 
 
 def rebuilding_weights(method: str, X: FloatArray, n_neighbors: int, *, include_self: bool = True) -> SparseMatrix:

@@ -83,7 +83,7 @@ be better among failures, so look at how often a method is right.</p>
 neighborhood, so that one which is nobody's neighbor is free to go anywhere, and some embeddings go astray on that
 alone; and on rolls its HLLE is its LTSA but for rounding, as it takes the whole complement of the tangent. CLLE (60 %
 of the samples shared) and LLC (2 sqrt(n) local models, at most one for 2 (d + 1) samples) are those of
-hne.baselines with seed 0. The ridge reg is that of LLE, CLLE, LLC and HNE; MLLE's is fixed.</p>
+hne_paper.baselines with seed 0. The ridge reg is that of LLE, CLLE, LLC and HNE; MLLE's is fixed.</p>
 <p class="dim">IHNE, RHNE and BHNE are the published method, <code>HNE(**hne.PUBLISHED)</code> with the variant, k and
 reg of each experiment. Beside them stands {CHART}, which is not in the paper and counts in no claim or verdict:
 <code>HNE()</code> as it is by default, which cuts neighbor lines that seem to jump to another sheet of a surface, and

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.baselines.methods import BASELINES, check_common, check_unique
+from hne.baselines.methods import Baseline, check_common, check_unique
 from hne.core.eigen.alignment import alignment
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
@@ -40,6 +40,7 @@ from hne.core.samples.tables import output_kind
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse
 
+METHOD = Baseline("clle", "CLLE", uses_reg=True)
 SHARED, FIRST, SECOND = 0, 1, 2
 # The share of samples in both parts with which CLLE was compared with HNE in the paper's experiments.
 SHARE = 0.6
@@ -115,7 +116,7 @@ class CLLE(EmbeddingMixin):
     Examples
     --------
     >>> import numpy as np
-    >>> from hne.baselines import CLLE
+    >>> from hne_paper.baselines import CLLE
     >>> line = np.outer(np.arange(20.0), [3.0, 4.0])
     >>> model = CLLE(n_neighbors=2, n_components=1).fit(line)
     >>> np.bincount(model.subset_labels_)  # 12 shared, the other 8 halved
@@ -192,7 +193,7 @@ def clle(X: FloatArray, settings: Settings, shared: float = SHARE) -> tuple[Halv
 
 def warn_of_clle(halves: Halves, pairs: EigenPairs, settings: Settings) -> None:
     """Warn of what makes the coordinates less than they seem."""
-    BASELINES["clle"].warn_of_pieces(halves.pieces, settings)
+    METHOD.warn_of_pieces(halves.pieces, settings)
     if halves.pieces.count == 1 and not pairs.certificate.is_resolved:
         warn_of_close_eigenvalues(pairs.values, pairs.next_value)
 

@@ -8,9 +8,9 @@ from scipy.linalg import subspace_angles
 from scipy.stats import multivariate_normal, ortho_group
 
 from hne._runtime.threads import limit_blas_threads
-from hne.baselines.mixture import FLOOR, Mixture, best_models, fit_mixture, memberships
 from hne.datasets import make_swiss_roll
 from hne.estimators.projection import span_of
+from hne_paper.baselines.mixture import FLOOR, Mixture, best_models, fit_mixture, memberships
 
 
 @pytest.fixture(autouse=True)

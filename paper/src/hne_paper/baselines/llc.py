@@ -18,9 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.baselines.clle import EmbeddingMixin, lle_weights
-from hne.baselines.methods import BASELINES, check_common, check_unique
-from hne.baselines.mixture import FittedMixture, Memberships, fit_mixture, memberships
+from hne.baselines.methods import Baseline, check_common, check_unique
 from hne.core.parameters import check_integer, check_number
 from hne.core.pieces.split import connected_pieces
 from hne.core.principal import fix_signs
@@ -30,7 +28,10 @@ from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
 from hne.estimators.projection import Span, span_of
 from hne.exceptions import caller_stacklevel, quoted, refuse
+from hne_paper.baselines.clle import EmbeddingMixin, lle_weights
+from hne_paper.baselines.mixture import FittedMixture, Memberships, fit_mixture, memberships
 
+METHOD = Baseline("llc", "LLC", uses_reg=True)
 # Models by default: MODELS_A_ROOT * sqrt(n). Even Swiss rolls, largest affine error in the median for 1, 1.5, 2 and 3
 # of them: 0.22, 0.06, 0.05, 0.12 with n = 300, k = 5 (16 seeds, of which 10, 5, 5, 8 end above 0.1); 0.001 for all of
 # them with n = 1000, k = 8 (8 seeds). More starts of k-means, or of EM by the likelihood, do not help.
@@ -114,7 +115,7 @@ class LLC(EmbeddingMixin):
     Examples
     --------
     >>> import numpy as np
-    >>> from hne.baselines import LLC
+    >>> from hne_paper.baselines import LLC
     >>> line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
     >>> model = LLC(n_neighbors=2, n_components=1, n_models=1).fit(line)
     >>> model.transform([[0.0, 0.0], [15.0, 20.0], [30.0, 40.0]])[:, 0].round(9) + 0.0
@@ -262,7 +263,7 @@ def bottom_solutions(centered: FloatArray, W: SparseMatrix, count: int) -> tuple
 
 def warn_of_llc(layout: Layout, settings: Settings) -> None:
     """Warn of what makes the coordinates less than they seem."""
-    BASELINES["llc"].warn_of_pieces(layout.pieces, settings)
+    METHOD.warn_of_pieces(layout.pieces, settings)
     if not layout.fitted.has_converged:
         msg = (
             f"EM of method='llc' should come to rest, got no end in max_iter={layout.fitted.n_rounds} rounds. "
