@@ -7,7 +7,6 @@ from scipy.spatial.distance import pdist, squareform
 
 from hne import HNE, PUBLISHED, embed
 from hne.datasets import make_s_curve, make_swiss_roll, make_two_surfaces
-from hne.estimators.model_file.fitted import walk_parts
 from hne.exceptions import InputError
 from hne.metrics import procrustes_error
 from tests.conftest import advised
@@ -164,22 +163,6 @@ def test_copies_share_their_place():
     surfaces = make_two_surfaces(150).X
     model = HNE(coordinates="rescaled").fit(np.concatenate([surfaces, surfaces[:10]]))
     assert (model.embedding_[-10:] == model.embedding_[:10]).all()
-
-
-def test_files_of_before_get_them_when_they_are_read(roll, tmp_path, monkeypatch):
-    real = walk_parts
-    white = HNE(**EIGENVECTORS).fit(roll.X[:200])
-
-    def without_rescaled(fitted):
-        scalars, arrays = real(fitted)
-        later = ("rescaled.", "chart.", "short_circuits")
-        return scalars, {name: array for name, array in arrays.items() if not name.startswith(later)}
-
-    monkeypatch.setattr("hne.estimators.hne.walk_parts", without_rescaled)
-    white.save(tmp_path / "old.hne")
-    again = HNE.load(tmp_path / "old.hne")
-    assert (again.rescaled_embedding_ == white.rescaled_embedding_).all()
-    assert (again.rescaling_ == white.rescaling_).all()
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.0**-700, 2.0**700])

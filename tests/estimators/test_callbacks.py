@@ -101,7 +101,7 @@ def test_scikit_learns_progress_bar_runs(cloud, capfd):
 def test_a_scikit_learn_without_callbacks_fits_all_the_same():
     script = (
         "import sys, hne.estimators.hne, numpy as np\n"
-        "del sys.modules['hne.estimators.hne'], sys.modules['hne.estimators.callbacks']\n"
+        "del sys.modules['hne.estimators.hne'], sys.modules['hne.estimators.mixins']\n"
         "sys.modules['sklearn.callback'] = None  # as an older version: its import fails\n"
         "from hne import HNE\n"
         "model = HNE().fit(np.random.default_rng(0).random((40, 3)))\n"

@@ -54,22 +54,18 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
-def test_parameters_are_those_of_hne_in_its_order_with_its_defaults_or_the_published_ones():
-    own, parent = signature(LinearHNE).parameters, signature(HNE).parameters
-    absent = {"eigen_solver", "n_landmarks", "tol", "pieces", "coordinates", "executor", "checkpoint"}
-    assert [name for name in own if name != "constraint"] == [name for name in parent if name not in absent]
-    for name, parameter in own.items():
-        if name != "constraint":
-            default = parent[name].default if name == "short_circuits" else PUBLISHED.get(name, parent[name].default)
-            assert (parameter.default, parameter.kind) == (default, parent[name].kind)
+def test_parameters_are_those_of_hne_with_its_defaults_or_the_published_ones():
+    ours, theirs = signature(LinearHNE).parameters, signature(HNE).parameters
+    assert ours.keys() <= theirs.keys() | {"constraint"}
+    for name in ours.keys() & theirs.keys():
+        default = theirs[name].default if name == "short_circuits" else PUBLISHED.get(name, theirs[name].default)
+        assert (ours[name].default, ours[name].kind) == (default, theirs[name].kind)
 
 
-def test_defaults_are_declared_alike_on_the_class_and_the_docstring():
-    declared = {name: p.default for name, p in signature(LinearHNE).parameters.items()}
-    told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", LinearHNE.__doc__, flags=re.MULTILINE))
-    assert list(told) == list(declared)
-    for name, text in told.items():
-        assert text.strip("\"'") == str(declared[name]) or float(text) == declared[name]
+def test_every_parameter_is_documented():
+    section = LinearHNE.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    entries = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
+    assert ", ".join(entries).split(", ") == list(signature(LinearHNE).parameters)
 
 
 def test_every_fitted_attribute_is_documented_and_every_documented_one_fitted(roll):
@@ -389,18 +385,9 @@ def test_short_circuits_are_numbered_as_the_samples_are_copies_or_not():
     assert (pairs[:, 0] < pairs[:, 1]).all()
 
 
-def test_short_circuits_survive_a_file_and_older_files_have_none(tmp_path, monkeypatch):
+def test_short_circuits_survive_a_file(tmp_path):
     model = LinearHNE(12).fit(make_swiss_roll(300, random_state=3).X)
     model.save(tmp_path / "model.hne")
     again = LinearHNE.load(tmp_path / "model.hne")
     assert again.short_circuits == "cut"
     np.testing.assert_array_equal(again.short_circuits_, model.short_circuits_)
-    real = _linear.linear_parts
-
-    def as_before(fitted):
-        scalars, arrays = real(fitted)
-        return scalars, {name: array for name, array in arrays.items() if name != "short_circuits"}
-
-    monkeypatch.setattr(_linear, "linear_parts", as_before)
-    model.save(tmp_path / "old.hne")
-    assert LinearHNE.load(tmp_path / "old.hne").short_circuits_.shape == (0, 2)

@@ -8,11 +8,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from hne import HNE, PUBLISHED
-from hne.core.records import COORDINATES
 from hne.datasets import make_swiss_roll
-from hne.estimators import out_of_sample as _extension
+from hne.estimators import out_of_sample
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
+from hne.settings import COORDINATES
 from tests.conftest import frozen
 from tests.helpers import reference
 
@@ -53,8 +53,8 @@ def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
 def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
     model = HNE().fit(roll.X)
     asked = []
-    real = _extension.target_weights
-    monkeypatch.setattr(_extension, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
+    real = out_of_sample.target_weights
+    monkeypatch.setattr(out_of_sample, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
     for kernel in ("numpy", "numba"):
         core = model._fitted.core
         model._fitted = replace(model._fitted, core=replace(core, weights=replace(core.weights, kernel=kernel)))

@@ -11,7 +11,7 @@ from hne.core.neighbors.graph import knn_graph
 from hne.core.records import Settings
 from hne.core.samples.scaling import InputScaling
 from hne.core.weights.layers import layer_weights
-from hne.estimators.projection import CONSTRAINTS, in_units_of_data, lift, project, projection, span_of
+from hne.estimators.projection import CONSTRAINTS, in_units_of_data, preimage, project, projection, span_of
 from hne.exceptions import InputError
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
@@ -67,7 +67,7 @@ def test_any_cloud_is_mapped_as_its_constraint_says_at_the_price_that_is_told(co
     np.testing.assert_allclose((G.stacked(Y) ** 2).sum(axis=0), found.values, atol=1e-10 * found.values.max())
     assert (np.diff(found.values) >= 0).all()
     assert found.next_value == np.inf
-    np.testing.assert_allclose(lift(Y, found.mean, found.loadings), X, atol=1e-9)
+    np.testing.assert_allclose(preimage(Y, found.mean, found.loadings), X, atol=1e-9)
 
 
 def test_the_largest_coordinate_of_each_column_is_positive(wide_cloud):
@@ -143,7 +143,7 @@ def test_the_bits_of_a_row_do_not_depend_on_the_others_or_on_memory_order(n_feat
 
 def test_lifted_coordinates_are_the_loadings_from_the_mean():
     loadings, mean = np.array([[3.0, 4.0]]), np.array([1.0, 1.0])
-    np.testing.assert_allclose(lift(np.array([[2.0]]), mean, loadings), [[7.0, 9.0]])
+    np.testing.assert_allclose(preimage(np.array([[2.0]]), mean, loadings), [[7.0, 9.0]])
 
 
 def test_coordinates_beyond_float64_are_refused_by_row():
@@ -183,9 +183,9 @@ def test_spreads_a_billion_apart_still_have_a_way_back():
     X = rng.normal(size=(30, 2)) * [1.0, 1e12]
     found = projection(alignment(layer_weights(X, knn_graph(X, 4), Settings()), 1.0), X, 2, "orthonormal")
     Y = project(X, found.mean, found.components)
-    np.testing.assert_allclose(lift(Y, found.mean, found.loadings), X, rtol=1e-9, atol=1e-2)
+    np.testing.assert_allclose(preimage(Y, found.mean, found.loadings), X, rtol=1e-9, atol=1e-2)
     np.testing.assert_allclose(found.components @ found.loadings.T, np.eye(2), atol=1e-3)
 
 
 def test_points_beyond_float64_are_lifted_to_infinity_without_further_ado():
-    assert lift(np.array([[1e10]]), np.zeros(1), np.array([[1e300]])) == np.inf
+    assert preimage(np.array([[1e10]]), np.zeros(1), np.array([[1e300]])) == np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from textwrap import indent
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
-from hne._runtime.threads import thread_count
-from hne.core.chart.chart import rescaled_coordinates
-from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
@@ -26,20 +23,16 @@ from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.trust.assess import assess
 from hne.core.trust.record import Assessment
-from hne.estimators.callbacks import CallbackSupportMixin, called_back, with_callbacks
-from hne.estimators.model_file.archive import Archive
-from hne.estimators.model_file.fitted import Scalars, walk_from, walk_parts
-from hne.estimators.model_file.mixin import SavedMixin
-from hne.estimators.model_file.values import Arrays
-from hne.estimators.out_of_sample import lift, place
+from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
+from hne.estimators.out_of_sample import extend, preimage
 from hne.estimators.reported import ReportedMixin
 from hne.exceptions import InputError
-from hne.settings import PLACES, Parameters, parameters_section
+from hne.settings import Parameters, parameters_section
+
+if TYPE_CHECKING:
+    from hne.estimators.model_file import ModelFile
 
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
-
-# How near samples are to a surface, where nobody has looked: only charts ask for it.
-NOT_KNOWN = float("nan")
 
 
 class HierarchicNeighborsEmbedding(
@@ -217,10 +210,6 @@ class HierarchicNeighborsEmbedding(
         model.timings_, model.tuning_ = {}, None
         return model
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Parameters that decide about the result: all but where it is computed."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in PLACES}
-
     def _set_fitted(self, result: Embedding) -> None:
         self._fitted = result
         settings = result.settings
@@ -344,7 +333,7 @@ class HierarchicNeighborsEmbedding(
             validate_data(self, X, reset=False, skip_check_array=True)
         new = check_within_reach(matrix, fitted.units)
         with show_progress(fitted.settings.verbose):
-            return run_stage("placing", place, new, fitted).astype(output_kind(X), copy=False)
+            return run_stage("placing", extend, new, fitted).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
         """Samples whose coordinates would be these points of the embedding.
@@ -367,8 +356,8 @@ class HierarchicNeighborsEmbedding(
         self._check_has_coordinates("inverse_transform")
         points = check_points(Y, self._n_features_out)
         with show_progress(self._fitted.settings.verbose):
-            lifted = self._fitted.units.inverse_transform(run_stage("lifting", lift, points, self._fitted))
-        return lifted.astype(self.embedding_.dtype, copy=False)
+            samples = self._fitted.units.inverse_transform(run_stage("lifting", preimage, points, self._fitted))
+        return samples.astype(self.embedding_.dtype, copy=False)
 
     def reconstruct(self) -> FloatArray | SparseMatrix:
         """Rebuild the fitted samples from their neighbors' neighbors.
@@ -389,19 +378,18 @@ class HierarchicNeighborsEmbedding(
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
-        return check_parameters({name: value for name, value in parameters.items() if name not in PLACES})[0]
+        return check_parameters(parameters)[0]
 
-    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], Settings]:
-        return walk_parts(self._fitted), self._fitted.settings
+    def _saved_fit(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        fitted = self._fitted
+        fit = {"distinct": fitted.distinct, "units": fitted.units, "core": fitted.core}
+        settings = {field.name: getattr(fitted.settings, field.name) for field in fields(Settings)}
+        return {**fit, "dtype": np.dtype(fitted.dtype).name}, settings
 
-    def _restore(self, archive: Archive, settings: Settings) -> None:
-        result = walk_from(archive, settings)
-        if "rescaled.Y" not in archive.arrays:
-            core, n_threads = result.core, thread_count(settings.n_jobs)
-            drawing = (core.X, core.graph, core.short_circuits, PieceEmbeddings(core.Y, core.parts), core.pieces)
-            rescaled = rescaled_coordinates(*drawing, NOT_KNOWN, settings, n_threads)
-            result = replace(result, core=replace(core, rescaled=rescaled))
-        self._set_fitted(result)
+    def _restore(self, file: ModelFile, fit: dict[str, Any], settings: Settings) -> None:
+        from hne.estimators.model_file import read_embedding  # noqa: PLC0415, nobody who only fits needs it
+
+        self._set_fitted(read_embedding(file, fit, settings))
         self.timings_, self.tuning_ = {}, None
 
     def _check_has_coordinates(self, method: str) -> None:

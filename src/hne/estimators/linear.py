@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,26 +17,36 @@ from hne.core.eigen.alignment import alignment
 from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.notices import warn_of_close_eigenvalues, warn_of_recall
 from hne.core.parameters import check_choice, check_settings
-from hne.core.records import PRECOMPUTED, Settings, ShortCircuits, UniqueSamples, Weights
+from hne.core.records import FloatArray, IndexArray, ShortCircuits, UniqueSamples, Weights
 from hne.core.samples.check import check_new_samples, check_points, check_samples
 from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.weights.layers import layer_weights
-from hne.estimators.callbacks import CallbackSupportMixin, called_back, with_callbacks
-from hne.estimators.model_file.archive import Archive
-from hne.estimators.model_file.fitted import Scalars, linear_from, linear_parts
-from hne.estimators.model_file.mixin import SavedMixin
-from hne.estimators.model_file.values import Arrays
-from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, lift, project, projection
+from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
+from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, preimage, project, projection
 from hne.exceptions import InputError
-from hne.settings import PUBLISHED
+from hne.settings import PRECOMPUTED, PUBLISHED, Settings
+
+if TYPE_CHECKING:
+    from hne.estimators.model_file import ModelFile
 
 __all__ = ["LinearHNE"]
 
 STAGES = ("neighbors", "short circuits", "weights", "projection")
+# What a fitted model consists of: attributes without their underscore, and their kinds.
+FITTED: dict[str, Any] = {
+    **dict.fromkeys(("components", "loadings", "mean", "eigenvalues"), FloatArray),
+    "embedding": FloatArray | NDArray[np.float32],
+    "rank": int,
+    **dict.fromkeys(("inner_weights", "joint_weights"), csr_array),
+    "short_circuits": IndexArray,
+    "neighbor_method": str,
+    "neighbor_recall": float,
+}
 
 
+@dataclass(repr=False, eq=False)
 class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Linear Hierarchic Neighbors Embedding: the projection that keeps two layers of neighborhoods best.
 
@@ -58,35 +70,12 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         :class:`HierarchicNeighborsEmbedding`. "orthonormal": rows of `components_` are, as in orthogonal
         neighborhood preserving projections: distances are never stretched, and a direction in which the samples
         hardly differ is rebuilt well by any weights. Put a PCA in front where features are many.
-    variant : {"bhne", "ihne", "rhne"}, default="bhne"
-        How the outer layer is weighed, as in :class:`HierarchicNeighborsEmbedding`.
-    reg : float, default=1e-4
-        Ridge of the small problems, relative to the trace of their Gram matrix.
-    outer_reg : float or None, default=None
-        Ridge of the outer problems; None takes `reg`.
-    gamma : float, default=1.0
-        Weight of the inner layer in the objective.
-    n_rounds : int, default=1
-        Rounds of "bhne" after its first; other variants do not use it.
-    include_self : bool, default=True
-        Whether a sample stays in its own outer layer, as a neighbor of its neighbors.
-    metric : str or callable, default="euclidean"
-        The distance by which neighbors are searched; weights are those of the coordinates.
-    metric_params : dict or None, default=None
-        Further arguments of the metric.
-    neighbors : str, sparse matrix or pair of arrays, default="auto"
-        How neighbors are searched, or the neighbors themselves, as in :class:`HierarchicNeighborsEmbedding`.
-    short_circuits : {"cut", "keep"}, default="cut"
-        What becomes of edges of the neighbor graph that lead across a gap to another sheet, as in
-        :class:`HierarchicNeighborsEmbedding`: "cut" rebuilds no sample from another sheet, "keep" leaves the graph as
-        it is, as published. See `short_circuits_`.
-    n_jobs : int or None, default=None
-        Threads of every stage: -1 for all cores; None too, unless a `joblib.parallel_config` names another number above
-        one.
-    random_state : int, RandomState or None, default=None
-        Index of approximate neighbors; nothing else is random.
-    verbose : int, default=0
-        What standard error sees of `fit`: 1 shows a line for each stage, 2 also one for each of its tasks.
+    variant, reg, outer_reg, gamma, n_rounds, include_self : str, float, float or None, float, int, bool
+        How both layers are weighed, as in :class:`HierarchicNeighborsEmbedding`, by default as published.
+    metric, metric_params, neighbors, short_circuits : str or callable, dict or None, str or graph, {"cut", "keep"}
+        How neighbors are searched and which edges are cut, as there.
+    n_jobs, random_state, verbose : int or None, int, RandomState or None, int
+        As there; nothing but the index of approximate neighbors is random.
 
     Attributes
     ----------
@@ -129,42 +118,23 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
     (array([15., 20.]), array([[0.012, 0.016]]), array([-0.5, -0.4, -0.1,  0.3,  0.7]))
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = PUBLISHED["n_neighbors"],
-        *,
-        n_components: int = 2,
-        constraint: str = "uncorrelated",
-        variant: str = PUBLISHED["variant"],
-        reg: float = PUBLISHED["reg"],
-        outer_reg: float | None = None,
-        gamma: float = 1.0,
-        n_rounds: int = 1,
-        include_self: bool = True,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        neighbors: Any = "auto",
-        short_circuits: str = "cut",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.constraint = constraint
-        self.variant = variant
-        self.reg = reg
-        self.outer_reg = outer_reg
-        self.gamma = gamma
-        self.n_rounds = n_rounds
-        self.include_self = include_self
-        self.metric = metric
-        self.metric_params = metric_params
-        self.neighbors = neighbors
-        self.short_circuits = short_circuits
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: int = PUBLISHED["n_neighbors"]
+    _: KW_ONLY
+    n_components: int = 2
+    constraint: str = "uncorrelated"
+    variant: str = PUBLISHED["variant"]
+    reg: float = PUBLISHED["reg"]
+    outer_reg: float | None = None
+    gamma: float = 1.0
+    n_rounds: int = 1
+    include_self: bool = True
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    neighbors: Any = "auto"
+    short_circuits: str = "cut"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -184,20 +154,18 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             The fitted estimator.
         """
         settings = self._checked_parameters(self.get_params(deep=False))
-        constraint = self.constraint
-        _check_metric(settings)
+        if settings.metric == PRECOMPUTED:
+            msg = f"metric='{PRECOMPUTED}' has no coordinates that a map could take. Use HNE, or pass X."
+            raise InputError(msg, parameter="metric", value=PRECOMPUTED)
         samples = check_samples(X, settings)
         with called_back(self, X, y, len(STAGES)):
-            distinct, circuits, weights, found = _walk(samples, settings, constraint)
-            embedding = project(samples, found.mean, found.components)
+            distinct, circuits, weights, linear_map = _fit_map(samples, settings, self.constraint)
+            embedding = project(samples, linear_map.mean, linear_map.components)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
             validate_data(self, X, skip_check_array=True)
-            self.components_ = found.components
-            self.loadings_ = found.loadings
-            self.mean_ = found.mean
+            self.components_, self.loadings_, self.mean_ = linear_map.components, linear_map.loadings, linear_map.mean
             self.embedding_ = embedding.astype(output_kind(X), copy=False)
-            self.eigenvalues_ = found.values
-            self.rank_ = found.rank
+            self.eigenvalues_, self.rank_ = linear_map.values, linear_map.rank
             self.inner_weights_ = distinct.spread(weights.W)
             self.joint_weights_ = distinct.spread(weights.J)
             self.short_circuits_ = distinct.pairs(circuits.pairs)
@@ -205,24 +173,6 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
             self.neighbor_recall_ = circuits.graph.recall
             self.preparation_ = None
         return self
-
-    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[Any]:  # noqa: ARG002
-        """Find the projection of the samples of X and return their coordinates.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
-            what does not fit into free memory is refused.
-        y : ignored
-            Present for scikit-learn's pipelines.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The coordinates, `embedding_`.
-        """
-        return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Project samples: (X - mean_) @ components_.T, each row on its own.
@@ -264,7 +214,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         """
         check_is_fitted(self)
         points = check_points(Y, len(self.components_))
-        return lift(points, self.mean_, self.loadings_).astype(self.embedding_.dtype, copy=False)
+        return preimage(points, self.mean_, self.loadings_).astype(self.embedding_.dtype, copy=False)
 
     @staticmethod
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
@@ -272,15 +222,26 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         check_choice("constraint", parameters["constraint"], CONSTRAINTS)
         return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
 
-    def _saved_parts(self) -> tuple[tuple[Scalars, Arrays], None]:
-        return linear_parts(self), None
+    def _saved_fit(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {name: getattr(self, f"{name}_") for name in FITTED}, {}
 
-    def _restore(self, archive: Archive, settings: Settings) -> None:  # noqa: ARG002, the map is all there is to it
-        for name, value in linear_from(archive).items():
-            setattr(self, name, value)
+    def _restore(self, file: ModelFile, fit: dict[str, Any], settings: Settings) -> None:  # noqa: ARG002, nobody asks
+        from hne.estimators.model_file import FINITE, check_weights  # noqa: PLC0415, nobody who only fits needs it
+
+        file.check_kinds("its fit", fit, FITTED)
+        (n, d), D = fit["embedding"].shape, self.n_features_in_
+        for name, shape in {"components": (d, D), "loadings": (d, D), "mean": (D,), "embedding": (n, d)}.items():
+            file.check_numbers(name, fit[name], shape, -FINITE, FINITE)
+        file.check_numbers("eigenvalues", fit["eigenvalues"], (d,), 0, np.inf)
+        file.check_numbers("rank", fit["rank"], (), d, D)
+        file.check_numbers("short_circuits", fit["short_circuits"], (None, 2), 0, n - 1)
+        file.check_numbers("neighbor_recall", fit["neighbor_recall"], (), 0, 1, nan=True)
+        check_weights(file, "inner_weights", fit["inner_weights"], n)
+        check_weights(file, "joint_weights", fit["joint_weights"], n)
+        for name, value in fit.items():
+            setattr(self, f"{name}_", value)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse samples are welcome, and that single precision stays single."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -292,8 +253,10 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         return len(self.components_)
 
 
-def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[UniqueSamples, ShortCircuits, Weights, Projection]:
-    """Go from checked samples to their projection; copies of a sample count once."""
+def _fit_map(
+    X: Samples, settings: Settings, constraint: str
+) -> tuple[UniqueSamples, ShortCircuits, Weights, Projection]:
+    """Checked samples, without copies -> neighbors -> weights -> the map; and what was on the way."""
     distinct, units, X, settings = canonicalize(X, settings)
     n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
@@ -301,15 +264,8 @@ def _walk(X: Samples, settings: Settings, constraint: str) -> tuple[UniqueSample
         circuits = run_stage("short circuits", cut_short_circuits, X, graph, settings)
         weights = run_stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
         aligned = alignment(weights, settings.gamma)
-        found = run_stage("projection", projection, aligned, X, settings.n_components, constraint)
+        linear_map = run_stage("projection", projection, aligned, X, settings.n_components, constraint)
     warn_of_recall(graph)
-    if not found.is_resolved:
-        warn_of_close_eigenvalues(found.values, found.next_value)
-    return distinct, circuits, weights, in_units_of_data(found, units)
-
-
-def _check_metric(settings: Settings) -> None:
-    """Refuse what no linear map takes."""
-    if settings.metric == PRECOMPUTED:
-        msg = "metric='precomputed' has no coordinates that a map could take, got it in LinearHNE. Use HNE, or pass X."
-        raise InputError(msg)
+    if not linear_map.is_resolved:
+        warn_of_close_eigenvalues(linear_map.values, linear_map.next_value)
+    return distinct, circuits, weights, in_units_of_data(linear_map, units)

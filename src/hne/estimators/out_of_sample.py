@@ -1,4 +1,4 @@
-"""New X -> Y and Y -> X: place new samples and lift points of the embedding, by weights that rebuild them."""
+"""New X -> Y and Y -> X: coordinates of new samples and samples of new points, by weights that rebuild them."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from hne.core.reconstruction import reconstruct
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne.core.samples.kinds import Distances, Samples, as_dense, take_among
 from hne.core.weights.layers import target_weights
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 
 # Share of the largest distance up to which a sample is taken for the fitted one that it is so near to.
 ITSELF = 1e-14
@@ -21,12 +21,12 @@ ITSELF = 1e-14
 Search = Callable[[IndexArray, IndexArray | None, int], tuple[IndexArray, FloatArray]]
 
 
-def place(new: Samples, fitted: Embedding) -> FloatArray:
+def extend(new: Samples, fitted: Embedding) -> FloatArray:
     """Coordinates (t, d) of new samples, in the units of the fitted ones.
 
-    With inner weights w and joint weights j of a new sample, found as in the fit from its nearest fitted
+    With inner weights w and joint weights j of a new sample, made as in the fit from its nearest fitted
     samples and their neighbors, its coordinates y minimize gamma |y - w Y|^2 + |y - j Y|^2: the share that one
-    more sample would have in the objective, the fitted ones held still. A fitted sample keeps its own.
+    more sample would have in the objective, the fitted ones held still. A fitted sample keeps its coordinates.
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
@@ -34,125 +34,100 @@ def place(new: Samples, fitted: Embedding) -> FloatArray:
         new = new.to(fitted.distinct)
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
-        X, targets = core.X, new[rows]
-        if among is not None:
-            X, targets = take_among(X, targets, among)
-        found, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, count, None, n_threads)
-        return (found if among is None else np.where(found >= 0, among[found], -1)), lengths
+        X, targets = (core.X, new[rows]) if among is None else take_among(core.X, new[rows], among)
+        nearby, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, count, None, n_threads)
+        return (nearby if among is None else np.where(nearby >= 0, among[nearby], -1)), lengths
 
-    own, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
-    _check_near_anyone(own)
-    weights = _weights_of(core.X, new, own, core, settings, n_threads)
-    # In the units of the walk, in which sums stay in range.
+    neighbors, distances = _within_a_piece(search, new.shape[0], core, settings.n_neighbors)
+    # Only a sparse graph of distances has samples that are known to be near none of the fitted ones.
+    if (neighbors[:, 0] < 0).any():
+        got = f"none in row {int(np.argmax(neighbors[:, 0] < 0))}"
+        refuse("X", "must hold the distance to one fitted sample at least", got, "Pass distances to the nearest ones")
+    weights, total = _weights_of(core.X, new, neighbors, core, settings, n_threads)
+    # In the units of the fit, in which sums stay in range.
     Y = core.rescaled.Y if settings.in_lengths else core.Y
-    placed: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / _layers(weights, settings)
-    same = _same_places(new, core.X, own, distances)
-    placed[same >= 0] = Y[same[same >= 0]]
-    return fitted.units.restore_lengths(placed) if settings.in_lengths else placed
+    coordinates: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / total
+    same = _same_samples(new, core.X, neighbors, distances)
+    coordinates[same >= 0] = Y[same[same >= 0]]
+    return fitted.units.restore_lengths(coordinates) if settings.in_lengths else coordinates
 
 
-def lift(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
+def preimage(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix:
     """Samples (t, D), in the units of the fitted ones, whose coordinates would be these points of the embedding.
 
-    The way of `place` gone back: weights rebuild a point from its nearest fitted places and their neighbors in the
+    The way of `extend` gone back: weights rebuild a point from its nearest fitted places and their neighbors in the
     embedding, and the samples there are added up with them. At a fitted sample's place, it is that sample.
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
-    # In the units of the walk, in which squares stay in range.
-    Y, points = (core.rescaled.Y, points * fitted.units.scale) if settings.in_lengths else (core.Y, points)
+    # Points come in the precision that coordinates were handed out in.
+    Y, places = core.Y, fitted.core_Y.astype(fitted.dtype).astype(np.float64)
+    if settings.in_lengths:
+        # In the units of the fit, in which squares stay in range.
+        Y, places, points = core.rescaled.Y, places * fitted.units.scale, points * fitted.units.scale
     is_embedded = np.flatnonzero(np.isfinite(Y[:, 0]))
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:
         among = is_embedded if among is None else among
-        found, lengths, _ = nearest(Y[among], points[rows], min(count, len(among)), n_threads=n_threads)
-        return among[found], lengths
+        nearby, lengths, _ = nearest(Y[among], points[rows], min(count, len(among)), n_threads=n_threads)
+        return among[nearby], lengths
 
-    own, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
-    weights = _weights_of(Y, points, own, core, settings, n_threads)
-    mixed = csr_array((settings.gamma * weights.W + weights.J) / _layers(weights, settings))
-    # Points come in the precision that coordinates were handed out in.
-    same = _same_places(points, _handed_out(fitted), own, distances)
+    neighbors, distances = _within_a_piece(search, len(points), core, settings.n_neighbors)
+    weights, total = _weights_of(Y, points, neighbors, core, settings, n_threads)
+    mixed = csr_array((settings.gamma * weights.W + weights.J) / total)
+    same = _same_samples(points, places, neighbors, distances)
     rows = np.flatnonzero(same >= 0)
     if issparse(core.X):
         # Those samples alone, with weight one: rows of a sparse matrix are better made than assigned.
         only = csr_array((np.ones(len(rows)), (rows, same[rows])), shape=mixed.shape)
         return reconstruct(core.X, diags_array((same < 0).astype(float)) @ mixed + only)
-    lifted: Samples = reconstruct(core.X, mixed)
-    lifted[rows] = core.X[same[rows]]
-    return lifted
-
-
-def _handed_out(fitted: Embedding) -> FloatArray:
-    """Coordinates as they were handed out, in their precision, and in the units of the walk again."""
-    given: FloatArray = fitted.core_Y.astype(fitted.dtype).astype(np.float64)
-    return given * fitted.units.scale if fitted.settings.in_lengths else given
+    samples: Samples = reconstruct(core.X, mixed)
+    samples[rows] = core.X[same[rows]]
+    return samples
 
 
 def _within_a_piece(search: Search, count: int, core: Core, k: int) -> tuple[IndexArray, FloatArray]:
     """The k nearest of each target in the piece of its nearest: a row of the width of the graph, -1 behind the last."""
     width = core.graph.n_neighbors
-    k = min(k, width)
-    everyone = np.arange(count)
-    found, lengths = search(everyone, None, min(k, core.Y.shape[0]))
-    own, distances = np.full((count, width), -1, dtype=np.intp), np.full((count, width), np.inf)
-    own[:, : found.shape[1]], distances[:, : found.shape[1]] = found, lengths
-    if core.pieces.count == 1:
-        return own, distances
-    label = np.where(own >= 0, core.pieces.labels[own], -1)
-    strays = np.flatnonzero(((label != label[:, :1]) & (own >= 0)).any(axis=1))
-    for piece in np.unique(label[strays, 0]):
-        members = np.flatnonzero(core.pieces.labels == piece)
-        rows = strays[label[strays, 0] == piece]
-        nearby, lengths = search(rows, members, min(k, len(members)))
-        own[rows], distances[rows] = -1, np.inf
-        own[rows, : nearby.shape[1]] = np.where(nearby >= 0, nearby, -1)
-        distances[rows, : nearby.shape[1]] = lengths
-    return own, distances
+    neighbors, distances = np.full((count, width), -1, dtype=np.intp), np.full((count, width), np.inf)
+
+    def fill(rows: IndexArray, among: IndexArray | None, n_there: int) -> None:
+        nearby, lengths = search(rows, among, min(k, width, n_there))
+        neighbors[rows], distances[rows] = -1, np.inf
+        neighbors[rows, : nearby.shape[1]], distances[rows, : nearby.shape[1]] = nearby, lengths
+
+    fill(np.arange(count), None, core.Y.shape[0])
+    if core.pieces.count > 1:
+        label = np.where(neighbors >= 0, core.pieces.labels[neighbors], -1)
+        strays = np.flatnonzero(((label != label[:, :1]) & (neighbors >= 0)).any(axis=1))
+        for piece in np.unique(label[strays, 0]):
+            members = np.flatnonzero(core.pieces.labels == piece)
+            fill(strays[label[strays, 0] == piece], members, len(members))
+    return neighbors, distances
 
 
 def _weights_of(
-    X: Samples, targets: Samples, own: IndexArray, core: Core, settings: Settings, n_threads: int
-) -> Weights:
-    nobody = np.full(len(own), -1)
-    return target_weights(X, targets, own, core.graph, nobody, [settings], core.weights.kernel, n_threads)[0]
+    X: Samples, targets: Samples, neighbors: IndexArray, core: Core, settings: Settings, n_threads: int
+) -> tuple[Weights, FloatArray]:
+    """Weights of both layers, and their sum (t, 1): beside an isolated sample, who has no neighbors, is no outer."""
+    nobody = np.full(len(neighbors), -1)
+    kernel = core.weights.kernel
+    weights = target_weights(X, targets, neighbors, core.graph, nobody, [settings], kernel, n_threads)[0]
+    return weights, settings.gamma + (np.diff(weights.J.indptr) > 0)[:, None]
 
 
-def _layers(weights: Weights, settings: Settings) -> FloatArray:
-    """Sum of the weights of both layers (t, 1): beside an isolated sample, who has no neighbors, there is no outer."""
-    has_outer = np.diff(weights.J.indptr) > 0
-    total: FloatArray = settings.gamma + has_outer[:, None]
-    return total
-
-
-def _check_near_anyone(own: IndexArray) -> None:
-    """Refuse samples that are known to be near none of the fitted ones; only a sparse graph of distances has such."""
-    if (own[:, 0] < 0).any():
-        row = int(np.flatnonzero(own[:, 0] < 0)[0])
-        msg = (
-            f"X must hold the distance to one fitted sample at least, got none in row {row}. "
-            "Pass distances to the nearest fitted samples."
-        )
-        raise InputError(msg)
-
-
-def _same_places(targets: Samples, X: Samples, own: IndexArray, distances: FloatArray) -> IndexArray:
+def _same_samples(targets: Samples, X: Samples, neighbors: IndexArray, distances: FloatArray) -> IndexArray:
     """The fitted sample that each target equals, -1 for none."""
     if isinstance(targets, Distances):
         # Programs leave rounding where a distance to itself should be zero.
-        return np.where(distances[:, 0] <= ITSELF * _farthest(targets), own[:, 0], -1)
-    same = np.where(_differences(X[own[:, 0]], targets) == 0, own[:, 0], -1)
+        farthest = np.asarray(as_dense(targets.matrix.max(axis=1)), dtype=np.float64).ravel()
+        return np.where(distances[:, 0] <= ITSELF * farthest, neighbors[:, 0], -1)
+    same = np.where(_differences(X[neighbors[:, 0]], targets) == 0, neighbors[:, 0], -1)
     # Samples closer than 1e-162 have a distance of zero without being equal, and there may be more of them than k.
     for row in np.flatnonzero((distances[:, 0] == 0) & (same < 0)):
         equal = np.flatnonzero(_differences(X, targets[row : row + 1]) == 0)
         same[row] = equal[0] if equal.size else -1
     return same
-
-
-def _farthest(targets: Distances) -> FloatArray:
-    """The largest distance of each target."""
-    largest = targets.matrix.max(axis=1)
-    return np.asarray(as_dense(largest), dtype=np.float64).ravel()
 
 
 def _differences(X: Samples, targets: Samples) -> IndexArray:
