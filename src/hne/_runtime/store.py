@@ -10,8 +10,8 @@ hand has changed since is found when it is read again.
 import json
 import shutil
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from hne._runtime.context import bound
 from hne._runtime.files import atomic_write, make_folder
 from hne.exceptions import CheckpointError
 
@@ -50,14 +51,9 @@ class MappedArray(np.memmap):
         return np.asarray(self).__reduce_ex__(protocol)
 
 
-@contextmanager
-def pickled_by_name() -> Iterator[None]:
+def pickled_by_name() -> AbstractContextManager[None]:
     """Let arrays on disk be pickled as their paths for a while; elsewhere a pickle holds all it needs."""
-    before = _BY_NAME.set(True)
-    try:
-        yield
-    finally:
-        _BY_NAME.reset(before)
+    return bound(_BY_NAME, True)
 
 
 def open_array(path: str | Path) -> NDArray[Any]:

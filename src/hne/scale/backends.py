@@ -6,7 +6,6 @@ the same call finds what it had finished, in any order of the samples and on any
 finds the neighbors.
 """
 
-import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -33,15 +32,7 @@ from hne.core.notices import check_connected
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph
 from hne.core.pipeline import Backend, known_distances
-from hne.core.records import (
-    Certificate,
-    EigenPairs,
-    FloatArray,
-    NeighborGraph,
-    Pieces,
-    UniqueSamples,
-    Weights,
-)
+from hne.core.records import Certificate, EigenPairs, FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.samples.scaling import InputScaling
@@ -62,11 +53,10 @@ from hne.scale.tasks import (
 )
 from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, STAGES, WEIGHTS, Settings, parameters_of, suited
 
-logger = logging.getLogger("hne")
-
 # Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
 BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
 FROM_CHECKPOINT = "from the checkpoint"
+Task = Callable[[Block], Arrays]
 
 
 @contextmanager
@@ -159,17 +149,10 @@ class CachedBackend(Backend):
         elif isinstance(X, np.ndarray) and isinstance(settings.neighbors, str):
             # Files of an approximate search have no receipts: who goes on makes them anew, and they are the same again.
             rmtree(lists, ignore_errors=True)
-            search = blocked_search(
-                X,
-                np.array([start for start, _ in blocks_of(*X.shape)]),
-                settings.n_neighbors,
-                lists,
-                settings.neighbors,
-                settings.random_state,
-                settings.metric,
-                settings.metric_params,
-                partial(self._map, "neighbors", n_threads=n_threads),
-            )
+            starts = np.array([start for start, _ in blocks_of(*X.shape)])
+            how = settings.neighbors, settings.random_state, settings.metric, settings.metric_params
+            map_tasks = partial(self._map, NEIGHBORS, n_threads=n_threads)
+            search = blocked_search(X, starts, settings.n_neighbors, lists, *how, map_tasks)
             facts = _facts(NEIGHBORS, settings, method=search.method, recall=search.recall)
             self._run_blocks(place, "search", partial(neighbor_rows, search), X.shape, facts, n_threads)
         else:
@@ -259,27 +242,17 @@ class CachedBackend(Backend):
         return map_blocks(run, items, n_threads)
 
     def _run_blocks(
-        self,
-        place: Stage,
-        what: str,
-        task: Callable[[Block], Arrays],
-        shape: tuple[int, int],
-        facts: dict[str, Any],
-        n_threads: int = 1,
+        self, place: Stage, what: str, task: Task, shape: tuple[int, int], facts: dict[str, Any], n_threads: int = 1
     ) -> Arrays:
         """Arrays that the task makes of all blocks of rows: found, or made as far as they are missing."""
-        name = place.folder.name.partition("-")[0]
         arrays = place.arrays()
         if arrays is not None:
-            logger.info("%s: found in %s", name, place.folder)
             remark(FROM_CHECKPOINT)
             return arrays
-        blocks = blocks_of(*shape)
+        name, blocks = place.folder.name.partition("-")[0], blocks_of(*shape)
         missing = place.missing(blocks)
         if len(missing) < len(blocks):
-            there = f"{len(blocks) - len(missing)} of {len(blocks)} blocks"
-            logger.info("%s: %s found in %s", name, there, place.folder)
-            remark(f"{there} {FROM_CHECKPOINT}")
+            remark(f"{len(blocks) - len(missing)} of {len(blocks)} blocks {FROM_CHECKPOINT}")
         with closing(self._map(name, partial(keep_rows, place, task), missing, n_threads)) as done:
             for _ in track(what, done, len(missing)):
                 pass

@@ -53,7 +53,8 @@ class LazySamples:
 
     def without_rows(self, X: Any) -> Any:
         """Something with the features of X, which these samples are, their names if they have any, and no samples."""
-        return without_rows(X, self.shape[1])
+        # Dask's data frames have one of pandas, empty, to tell their kinds by.
+        return X._meta if is_table(X) else np.empty((0, self.shape[1]))  # noqa: SLF001
 
     def rows_like(self, Y: Any) -> Any:
         """Coordinates of the samples as a Dask array in the same chunks of rows."""
@@ -111,12 +112,6 @@ def is_collection(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in {"dask", "dask_expr"}
 
 
-def without_rows(X: Any, n_features: int) -> Any:
-    """Something with the features of X, their names if they have any, and no samples."""
-    # Dask's data frames have one of pandas, empty, to tell their kinds by.
-    return X._meta if is_table(X) else np.empty((0, n_features))  # noqa: SLF001
-
-
 def check_lazy(samples: LazySamples, settings: Settings, automatic: frozenset[str]) -> None:
     """Refuse what needs samples in memory."""
     rule = "must be known for samples that workers read"
@@ -136,9 +131,10 @@ def transform_lazily(model: Any, X: Any) -> Any:
     from dask import delayed  # noqa: PLC0415, an extra
     from sklearn.utils.validation import validate_data  # noqa: PLC0415, a second to load
 
-    array = lazy_samples(X).array
+    samples = lazy_samples(X)
+    array = samples.array
     if is_table(X):
-        validate_data(model, without_rows(X, array.shape[1]), reset=False, skip_check_array=True)
+        validate_data(model, samples.without_rows(X), reset=False, skip_check_array=True)
     if array.shape[1] != model.n_features_in_:
         rule = f"must have {model.n_features_in_} features, as the fitted samples"
         refuse("X", rule, f"{array.shape[1]}", "Pass the same columns")
