@@ -104,7 +104,7 @@ CASES = {
     ),
     "a long name of a column": (
         text("good.csv", GOOD),
-        ["--columns", "q" * 900_000],
+        ["--columns", "q" * 9_000],
         r"no such column, got --columns q{58} \.\.\. q{57}\. It has",
     ),
     "a long name of an encoding": (text("good.csv", GOOD), ["--encoding", "q" * 900_000], r"q{58} \.\.\. q{57}\. Try"),
@@ -252,10 +252,12 @@ def test_force_overwrites_and_a_failure_leaves_what_was_there(tmp_path, capsys):
     assert out.read_text().startswith("hne1,hne2\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)], ids=["terminated", "hung up"]
+)
 def test_an_end_from_outside_leaves_no_half_written_file(tmp_path, number):
     path = tmp_path / "roll.npy"
-    np.save(path, make_swiss_roll(60_000, random_state=0).X)
+    np.save(path, make_swiss_roll(20_000, random_state=0).X)
     words = ["embed", str(path), "-o", str(tmp_path / "out.csv"), "--report", str(tmp_path / "out.html")]
     with subprocess.Popen([sys.executable, "-m", "hne", *words], stderr=subprocess.PIPE, text=True) as process:
         while "neighbors" not in process.stderr.readline():
@@ -323,11 +325,10 @@ def test_a_file_that_appears_while_it_is_written_is_kept(tmp_path, capsys, monke
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("words", [[], ["--json"]], ids=["rows", "an object"])
-def test_a_full_disk_behind_standard_output_is_one_line(tmp_path, words):
+def test_a_full_disk_behind_standard_output_is_one_line(tmp_path):
     source = text("good.csv", GOOD)(tmp_path)
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "hne", "embed", str(source), "-q", *words]
+        command = [sys.executable, "-m", "hne", "embed", str(source), "-q"]
         run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr == "hne: the system refuses: No space left on device. Check space and permissions.\n"

@@ -38,6 +38,20 @@ def points(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    return HNE().fit(ROLL.X)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A file with the model of the roll, by its columns."""
+    path = tmp_path_factory.mktemp("model")
+    np.savetxt(path / "roll.csv", ROLL.X, delimiter=",", header="x,y,z", comments="")
+    assert main(["embed", str(path / "roll.csv"), "--save", str(path / "roll.hne"), "-q"]) == 0
+    return path / "roll.hne"
+
+
 def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -66,15 +80,14 @@ def test_choices_are_those_of_the_library():
     assert _embed.WORKERS_READ == READ_BY_WORKERS
 
 
-def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(points, capsys):
+def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(points, fitted, capsys):
     assert main(["embed", str(points)]) == 0
     printed = capsys.readouterr()
     rows = rows_of(printed.out)
     assert [row["name"] for row in rows] == [f"p{row}" for row in range(150)]
     assert {row["kind"] for row in rows} == {"inner", "outer"}
-    model = HNE().fit(ROLL.X)
-    assert (coordinates(rows) == model.embedding_).all()
-    cut = f"{len(model.short_circuits_)} short circuits cut, mean reconstruction error"
+    assert (coordinates(rows) == fitted.embedding_).all()
+    cut = f"{len(fitted.short_circuits_)} short circuits cut, mean reconstruction error"
     assert f"150 samples of 3 features in 2 dimensions by ihne with 12 neighbors, {cut}" in printed.err
 
 
@@ -107,8 +120,8 @@ def test_every_output_is_written_and_named(points, tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {"points.csv", *names}
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "npy", "parquet", "json"])
-def test_coordinates_are_the_same_whatever_the_file(points, tmp_path, ending):
+@pytest.mark.parametrize("ending", ["npy", "parquet", "json"])
+def test_coordinates_are_the_same_whatever_the_file(points, fitted, tmp_path, ending):
     import pandas as pd
 
     path = tmp_path / f"out.{ending}"
@@ -116,11 +129,10 @@ def test_coordinates_are_the_same_whatever_the_file(points, tmp_path, ending):
     if ending == "npy":
         found = np.load(path)
     else:
-        read = {"csv": pd.read_csv, "tsv": lambda one: pd.read_csv(one, sep="\t"), "json": pd.read_json}
-        frame = read.get(ending, pd.read_parquet)(path)
+        frame = pd.read_json(path) if ending == "json" else pd.read_parquet(path)
         assert frame["name"].tolist() == [f"p{row}" for row in range(150)]
         found = frame[["hne1", "hne2"]].to_numpy()
-    assert np.allclose(found, HNE().fit_transform(ROLL.X), rtol=1e-9, atol=0)
+    assert np.allclose(found, fitted.embedding_, rtol=1e-9, atol=0)
 
 
 def test_parameters_reach_the_estimator(points, capsys):
@@ -270,36 +282,32 @@ def test_new_samples_are_placed_by_name_filled_and_scaled_as_in_the_fit(points, 
     assert "warning" not in printed.err
 
 
-def test_new_samples_without_a_column_of_the_fit_are_refused(points, tmp_path, capsys):
-    model, new = tmp_path / "model.hne", tmp_path / "new.csv"
-    assert main(["embed", str(points), "--save", str(model), "-q"]) == 0
+def test_new_samples_without_a_column_of_the_fit_are_refused(model, tmp_path, capsys):
+    new = tmp_path / "new.csv"
     new.write_text("x,y\n1,2\n3,4\n")
     assert main(["transform", str(model), str(new)]) == 2
     assert "'z'" in capsys.readouterr().err
 
 
-def test_new_samples_go_to_json_with_their_coordinates(points, tmp_path, capsys):
-    model = tmp_path / "model.hne"
-    assert main(["embed", str(points), "--save", str(model), "-q"]) == 0
+def test_new_samples_go_to_json_with_their_coordinates(points, model, fitted, capsys):
     assert main(["transform", str(model), str(points), "--json", "-q"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["ids"][:2] == ["p0", "p1"]
-    assert (np.array(told["coordinates"]) == HNE().fit_transform(ROLL.X)).all()
+    assert (np.array(told["coordinates"]) == fitted.embedding_).all()
     assert main(["transform", str(model), str(points), "--json", "-o", "-"]) == 2
     assert "Choose one." in capsys.readouterr().err
 
 
-def test_a_model_of_images_asks_for_images_and_one_of_columns_for_columns(points, tmp_path, capsys):
+def test_a_model_of_images_asks_for_images_and_one_of_columns_for_columns(points, model, tmp_path, capsys):
     image = pytest.importorskip("PIL.Image")
     folder = tmp_path / "images"
     folder.mkdir()
     for number in range(20):
         image.fromarray(np.arange(16, dtype=np.uint8).reshape(4, 4) * number % 200).save(folder / f"{number}.png")
     assert main(["embed", str(folder), "--save", str(tmp_path / "images.hne"), "-q"]) == 0
-    assert main(["embed", str(points), "--save", str(tmp_path / "points.hne"), "-q"]) == 0
     assert main(["transform", str(tmp_path / "images.hne"), str(points)]) == 2
     assert "points.csv' must hold images, as those of 4 x 4 in '" in capsys.readouterr().err
-    assert main(["transform", str(tmp_path / "points.hne"), str(folder)]) == 2
+    assert main(["transform", str(model), str(folder)]) == 2
     assert "new samples must have the 3 features of the model, got 16" in capsys.readouterr().err
 
 
@@ -324,11 +332,11 @@ def test_transform_of_what_is_no_model_is_refused(points, capsys):
     assert "it is not a saved model" in capsys.readouterr().err
 
 
-def test_standard_input_is_read(points, capsysbinary, monkeypatch):
+def test_standard_input_is_read(points, fitted, capsysbinary, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(points.read_bytes())))
     assert main(["embed", "-"]) == 0
     rows = rows_of(capsysbinary.readouterr().out.decode())
-    assert (coordinates(rows) == HNE().fit_transform(ROLL.X)).all()
+    assert (coordinates(rows) == fitted.embedding_).all()
 
 
 def test_a_reader_that_leaves_early_is_no_error(points):
@@ -356,6 +364,21 @@ def test_info_names_versions_solvers_and_extras(capsys):
         assert word in told
     assert main(["info", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["libraries"]["numpy"] == np.__version__
+
+
+def test_without_shtab_completion_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setattr("hne.cli.talk.find_spec", lambda _: None)
+    assert main(["completion", "bash"]) == 2
+    assert capsys.readouterr().err == (
+        "hne: hne completion needs shtab, got none installed. Run: pip install 'hne[completion]'.\n"
+    )
+
+
+def test_an_embedding_that_nobody_assesses_is_written_and_reported(points, tmp_path, capsys):
+    words = ["--no-assess", "--report", str(tmp_path / "map.html"), "--json", "-q"]
+    assert main(["embed", str(points), *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["trust"], told["verdict"], told["score"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -68,14 +68,13 @@ def test_quiet_leaves_the_command_alone(points, capsys):
     assert printed.err == ""
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_table_holds_every_setting_and_says_which_was_chosen(points, tmp_path, found, ending):
     import pandas as pd
 
     path = tmp_path / f"settings.{ending}"
     assert main(["tune", str(points), *SMALL, "-o", str(path), "-q"]) == 0
-    read = {"csv": pd.read_csv, "tsv": lambda one: pd.read_csv(one, sep="\t"), "json": pd.read_json}
-    frame = read.get(ending, pd.read_parquet)(path)
+    frame = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
     assert len(frame) == 8
     assert list(frame.columns) == list(found.table())
     own = [(one.variant, one.n_neighbors, one.reg) for one in found.trials]
