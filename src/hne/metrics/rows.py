@@ -89,9 +89,9 @@ def nearest(distances: FloatArray, k: int) -> IndexArray:
     return nearest_of(distances, np.flatnonzero(distances <= limit), k)
 
 
-def nearest_of(distances: FloatArray, found: IndexArray, k: int) -> IndexArray:
-    """The k nearest after the sample itself, all of which are among those found (ascending)."""
-    return found[np.argsort(distances[found], kind="stable")[1 : k + 1]]
+def nearest_of(distances: FloatArray, others: IndexArray, k: int) -> IndexArray:
+    """The k nearest after the sample itself, all of which are among those others (ascending)."""
+    return others[np.argsort(distances[others], kind="stable")[1 : k + 1]]
 
 
 def _excess(distances: FloatArray, samples: IndexArray, k: int) -> int:
@@ -158,12 +158,12 @@ class Products:
         n_found = np.median([len(self.candidates(row, distances, k)) for row, distances in tried])
         return float(n_found - k - 1) / n
 
-    def measure(self, sample: int, distances: FloatArray, found: IndexArray) -> None:
-        """Write the distances by differences of a sample to those found."""
-        if len(found) > MOST_PICKED * len(distances):
+    def measure(self, sample: int, distances: FloatArray, others: IndexArray) -> None:
+        """Write the distances by differences of a sample to those others."""
+        if len(others) > MOST_PICKED * len(distances):
             distances[:] = self._differences(sample, slice(None))
         else:
-            distances[found] = self._differences(sample, found)
+            distances[others] = self._differences(sample, others)
         distances[sample] = -1.0
 
     def _differences(self, sample: int, others: IndexArray | slice) -> FloatArray:
@@ -215,9 +215,9 @@ def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatAr
         return np.array([nearest(of_row, k) for of_row in distances])
     near = np.empty((len(rows), k), dtype=np.intp)
     for row, (sample, of_row) in enumerate(zip(rows, distances, strict=True)):
-        found = space.candidates(sample, of_row, k)
-        space.measure(sample, of_row, found)
-        near[row] = nearest_of(of_row, found, k)
+        candidates = space.candidates(sample, of_row, k)
+        space.measure(sample, of_row, candidates)
+        near[row] = nearest_of(of_row, candidates, k)
     return near
 
 

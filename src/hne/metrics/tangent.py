@@ -64,15 +64,15 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     """
     samples, embedding = check_embedded(X, Y)
     n_threads = thread_count(check_settings({"n_jobs": n_jobs}).n_jobs)
-    units, own = InputScaling.fit(samples), InputScaling.fit(embedding)
+    scaling, scaling_of_Y = InputScaling.fit(samples), InputScaling.fit(embedding)
     first = unique_samples(samples).index
     d = embedding.shape[1]
     if not is_measurable(len(first), d):
         rule = f"must have at least {2 * (frame_neighbors(d) + 1)} different samples for {d} coordinates"
         refuse("X", rule, str(len(first)), "Pass more")
-    scorer = TangentScorer.from_samples(units.transform(samples)[first], Settings(n_components=d), n_threads)
-    measured = scorer.measure(own.transform(embedding)[first])
-    return replace(measured, correction=units.restore_lengths(measured.correction * own.scale))
+    scorer = TangentScorer.from_samples(scaling.transform(samples)[first], Settings(n_components=d), n_threads)
+    measured = scorer.measure(scaling_of_Y.transform(embedding)[first])
+    return replace(measured, correction=scaling.restore_lengths(measured.correction * scaling_of_Y.scale))
 
 
 def intrinsic_dimension(

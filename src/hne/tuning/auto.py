@@ -222,11 +222,11 @@ def _tuning(
             Y = scaling.restore_lengths(trial.Y[places])
         return replace(trial, measure=measure, Y=Y)
 
-    told = {id(trial): of_samples(trial) for trial in ordered}
+    by_trial = {id(trial): of_samples(trial) for trial in ordered}
     return Tuning(
-        best=told[id(best)],
-        runner_up=None if runner_up is None else told[id(runner_up)],
-        trials=tuple(told.values()),
+        best=by_trial[id(best)],
+        runner_up=None if runner_up is None else by_trial[id(runner_up)],
+        trials=tuple(by_trial.values()),
         settings=replace(settings, **best.parameters),
         n_samples=distinct.n_samples,
         rows=None if rows is None else order,

@@ -112,17 +112,17 @@ def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best
     try:
         with mute_progress():
             circuits = cut_short_circuits(problem.X, without_isolated(graph, wanted[0]), wanted[0])
-        found = split_into_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
-        if _is_torn(problem, found.pieces):
-            why = f"its graph falls into {found.pieces.count} pieces"
-            yield from (Trial(*one, STOPPED, n_pieces=found.pieces.count, reason=why) for one in candidates)
+        split = split_into_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
+        if _is_torn(problem, split.pieces):
+            why = f"its graph falls into {split.pieces.count} pieces"
+            yield from (Trial(*one, STOPPED, n_pieces=split.pieces.count, reason=why) for one in candidates)
             return
         with mute_progress():
-            weights = layer_weights_of_all(problem.X, found.graph, wanted, None, problem.n_threads)
+            weights = layer_weights_of_all(problem.X, split.graph, wanted, None, problem.n_threads)
     except HNEError as error:
         yield from (Trial(*one, FAILED, reason=_first_sentence(error)) for one in candidates)
         return
-    attempt = partial(_attempt, problem, circuits, found, best=best)
+    attempt = partial(_attempt, problem, circuits, split, best=best)
     numbers = range(len(candidates))
     with (
         limit_blas_threads(1),
@@ -141,10 +141,10 @@ def _is_torn(problem: Problem, pieces: Pieces) -> bool:
 
 
 def _attempt(
-    problem: Problem, circuits: ShortCircuits, found: SplitGraph, candidate: Candidate, weights: Weights, best: float
+    problem: Problem, circuits: ShortCircuits, split: SplitGraph, candidate: Candidate, weights: Weights, best: float
 ) -> Trial:
     """Embed with a setting, and measure that; if its tangents alone lose more than the best in all, ranks are not."""
-    start, pieces = time.perf_counter(), found.pieces
+    start, pieces = time.perf_counter(), split.pieces
     trial = partial(Trial, *candidate, n_pieces=pieces.count)
     if start > problem.deadline:
         return trial(outcome=NOT_REACHED, reason=NO_TIME)
@@ -159,7 +159,7 @@ def _attempt(
             solved = embedded_pieces(problem.X, weights, pieces, settings, 1)
             Y = solved.Y
             if is_chart or np.isnan(Y).any() or len(solved.eigenpairs) > 1:
-                made_of = (problem.X, found.graph, circuits.cut_pairs, solved, pieces, problem.flat_share)
+                made_of = (problem.X, split.graph, circuits.cut_pairs, solved, pieces, problem.flat_share)
                 Y = rescaled_coordinates(*made_of, settings, 1, problem.geometry).Y
     except HNEError as error:
         return trial(outcome=FAILED, reason=_first_sentence(error), seconds=seconds())

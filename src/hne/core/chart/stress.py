@@ -61,8 +61,8 @@ class Ways:
         """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
         weights = self.weights()
         drawn = cdist(Y[self.landmarks], Y)
-        both, own = (weights * drawn * self.lengths).sum(), (weights * drawn**2).sum()
-        kept = both**2 / max(own * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny)
+        both, squares = (weights * drawn * self.lengths).sum(), (weights * drawn**2).sum()
+        kept = both**2 / max(squares * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny)
         return max(0.0, float(1 - kept))
 
 

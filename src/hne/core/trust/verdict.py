@@ -52,8 +52,8 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
         case "pieces", _:
             return f"the neighbor graph is in {v['n_pieces']} pieces, and how they lie to each other is not known"
         case "repeated", "superfluous":
-            told = _counted(v["dimension"], "dimension")
-            return f"the samples have {told}, and of {d} coordinates one repeats the others"
+            have = f"the samples have {_counted(v['dimension'], 'dimension')}"
+            return f"{have}, and of {d} coordinates one repeats the others"
         case "repeated", _:
             return f"a coordinate repeats the others: they tell {v['share']:.0%} of it"
         case "score", _:
