@@ -39,12 +39,10 @@ def test_a_failure_leaves_the_old_file_alone(tmp_path):
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / "taken").write_text("")
     for place in (tmp_path / "taken", tmp_path / "taken" / "below"):
-        with pytest.raises(
-            InputError, match=r"cannot write '.*taken.*': (file exists|not a directory)\. Choose another"
-        ):
+        with pytest.raises(InputError, match=r"cannot write '.*taken.*': (file exists|not a directory)"):
             make_folder(place)
     with (
-        pytest.raises(InputError, match=r"cannot write '.*x\.csv': not a directory\. Choose another place\."),
+        pytest.raises(InputError, match=r"cannot write '.*x\.csv': not a directory"),
         atomic_write(tmp_path / "taken" / "x.csv") as temporary,
     ):
         temporary.write_text("anything")
@@ -52,7 +50,7 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with (
-        pytest.raises(InputError, match=r"cannot write '.*x\.csv': no such file or directory\. Choose another place\."),
+        pytest.raises(InputError, match=r"cannot write '.*x\.csv': no such file or directory"),
         atomic_write(tmp_path / "missing" / "x.csv") as temporary,
     ):
         temporary.write_text("anything")
@@ -79,7 +77,7 @@ def test_existing_files_are_kept_where_that_is_asked_for(tmp_path):
     (tmp_path / "out.csv").write_text("old")
     with (
         keep_existing_files(),
-        pytest.raises(InputError, match=r"'.*out\.csv': it exists already\. Add --force"),
+        pytest.raises(InputError, match=r"'.*out\.csv': it exists already"),
         atomic_write(tmp_path / "out.csv") as temporary,
     ):
         temporary.write_text("new")
@@ -108,7 +106,7 @@ def test_a_loop_of_links_is_told(tmp_path):
     (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
     (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
     with (
-        pytest.raises(InputError, match=r"cannot write '.*a\.csv': too many levels of symbolic links\. Choose another"),
+        pytest.raises(InputError, match=r"cannot write '.*a\.csv': too many levels of symbolic links"),
         atomic_write(tmp_path / "a.csv"),
     ):
         pass
@@ -170,13 +168,13 @@ def test_disks_and_sockets_are_refused(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind("socket")
         with (
-            pytest.raises(InputError, match=r"cannot write 'socket': it is a socket\. Choose"),
+            pytest.raises(InputError, match=r"cannot write 'socket': it is a socket"),
             atomic_write(Path("socket")),
         ):
             pass
     # A number that no driver has: nothing could be written to it.
     disk = device(tmp_path / "disk", stat.S_IFBLK, 240, 200)
-    with pytest.raises(InputError, match=r"cannot write '.*disk': it is a disk\. Choose another"), atomic_write(disk):
+    with pytest.raises(InputError, match=r"cannot write '.*disk': it is a disk"), atomic_write(disk):
         pass
     assert stat.S_ISBLK(disk.stat().st_mode)
 

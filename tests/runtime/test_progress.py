@@ -233,9 +233,9 @@ def test_verbose_may_be_a_flag(cloud, capfd, verbose, shown):
 
 
 def test_verbose_must_count():
-    with pytest.raises(InputError, match=r"verbose must be at least 0, got -1\. Try verbose=1\."):
+    with pytest.raises(InputError, match=r"verbose must be at least 0, got -1"):
         embed(np.eye(9), verbose=-1)
-    with pytest.raises(InputTypeError, match=r"verbose must be an integer, got 'yes' of type str\. Try verbose=1\."):
+    with pytest.raises(InputTypeError, match=r"verbose must be an integer, got .yes."):
         embed(np.eye(9), verbose="yes")
 
 
