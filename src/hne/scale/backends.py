@@ -125,10 +125,8 @@ class CachedBackend(Backend):
             ingested = ingest(samples, settings, self._executor, scratch)
             unique = ingested.distinct
             self._samples_key = key_of_marks(ingested.ranges, ingested.marks)
-            order = self._folder.stage("order", key_of(self._samples_key, unique.inverse.tobytes()))
-            index = (order.arrays() or order.put({"index": unique.index}))["index"]
             place = self._folder.stage("samples", self._samples_key)
-            task, shape = partial(ordered_rows, ingested.raw, index), (unique.n_places, samples.shape[1])
+            task, shape = partial(ordered_rows, ingested.raw, unique.index), (unique.n_places, samples.shape[1])
             X = self._run_blocks(place, "places", task, shape, _facts())["X"]
         finally:
             rmtree(scratch, ignore_errors=True)

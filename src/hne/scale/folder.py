@@ -33,9 +33,8 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-            refuse(
-                "checkpoint", "must be the path of a folder", quoted(path), "Pass a name such as 'run'", InputTypeError
-            )
+            rule, remedy = "must be the path of a folder", "Pass a name such as 'run'"
+            refuse("checkpoint", rule, quoted(path), remedy, InputTypeError)
         self.path = expanded(path).absolute()
 
     def stage(self, name: str, key: str) -> Stage:
