@@ -55,24 +55,22 @@ def _check_value(name: str, value: Any, known: Setting) -> Any:
         return check_choice(name, value, known.choices, may_be_auto=known.may_be_auto)
     if isinstance(DEFAULTS[name], bool):
         return _check_flag(name, value, known.remedy)
+    or_auto = " or 'auto'" if known.may_be_auto else ""
     if isinstance(known.low, int):
-        return check_integer(name, value, known.low, known.remedy, known.high)
-    return check_positive(name, value, known.remedy)
-
-
-def _or_auto(name: str) -> str:
-    known = known_settings().get(name)
-    return " or 'auto'" if known is not None and known.may_be_auto else ""
+        return check_integer(name, value, known.low, known.remedy, known.high, or_auto=or_auto)
+    return check_positive(name, value, known.remedy, or_auto)
 
 
 def _of_type(value: object) -> str:
     return f"got {quoted(value)} of type {type(value).__name__}"
 
 
-def check_integer(name: str, value: object, smallest: int | None, remedy: str, largest: float | None = None) -> int:
+def check_integer(
+    name: str, value: object, smallest: int | None, remedy: str, largest: float | None = None, *, or_auto: str = ""
+) -> int:
     """Return the value if it is a whole number within these limits (None allows any)."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be an integer{_or_auto(name)}, {_of_type(value)}. {remedy}."
+        msg = f"{name} must be an integer{or_auto}, {_of_type(value)}. {remedy}."
         raise InputTypeError(msg, parameter=name, rule="must be an integer", value=value, remedy=remedy)
     if smallest is not None and value < smallest:
         raise InputError(parameter=name, rule=f"must be at least {smallest}", value=value, remedy=remedy)
@@ -81,10 +79,10 @@ def check_integer(name: str, value: object, smallest: int | None, remedy: str, l
     return int(value)
 
 
-def check_number(name: str, value: object) -> float:
+def check_number(name: str, value: object, or_auto: str = "") -> float:
     """Return the value as a float if it is a real number that float64 can hold."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        msg = f"{name} must be a number{_or_auto(name)}, {_of_type(value)}. Pass a float."
+        msg = f"{name} must be a number{or_auto}, {_of_type(value)}. Pass a float."
         raise InputTypeError(msg, parameter=name, rule="must be a number", value=value, remedy="Pass a float")
     try:
         return float(value)
@@ -92,9 +90,9 @@ def check_number(name: str, value: object) -> float:
         return math.inf
 
 
-def check_positive(name: str, value: object, remedy: str) -> float:
+def check_positive(name: str, value: object, remedy: str, or_auto: str = "") -> float:
     """Return the value if it is a number within the limits of a weight."""
-    number, known = check_number(name, value), known_settings().get(name, known_settings()["reg"])
+    number, known = check_number(name, value, or_auto), known_settings().get(name, known_settings()["reg"])
     low, high = known.low or 0.0, known.high or math.inf
     if not (low <= number <= high):
         raise InputError(parameter=name, rule=f"must be between {low:g} and {high:g}", value=number, remedy=remedy)
