@@ -1,14 +1,16 @@
 """The command line: what it prints, what it writes, how it fails."""
 
+import ast
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hne
-from hne.cli import main
+from hne.cli import _commands, _parser, main
 from hne.cli import misc as _misc
 from hne.viz import plots
 
@@ -100,3 +102,16 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, capsys, monkeypatch, small
 def test_python_dash_m_hne_is_hne():
     run = subprocess.run([sys.executable, "-m", "hne", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout == f"hne {hne.__version__}\n"
+
+
+def test_sentences_of_the_library_name_no_option_of_the_command_line():
+    source = Path(hne.__file__).parent
+    files = [path for name in ("io", "tuning", "core") for path in (source / name).rglob("*.py")]
+    strings = [
+        node.value
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    ]
+    options = {flag for flags in _commands(_parser()).values() for flag in flags if flag.startswith("--")}
+    assert [text for text in strings if set(re.findall(r"--[a-z-]+", text)) & options and "hne embed" not in text] == []

@@ -7,19 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hne._runtime.files import atomic_write
-from hne.cli.arguments import add_command, add_input, add_outputs, add_preparation, add_talk, names, number, whole
-from hne.cli.talk import (
-    check_outputs,
-    color_of,
-    command_context,
-    echo,
-    plain,
-    prepared_input,
-    print_json,
-    save_figure,
-    title_of,
-    with_cli_names,
-)
+from hne.cli import arguments, talk
+from hne.cli.arguments import number, whole
+from hne.cli.talk import echo
 from hne.exceptions import refuse
 
 DESCRIPTION = """\
@@ -32,9 +22,9 @@ distances, and its seconds. Measures show what went wrong; they do not decide wh
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     told = "HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture"
-    parser = add_command(commands, "compare", run, told, DESCRIPTION)
-    add_input(parser)
-    add_preparation(parser)
+    parser = arguments.add_command(commands, "compare", run, told, DESCRIPTION)
+    arguments.add_input(parser)
+    arguments.add_preparation(parser)
     add = parser.add_argument
     told = "neighbors of a sample [6 for LLE, its relatives and the variants; for others their own default]"
     add("-k", "--n-neighbors", type=whole, metavar="K", help=told)
@@ -44,21 +34,21 @@ def add_to(commands: Any) -> None:
         "of lle, mlle, hlle, ltsa, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
         "[all that are installed and do not take long]"
     )
-    add("--methods", type=names, metavar="NAMES", help=told)
+    add("--methods", type=arguments.names, metavar="NAMES", help=told)
     add("--n-jobs", type=whole, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
     add("--random-state", type=whole, default=0, metavar="SEED", help="seed of what is drawn [0]")
-    add_outputs(parser, output="the table: .csv, .json", plot="all embeddings side by side: .png, .svg, .pdf")
-    add_talk(parser)
+    arguments.add_outputs(parser, output="the table: .csv, .json", plot="all embeddings side by side: .png, .svg, .pdf")
+    arguments.add_talk(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, embed by all methods, print the table, write what was asked for."""
-    outputs = check_outputs(options, "output", "plot", tables=(".csv", ".json"))
+    outputs = talk.check_outputs(options, "output", "plot", tables=(".csv", ".json"))
     from hne.baselines import BASELINES
     from hne.baselines.comparison import comparison, comparison_picture, comparison_records, comparison_table
 
-    with command_context(options):
-        ready = prepared_input(options)
+    with talk.command_context(options):
+        ready = talk.prepared_input(options)
         echo(options, *ready.table.notices)
         if hasattr(ready.X, "toarray"):
             remedy = "Choose another --array, such as obsm/X_pca"
@@ -69,13 +59,13 @@ def run(options: argparse.Namespace) -> None:
         if "output" in outputs:
             _write_table(outputs["output"], records)
         if "plot" in outputs:
-            axes = comparison_picture(results, color_of(ready.table), title_of(options))
-            save_figure(outputs["plot"], axes.flat[0].figure, dpi=110)
+            axes = comparison_picture(results, talk.color_of(ready.table), talk.title_of(options))
+            talk.save_figure(outputs["plot"], axes.flat[0].figure, dpi=110)
     if options.json:
-        print_json({"input": options.input, "methods": records})
+        talk.print_json({"input": options.input, "methods": records})
     else:
         header, lines = comparison_table(results)
-        print("\n".join([header, *(with_cli_names(line) for line in lines)]))
+        print("\n".join([header, *(talk.with_cli_names(line) for line in lines)]))
     echo(options, *(f"wrote {path}" for path in outputs.values()))
     missing = (
         []
@@ -97,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
 def _write_table(path: Path, records: list[dict[str, Any]]) -> None:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         if path.suffix.lower() == ".json":
-            json.dump(plain(records), stream, indent=1, ensure_ascii=False)
+            json.dump(talk.plain(records), stream, indent=1, ensure_ascii=False)
             return
         writer = csv.DictWriter(stream, records[0], lineterminator="\n")
         writer.writeheader()

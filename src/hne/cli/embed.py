@@ -19,7 +19,7 @@ from hne.settings import AUTO, PRECOMPUTED, SEARCHED, suited
 
 if TYPE_CHECKING:
     from hne.core.records import Embedding
-    from hne.io import PreparedTable
+    from hne.io import PreparedTable, Table
 
 # Files that workers read themselves, as in `hne.scale.sources`, which loads NumPy; a test compares.
 WORKERS_READ, TABLES = (".zarr", ".parquet", ".pq", ".npy"), (".parquet", ".pq")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         return
     with talk.command_context(options) as (seconds, heard):
         ready = _prepared(options)
-        result = _embedded(options, ready)
+        table, result = ready.table, _embedded(options, ready)
         if result is None:
             return
         summary = _summary(options, ready, result, heard)
@@ -85,10 +85,17 @@ def run(options: argparse.Namespace) -> None:
         # A bad one has been warned of.
         if summary["trust"] not in {"bad", None}:
             echo(options, f"{summary['trust']}: {summary['verdict']}")
-        _write(options, outputs, ready, result, seconds, heard)
+        if "output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
+            run_stage("writing", _write_coordinates, outputs.get("output"), table, result)
+        if "save" in outputs:
+            run_stage("saving", _save, outputs["save"], ready, result)
+        if "plot" in outputs:
+            run_stage("drawing", _draw, outputs["plot"], title_of(options), table, result)
+        if "report" in outputs:
+            told = {"timings": seconds, "embedding_warnings": heard}
+            run_stage("report", _report, outputs["report"], options, ready, result, told)
     echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
-        table = ready.table
         coordinates = {} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": result.Y}
         print_json(summary | {"timings": seconds, "outputs": outputs} | coordinates)
 
@@ -164,30 +171,13 @@ def _embedded(options: argparse.Namespace, ready: "PreparedTable") -> "Embedding
     return result
 
 
-def _write(
-    options: argparse.Namespace,
-    outputs: dict[str, Path],
-    ready: "PreparedTable",
-    result: "Embedding",
-    seconds: dict[str, float],
-    heard: list[str],
-) -> None:
-    """Write every output, each whole or not at all."""
+def _write_coordinates(path: Path | None, table: "Table", result: "Embedding") -> None:
+    """Write the coordinates, with the piece of each sample beside its labels where there are several."""
     from hne.io import Coordinates, write_coordinates
 
-    table = ready.table
-    if "output" in outputs or (not outputs and not options.json) or str(options.output) == "-":
-        # The piece of each sample goes beside its labels where there are several.
-        has_pieces = result.pieces.count > 1 and "piece" not in table.labels
-        labels = {**table.labels, "piece": result.pieces.labels + 1} if has_pieces else table.labels
-        coordinates = Coordinates.of(replace(table, labels=labels), result.Y)
-        run_stage("writing", write_coordinates, outputs.get("output"), coordinates)
-    if "save" in outputs:
-        run_stage("saving", _save, outputs["save"], ready, result)
-    if "plot" in outputs:
-        run_stage("drawing", _draw, outputs["plot"], options, ready, result)
-    if "report" in outputs:
-        run_stage("report", _report, outputs["report"], options, ready, result, seconds, heard)
+    if result.pieces.count > 1 and "piece" not in table.labels:
+        table = replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
+    write_coordinates(path, Coordinates.of(table, result.Y))
 
 
 def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
@@ -198,16 +188,15 @@ def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
     model.save(path)
 
 
-def _images(ready: "PreparedTable") -> Any:
-    shape = ready.table.image_shape
-    return None if shape is None else ready.table.X.reshape(-1, *shape)
+def _images(table: "Table") -> Any:
+    return None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
 
 
-def _draw(path: Path, options: argparse.Namespace, ready: "PreparedTable", result: "Embedding") -> None:
+def _draw(path: Path, title: str, table: "Table", result: "Embedding") -> None:
     """Write the picture: points by color, or images where the samples are some."""
     from hne.viz import plots
 
-    color, title, images = color_of(ready.table), title_of(options), _images(ready)
+    color, images = color_of(table), _images(table)
     if images is not None and result.Y.shape[1] > 1:
         axes = plots.scatter_images(result, images, color, title=title)
     else:
@@ -216,12 +205,7 @@ def _draw(path: Path, options: argparse.Namespace, ready: "PreparedTable", resul
 
 
 def _report(
-    path: Path,
-    options: argparse.Namespace,
-    ready: "PreparedTable",
-    result: "Embedding",
-    seconds: dict[str, float],
-    heard: list[str],
+    path: Path, options: argparse.Namespace, ready: "PreparedTable", result: "Embedding", told: dict[str, Any]
 ) -> None:
     from hne.viz.report import gather_details, write_report
 
@@ -234,16 +218,15 @@ def _report(
         labels=table.labels,
         ids=table.ids,
         color=table.color,
-        images=_images(ready),
+        images=_images(table),
         title=title_of(options),
         id_name=table.id_name,
         rows=table.rows,
-        timings=seconds,
-        embedding_warnings=heard,
         data_notes=table.notices,
         source=table.source,
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
+        **told,
     )
     trust = result.trust
     if trust is not None:

@@ -57,6 +57,7 @@ def add_demo_to(commands: Any) -> None:
 def run_demo(options: argparse.Namespace) -> None:
     """Embed, print the table, write the coordinates, the report and the picture."""
     from hne.datasets import make_swiss_roll
+    from hne.metrics import affine_errors
 
     make_folder(options.output)
     rolls = [make_swiss_roll(N_SAMPLES, even=True, random_state=options.seed + more) for more in range(N_ROLLS)]
@@ -65,7 +66,7 @@ def run_demo(options: argparse.Namespace) -> None:
     print("affine error to the true strip: 0 unrolled, 1 lost")
     print(f"method  arc length  height    mean   median of {N_ROLLS} rolls")
     for method in of_rolls[0]:
-        errors = [_errors(Y[method], roll) for Y, roll in zip(of_rolls, rolls, strict=True)]
+        errors = [affine_errors(Y[method], roll.chart) for Y, roll in zip(of_rolls, rolls, strict=True)]
         (length, height), middle = errors[0], median(float(one.mean()) for one in errors)
         print(f"{method:<7}{length:>11.3f}{height:>8.3f}{(length + height) / 2:>8.3f}{middle:>11.3f}")
     for name, write in {"demo.csv": _write_csv, "demo.html": _write_report, "demo.png": _write_picture}.items():
@@ -90,12 +91,6 @@ def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
     return embeddings
 
 
-def _errors(Y: "FloatArray", roll: "Dataset") -> "FloatArray":
-    from hne.metrics import affine_errors
-
-    return affine_errors(Y, roll.chart)
-
-
 def _write_csv(path: Path, embeddings: dict[str, "FloatArray"], roll: "Dataset") -> None:
     import numpy as np
 
@@ -116,6 +111,7 @@ def _write_report(path: Path, _: object, roll: "Dataset") -> None:
 
 def _write_picture(path: Path, embeddings: dict[str, "FloatArray"], roll: "Dataset") -> None:
     from hne.core.neighbors.graph import knn_graph
+    from hne.metrics import affine_errors
     from hne.viz import plots
 
     colors, edges = plots.position_colors(roll.chart), knn_graph(roll.X, N_NEIGHBORS).indices
@@ -124,7 +120,7 @@ def _write_picture(path: Path, embeddings: dict[str, "FloatArray"], roll: "Datas
     space = figure.add_subplot(grid[:, 0], projection="3d")
     plots.space_panel(space, roll.X, colors, title=f"{N_SAMPLES} samples of a Swiss roll")
     for position, (method, Y) in enumerate(embeddings.items()):
-        title = f"{method}, affine error {_errors(Y, roll).mean():.3f}"
+        title = f"{method}, affine error {affine_errors(Y, roll.chart).mean():.3f}"
         axes = figure.add_subplot(grid[position, 1])
         plots.embedding_panel(axes, plots.oriented(Y, roll.chart), colors, edges, title)
     save_figure(path, figure, dpi=110)

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hne import __version__
 from hne._runtime.progress import one_line, run_stage
-from hne.cli.arguments import PARAMETERS, add_command, add_input, add_outputs, add_preparation, add_talk
-from hne.cli.talk import (
-    check_outputs,
-    command_context,
-    echo,
-    print_json,
-    read_input,
-    read_options,
-    with_notices_of_cli,
-)
+from hne.cli import arguments, talk
 from hne.exceptions import InputError, MissingExtraError, PreparedModelWarning
 
 if TYPE_CHECKING:
@@ -55,32 +46,34 @@ def add_to(commands: Any) -> None:
         "Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. Columns are found "
         "by the names of the fit, filled and scaled as they were. Without -o the coordinates are printed as CSV."
     )
-    parser = add_command(commands, "transform", run, "place the rows of a file among those of a saved model", described)
+    parser = arguments.add_command(
+        commands, "transform", run, "place the rows of a file among those of a saved model", described
+    )
     parser.add_argument("model", type=Path, metavar="MODEL", help="file of hne embed --save")
-    add_input(parser)
-    add_preparation(parser, is_fit=False)
-    add_outputs(parser, output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json")
-    add_talk(parser)
+    arguments.add_input(parser)
+    arguments.add_preparation(parser, is_fit=False)
+    arguments.add_outputs(parser, output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json")
+    arguments.add_talk(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
     from hne.io import Coordinates, prepare_new, write_coordinates
 
-    outputs = check_outputs(options, "output")
+    outputs = talk.check_outputs(options, "output")
     output = outputs.get("output")
-    with command_context(options) as (seconds, heard):
+    with talk.command_context(options) as (seconds, heard):
         model, preprocessor = _load(options.model)
-        ready = with_notices_of_cli(prepare_new(_read(options, preprocessor), preprocessor, options.missing))
+        ready = talk.with_notices_of_cli(prepare_new(_read(options, preprocessor), preprocessor, options.missing))
         table = ready.table
-        echo(options, *table.notices)
+        talk.echo(options, *table.notices)
         Y = model.transform(ready.X)
         if output is not None or not options.json:
             run_stage("writing", write_coordinates, output, Coordinates.of(table, Y))
-    echo(options, *(f"wrote {path}" for path in outputs.values()))
+    talk.echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
         facts = {"n_samples": len(Y), "notices": table.notices, "warnings": heard, "timings": seconds, "output": output}
-        print_json(facts | ({} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": Y}))
+        talk.print_json(facts | ({} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": Y}))
 
 
 def _load(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
@@ -99,14 +92,14 @@ def _load(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
 
 def _read(options: argparse.Namespace, preprocessor: "ColumnPreprocessor") -> "Table":
     """The table of new samples, with the model's columns, or images as the model has them."""
-    reading, shape = read_options(options), preprocessor.image_shape
+    reading, shape = talk.read_options(options), preprocessor.image_shape
     if shape is None and not options.columns:
         reading = replace(reading, features=preprocessor.feature_names)
     elif shape is not None and not options.columns:
         size, mode = (shape[1], shape[0]), "rgb" if len(shape) == 3 else "grey"
         reading = replace(reading, image_size=size, image_mode=mode, pixel_scale=preprocessor.pixel_scale)
     try:
-        return read_input(options, reading)
+        return talk.read_input(options, reading)
     except InputError as error:
         if shape is None or error.parameter != "image_size":
             raise
@@ -123,7 +116,7 @@ def add_info_to(commands: Any) -> None:
         "that hne embed --save wrote, its samples, columns and parameters; or, of the folder of a --checkpoint, its "
         "stages with their sizes and parameters."
     )
-    parser = add_command(commands, "info", run_info, told, described)
+    parser = arguments.add_command(commands, "info", run_info, told, described)
     told = "file of hne embed --save, or folder of --checkpoint"
     parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help=told)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -140,7 +133,7 @@ def run_info(options: argparse.Namespace) -> None:
     else:
         facts, lines_of = _model_facts(options.model), _model_lines
     if options.json:
-        print_json(facts)
+        talk.print_json(facts)
     else:
         print("\n".join(one_line(line) for line in lines_of(facts)))
 
@@ -167,7 +160,7 @@ def _model_facts(path: Path) -> dict[str, Any]:
         "features": list(preprocessor.feature_names[:LISTED_FEATURES]),
         "missing": "refuse" if preprocessor.fill is None else "impute",
         "scale": preprocessor.scaling,
-        "parameters": {name: getattr(model, name) for name in PARAMETERS} | chosen,
+        "parameters": {name: getattr(model, name) for name in arguments.PARAMETERS} | chosen,
         "n_pieces": model.n_pieces_,
         "reconstruction_error": model.reconstruction_error_,
     }
@@ -239,5 +232,5 @@ def _machine_lines(facts: dict[str, Any]) -> list[str]:
     ]
     for name, (extra, purpose) in EXTRAS.items():
         state = facts["extras"][name] or f"missing, in the extra {extra}"
-        lines.append(f"  {name:<11}{state:<32}{purpose}")
+        lines.append(f"  {name:<12}{state:<32}{purpose}")
     return lines

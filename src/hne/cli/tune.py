@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hne import __version__
 from hne._runtime.progress import duration, run_stage
-from hne.cli.arguments import (
-    add_command,
-    add_grid,
-    add_input,
-    add_outputs,
-    add_preparation,
-    add_talk,
-    embed_words,
-    parameters_of,
-    seconds,
-)
-from hne.cli.talk import check_outputs, color_of, command_context, echo, prepared_input, print_json, title_of
+from hne.cli import arguments, talk
+from hne.cli.talk import echo
 from hne.settings import PRECOMPUTED, SEARCHED
 
 if TYPE_CHECKING:
@@ -47,29 +37,29 @@ examples:
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     told = "find the neighbors, variant and ridge that suit a file, and the command to embed it with them"
-    parser = add_command(commands, "tune", run, told, DESCRIPTION, EXAMPLES)
-    add_input(parser)
-    add_preparation(parser)
+    parser = arguments.add_command(commands, "tune", run, told, DESCRIPTION, EXAMPLES)
+    arguments.add_input(parser)
+    arguments.add_preparation(parser)
     told = "begin no further settings after that time [none]"
-    parser.add_argument("--budget", type=seconds, metavar="SECONDS", help=told)
+    parser.add_argument("--budget", type=arguments.seconds, metavar="SECONDS", help=told)
     tables = "all that was tried: .csv, .tsv, .json, .parquet, .arrow"
-    add_outputs(parser, output=tables, report="page with the best embeddings and all scores")
-    add_grid(parser)
-    add_talk(parser)
+    arguments.add_outputs(parser, output=tables, report="page with the best embeddings and all scores")
+    arguments.add_grid(parser)
+    arguments.add_talk(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, search, write what was asked for, and print the command."""
     from hne.tuning import tune
 
-    outputs = check_outputs(options, "output", "report", tables=TABLES)
-    parameters = {name: value for name, value in parameters_of(options).items() if name not in SEARCHED}
+    outputs = talk.check_outputs(options, "output", "report", tables=TABLES)
+    parameters = {name: value for name, value in arguments.parameters_of(options).items() if name not in SEARCHED}
     grid = {name: getattr(options, name) for name in SEARCHED if getattr(options, name) is not None}
-    with command_context(options) as (timings, heard):
-        ready = prepared_input(options, are_distances=parameters["metric"] == PRECOMPUTED)
+    with talk.command_context(options) as (timings, heard):
+        ready = talk.prepared_input(options, are_distances=parameters["metric"] == PRECOMPUTED)
         echo(options, *ready.table.notices)
         tuning = tune(ready.X, grid=grid, budget=options.budget, **parameters)
-        command = shlex.join(embed_words(options, tuning.parameters))
+        command = shlex.join(arguments.embed_words(options, tuning.parameters))
         echo(options, *_untried(options, tuning), *sentences(tuning), *_doubts(tuning, ready))
         if "output" in outputs:
             run_stage("writing", _write_table, outputs["output"], tuning)
@@ -77,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
             run_stage("report", _report, outputs["report"], options, ready, tuning, command)
     echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
-        print_json(
+        talk.print_json(
             {"hne": __version__, "input": options.input, "source": ready.table.source}
             | chosen_facts(tuning)
             | {"trials": [_facts(trial) for trial in tuning.trials]}
@@ -103,11 +93,11 @@ def _report(path: Path, options: argparse.Namespace, ready: "PreparedTable", tun
     from hne.viz.report import write_tuning_report
 
     table = ready.table
-    color = color_of(table) if table.color else None
+    color = talk.color_of(table) if table.color else None
     write_tuning_report(
         tuning,
         path,
-        title=f"Settings for {title_of(options)}",
+        title=f"Settings for {talk.title_of(options)}",
         color=None if color is None else color.values,
         color_name="" if color is None else color.name,
         source=table.source,
