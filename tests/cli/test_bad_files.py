@@ -117,7 +117,7 @@ CASES = {
     "an array of text with characters that are none": (
         lambda folder: records(folder / "records.npy"),
         [],
-        r"must be an array of text, got a damaged one or another kind \(characters that are none\)",
+        r"must be an NPY file, got one .* \(characters that are none\)",
     ),
     "records without a row": (
         lambda folder: (
@@ -130,7 +130,7 @@ CASES = {
     "a sparse matrix of complex numbers": (
         lambda folder: (save_npz(folder / "complex.npz", csr_array(np.eye(9) * 1j)), folder / "complex.npz")[1],
         [],
-        r"must be an NPZ file of numbers, got a damaged one or another kind \(a sparse matrix of complex128\)",
+        r"an NPZ file of numbers, got a sparse matrix of complex128",
     ),
     "duplicate headers": (text("twice.csv", GOOD.replace("x,y,z", "x,y,x")), [], r"'x'"),
     "missing values": (text("gaps.csv", GOOD + "1,,3\n4,NA,6\n"), [], r"41, 42.*--missing drop or --missing impute"),

@@ -98,7 +98,7 @@ CLAIMS = {
     "beside.npz": (npz_of(x=np.eye(40), y=npy_claiming((40, 2**40))), "64 bytes of numbers in y, not"),
     "wide_sparse.npz": (sparse_npz((40, 2**62)), "GB to be read"),
     "long_sparse.npz": (sparse_npz((2**62, 40), "csc"), "GB to be read"),
-    "false_sparse.npz": (sparse_npz((2**20, 40), n_ends=41), "damaged one"),
+    "false_sparse.npz": (sparse_npz((2**20, 40), n_ends=41), "cannot be read"),
     "beyond_sparse.npz": (
         npz_of(
             data=np.ones(40),
@@ -121,7 +121,7 @@ CLAIMS = {
     ),
     "shapeless.npz": (
         npz_of(**dict.fromkeys(["data", "indices", "indptr", "format", "shape"], np.ones(()))),
-        "damaged",
+        "cannot be read",
     ),
     "far.h5": (hdf5_claiming((2**40, 2**20)), "GB to be read"),
     "wide.h5": (hdf5_claiming((30, 2**40)), "GB to be read"),

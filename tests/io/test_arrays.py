@@ -120,7 +120,7 @@ def test_arrays_without_samples_are_told(npy, array, message):
 def test_a_damaged_npy_file_is_told(npy, kept):
     path = npy(np.eye(10))
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(InputError, match=r"an NPY file, got a damaged one"):
+    with pytest.raises(InputError, match=r"an NPY file, got one that cannot"):
         read_table(path)
 
 
@@ -130,7 +130,7 @@ def test_a_damaged_npy_file_is_told(npy, kept):
 def test_a_damaged_npz_file_is_told(npz, change):
     path = npz(X=RNG.random((20, 3)))
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(InputError, match=r"an NPZ file, got a damaged one"):
+    with pytest.raises(InputError, match=r"an NPZ file, got one that cannot"):
         read_table(path)
 
 

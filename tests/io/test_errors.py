@@ -43,7 +43,7 @@ TEXTS = [
     ("a,b,a\n1,2,3\n", r"for each column, got 'a' more than"),
     (b"a,b\n1,\x00\n", r"got bytes that are none \(NUL\)"),
     (b"a,b\n1,\xfc\x81\n", r"got bytes that are none in cp1252"),
-    (b"a,b\n" + b"1,2\n" * 30_000 + b"1,\x81\n", r"none in UTF-8 and cp1252"),
+    (b"a,b\n" + b"1,2\n" * 30_000 + b"1,\x81\n", r"none in cp1252"),
 ]
 
 

@@ -80,7 +80,7 @@ def _load(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
     """The model, and what was done to its columns."""
     from hne import HNE
     from hne.io import ColumnPreprocessor
-    from hne.io.roles import numbered
+    from hne.io.table import numbered
 
     with warnings.catch_warnings():
         # Filling and scaling is what this command does by itself.

@@ -8,12 +8,11 @@ from typing import BinaryIO
 from hne.io.arrays import read_npy, read_npz
 from hne.io.child import read_in_child
 from hne.io.columnar import read_columnar
-from hne.io.files import File, kind_of, locate
+from hne.io.files import File, ReadOptions, kind_of, locate
 from hne.io.hdf5 import read_hdf5, read_mat
 from hne.io.images import read_images
 from hne.io.preprocess import ColumnPreprocessor, PreparedTable, prepare_new, prepare_table
-from hne.io.roles import add_hints, detect_column_roles
-from hne.io.table import ReadOptions, Table
+from hne.io.table import Table, add_hints, detect_column_roles
 from hne.io.text import read_text
 from hne.io.write import Coordinates, check_output_ending, write_coordinates
 

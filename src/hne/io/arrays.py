@@ -1,27 +1,21 @@
 """Named arrays -> which is the matrix of samples, how it lies, what describes them -> Table; and NPY and NPZ files."""
 
 import difflib
-import struct
 import sys
-import tokenize
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io.matlab import MatReadError
 from scipy.sparse import csr_array, issparse, load_npz
 
-from hne.exceptions import InputError, quoted, shortened
-from hne.io.files import File, check_fits, reason_of
-from hne.io.roles import LISTED, matrix_table, numbered
-from hne.io.table import TEXT_BYTES, ReadOptions, Table, as_label, unit_pixels
+from hne.exceptions import quoted, shortened
+from hne.io.files import File, ReadOptions
+from hne.io.table import LISTED, TEXT_BYTES, Table, as_label, matrix_table, numbered, unit_pixels
 
 # What people call the matrix of samples, the likeliest first.
 MATRIX_NAMES = ("x", "data", "features", "fea", "images", "samples", "points", "inputs", "matrix", "arr_0")
@@ -35,29 +29,22 @@ SPARSE = {"data", "indices", "indptr", "format", "shape"}
 LARGEST_SIDE = 2**63
 # Bytes of a header that are believed: a hundred times what NumPy reads without being told so.
 LONGEST_HEADER = 1 << 20
-# What readers raise for files that are damaged or none of their own.
-UNREADABLE = (
-    ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, AttributeError, OverflowError, RuntimeError,
-    MatReadError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Entry:
     """An array of a file, not yet read."""
 
     name: str
     shape: tuple[int, ...]
-    kind: str  # letters of NumPy's kinds: "b", "i", "u", "f", "c", "U" for text, "O" for anything else
+    dtype: np.dtype[Any]
     read: Callable[[], Any]
-    size: int = 8  # bytes of a number
 
-    @classmethod
-    def of(cls, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], read: Callable[[], Any]) -> "Entry":
-        """An array of that kind."""
-        is_text = dtype.kind == "S" or (dtype.kind == "O" and dict(dtype.metadata or {}).get("vlen") is str)
-        kind = "U" if is_text else dtype.kind if dtype.kind in "biufcU" else "O"
-        return cls(name=name, shape=tuple(shape), kind=kind, read=read, size=dtype.itemsize)
+    @property
+    def kind(self) -> str:
+        """Letters of NumPy's kinds: "b", "i", "u", "f", "c", "U" for text, "O" for anything else."""
+        is_text = self.dtype.kind == "S" or dict(self.dtype.metadata or {}).get("vlen") is str  # as h5py marks it
+        return "U" if is_text else self.dtype.kind if self.dtype.kind in "biufcU" else "O"
 
     @property
     def is_matrix(self) -> bool:
@@ -85,13 +72,12 @@ def table_of_arrays(
     n_features = prod(entry.shape) // max(n_samples, 1)
     beside = [other for other in others if other.describes(n_samples)]
     # Read as it is, then turned to float64 unless it is that, or float32.
-    is_kept = entry.kind == "f" and entry.size in (4, 8) and axis == 0
-    size = prod(entry.shape) * (entry.size + 8 * (not is_kept)) + TEXT_BYTES * n_features
-    size += sum(prod(other.shape) * other.size for other in beside)
-    check_fits(file, copies * size, n_samples, n_features)
+    is_kept = entry.dtype in (np.float32, np.float64) and axis == 0
+    size = prod(entry.shape) * (entry.dtype.itemsize + 8 * (not is_kept)) + TEXT_BYTES * n_features
+    size += sum(prod(other.shape) * other.dtype.itemsize for other in beside)
+    file.check_fits(copies * size, n_samples, n_features)
     values = entry.read()
-    if values.dtype.kind not in "biuf":
-        _check_matrix(file, replace(entry, kind=values.dtype.kind))
+    _check_matrix(file, replace(entry, dtype=values.dtype))
     X, image_shape, more = _as_samples(file, entry, values, axis)
     scale = None
     if image_shape is not None:
@@ -103,17 +89,11 @@ def table_of_arrays(
         columns = (columns if columns.shape[0] == n_samples else columns.T).reshape(n_samples, -1).T
         names = (other.name,) if len(columns) == 1 else numbered(len(columns), f"{other.name}_")
         labels |= {name: as_label(column) for name, column in zip(names, columns, strict=True)}
+    source = f"{source}, {entry.name}" if len(entries) > 1 or is_matlab else source
     return matrix_table(
-        file,
-        X,
-        options,
-        source=f"{source}, {entry.name}" if len(entries) > 1 or is_matlab else source,
-        labels=labels,
-        image_shape=image_shape,
-        pixel_scale=scale,
-        is_column_major=is_matlab,
-        notices=(*notices, *more),
-    )
+        file, X, options, source=source, labels=labels, image_shape=image_shape, pixel_scale=scale,
+        is_column_major=is_matlab, notices=(*notices, *more),
+    )  # fmt: skip
 
 
 def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) -> Entry:
@@ -127,7 +107,15 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         _check_matrix(file, named)
         return named
     matrices = [entry for entry in entries if entry.is_matrix]
-    matrices = [entry for entry in matrices if not _is_beside(entry, matrices)] or matrices
+    # Without those that hold a few numbers for each sample of a larger one.
+    sides = [(prod(entry.shape), {entry.shape[0], entry.shape[-1]}) for entry in matrices]
+    matrices = [
+        entry
+        for entry in matrices
+        if len(entry.shape) != 2
+        or min(entry.shape) > MOST_LABELS
+        or not any(max(entry.shape) in ends for size, ends in sides if size > 2 * prod(entry.shape))
+    ] or matrices
     for name in MATRIX_NAMES:
         called = [entry for entry in matrices if entry.name.rpartition("/")[2].lower() == name]
         if len(matrices) > 1 and len(called) == 1:
@@ -158,14 +146,6 @@ def _check_matrix(file: File, entry: Entry) -> None:
         file.refuse(rule, f"{entry} of {n_dimensions} dimensions", remedy)
     if prod(entry.shape) == 0:
         file.refuse(rule, f"{entry}, which is empty", "Check how it was written")
-
-
-def _is_beside(entry: Entry, matrices: Sequence[Entry]) -> bool:
-    """Whether this holds a few numbers for each sample of a larger array."""
-    if len(entry.shape) != 2 or min(entry.shape) > MOST_LABELS:
-        return False
-    larger = (other for other in matrices if prod(other.shape) > 2 * prod(entry.shape))
-    return any(max(entry.shape) in (other.shape[0], other.shape[-1]) for other in larger)
 
 
 def _samples_axis(
@@ -221,88 +201,67 @@ def check_indices(file: File, matrix: Any) -> None:
     except (ValueError, IndexError):
         is_sound = False
     if not is_sound:
-        got = "a damaged one, with indices outside it"
-        file.refuse("must hold a whole sparse matrix", got, "Write or copy it again")
-
-
-def _refuse_damaged(file: File, kind: str, reason: str) -> NoReturn:
-    file.refuse(f"must be {kind}", f"a damaged one or another kind ({reason})", "Write or copy it again")
-
-
-@contextmanager
-def _damage_told(file: File, kind: str) -> Iterator[None]:
-    """Let what goes wrong be told as damage to the file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except UNREADABLE as error:
-        _refuse_damaged(file, kind, reason_of(error))
+        file.refuse("must hold a whole sparse matrix", "a damaged one, with indices outside it")
 
 
 def read_npy(file: File, options: ReadOptions) -> Table:
     """Read an NPY file: an array, or records, whose fields are columns."""
-    with _damage_told(file, "an NPY file"), file.path.open("rb") as stream:
+    with file.reading("an NPY file"), file.path.open("rb") as stream:
         shape, dtype = _npy_header(stream, file.path.stat().st_size)
     if dtype.hasobject:
         got = "Python objects (a pickle, which could run anything)"
         file.refuse("must hold numbers", got, "Save numbers: np.save(name, array.astype(float))")
 
     def read() -> NDArray[Any]:
-        with _damage_told(file, "an NPY file"):
-            return _check_characters(file, np.array(np.load(file.path, mmap_mode="r")))
+        with file.reading("an NPY file"):
+            return _check_characters(np.array(np.load(file.path, mmap_mode="r")))
 
     if not dtype.names:
-        return table_of_arrays(file, [Entry.of("array", shape, dtype, read)], options, "NPY")
+        return table_of_arrays(file, [Entry("array", shape, dtype, read)], options, "NPY")
     plain = [name for name in dtype.names if not dtype[name].shape]
     numbers = [name for name in plain if dtype[name].kind in "iuf"]
-    check_fits(file, prod(shape) * (dtype.itemsize + 8 * len(plain)), prod(shape), len(numbers))
+    file.check_fits(prod(shape) * (dtype.itemsize + 8 * len(plain)), prod(shape), len(numbers))
     records = read().reshape(-1)
     X = np.empty((len(records), len(numbers)))
     for place, name in enumerate(numbers):
         X[:, place] = records[name]
+    labels = {name: as_label(records[name]) for name in plain if name not in numbers}
+    stored = {name: records[name] for name in numbers}
     return matrix_table(
-        file,
-        X,
-        options,
-        feature_names=tuple(numbers),
-        labels={name: as_label(records[name]) for name in plain if name not in numbers},
-        stored={name: records[name] for name in numbers},
-        source="NPY, records",
+        file, X, options, feature_names=tuple(numbers), labels=labels, stored=stored, source="NPY, records"
     )
 
 
 def _npy_header(stream: BinaryIO, size: int, place: str = "") -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and kind of an array; ValueError where it claims more bytes than there are, before any are made for it."""
-    version = np.lib.format.read_magic(stream)
+    version, wrong = np.lib.format.read_magic(stream), ""
     if version != (1, 0):
         # NumPy takes what a header claims to be long, up to 4 GB, before it looks.
         length = int.from_bytes(stream.read(4), "little")
         stream.seek(-4, 1)
-        if length > LONGEST_HEADER:
-            msg = f"a header of {length} bytes"
-            raise ValueError(msg)
-    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = reader(stream, max_header_size=LONGEST_HEADER)
-    wrong = [side for side in shape if not 0 <= side < LARGEST_SIDE]
+        wrong = f"a header of {length} bytes" if length > LONGEST_HEADER else ""
+    if not wrong:
+        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = reader(stream, max_header_size=LONGEST_HEADER)
+        held, expected = size - stream.tell(), prod(shape) * dtype.itemsize
+        if held < expected and not dtype.hasobject:
+            wrong = f"{held} bytes of numbers{place}, not {expected}"
+        for side in shape:
+            wrong = wrong if 0 <= side < LARGEST_SIDE else f"a side of {side}"
     if wrong:
-        msg = f"a side of {wrong[0]}"
-        raise ValueError(msg)
-    held, expected = size - stream.tell(), prod(shape) * dtype.itemsize
-    if held < expected and not dtype.hasobject:
-        msg = f"{held} bytes of numbers{place}, not {expected}"
-        raise ValueError(msg)
+        raise ValueError(wrong)
     return shape, dtype
 
 
-def _check_characters(file: File, values: NDArray[Any]) -> NDArray[Any]:
-    """The same values, or an error where characters among them are none: Python would stumble over them later."""
+def _check_characters(values: NDArray[Any]) -> NDArray[Any]:
+    """The same values; ValueError where characters among them are none: Python would stumble over them later."""
     names = values.dtype.names
     for field in [values] if names is None else [values[name] for name in names]:
         if field.dtype.kind == "U" and field.dtype.itemsize:
             characters = np.ascontiguousarray(field, dtype=field.dtype.newbyteorder("=")).view(np.uint32)
             if (characters > sys.maxunicode).any():
-                _refuse_damaged(file, "an array of text", "characters that are none")
+                msg = "characters that are none"
+                raise ValueError(msg)
     return values
 
 
@@ -311,12 +270,12 @@ def read_npz(file: File, options: ReadOptions) -> Table:
     kind = "an NPZ file"
 
     def read(member: str) -> NDArray[Any]:
-        with _damage_told(file, kind), zipfile.ZipFile(file.path) as archive, archive.open(member) as stream:
+        with file.reading(kind), zipfile.ZipFile(file.path) as archive, archive.open(member) as stream:
             values = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=LONGEST_HEADER)
-            return _check_characters(file, values)
+            return _check_characters(values)
 
     entries = {}
-    with _damage_told(file, kind), zipfile.ZipFile(file.path) as archive:
+    with file.reading(kind), zipfile.ZipFile(file.path) as archive:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name != member.filename:
@@ -324,22 +283,22 @@ def read_npz(file: File, options: ReadOptions) -> Table:
                 size = min(member.file_size, DEFLATED * member.compress_size)
                 with archive.open(member) as stream:
                     shape, dtype = _npy_header(stream, size, f" in {name}")  # type: ignore[arg-type]
-                entries[name] = Entry.of(name, shape, dtype, partial(read, member.filename))
+                entries[name] = Entry(name, shape, dtype, partial(read, member.filename))
     if not entries:
-        _refuse_damaged(file, kind, "no arrays in it")
+        file.refuse(f"must be {kind}", "one without arrays")
     if not entries.keys() >= SPARSE:
         return table_of_arrays(file, list(entries.values()), options, "NPZ")
-    with _damage_told(file, kind):
+    with file.reading(kind):
         n_rows, n_columns = (int(side) for side in entries["shape"].read())
         if min(n_rows, n_columns) < 0:
-            _refuse_damaged(file, kind, f"a shape of {n_rows} x {n_columns}")
+            file.refuse(f"must be {kind}", f"one with a shape of {n_rows} x {n_columns}")
         # Indices, values and both once more; an end for each row or column; names of the features.
-        n_features = n_rows if options.transpose else n_columns
+        n_samples, n_features = (n_columns, n_rows) if options.transpose else (n_rows, n_columns)
         size = 24 * prod(entries["data"].shape) + 8 * max(n_rows, n_columns) + TEXT_BYTES * n_features
-        check_fits(file, size, n_columns if options.transpose else n_rows, n_features)
+        file.check_fits(size, n_samples, n_features)
         matrix = load_npz(file.path)
     if matrix.dtype.kind not in "biuf":
-        _refuse_damaged(file, "an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
+        file.refuse("must be an NPZ file of numbers", f"a sparse matrix of {matrix.dtype}")
     check_indices(file, matrix)
     with np.errstate(invalid="ignore", over="ignore"):
         matrix = csr_array(matrix.T if options.transpose else matrix, dtype=np.float64)

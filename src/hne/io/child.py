@@ -65,7 +65,12 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
             word, value = _Reader(answer).load()
             kind = str(word)
         except Exception:  # noqa: BLE001, a child that a file has broken may leave anything
-            _refuse_dead(file, status, seconds)
+            number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            name = signal.Signals(number).name if number else f"status {os.WEXITSTATUS(status)}"
+            got = f"one that crashes its reader ({name})"
+            if number in (signal.SIGXCPU, signal.SIGKILL):
+                got = f"one whose reader came to no end within {seconds:.0f} s"
+            file.refuse("must be a whole file", got)
     if not kind:
         result: Result = value
         return result
@@ -101,22 +106,19 @@ def _run(answer: IO[bytes], read: Callable[[], Any], seconds: float) -> int:
     return status
 
 
-def _refuse_dead(file: File, status: int, seconds: float) -> NoReturn:
-    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    if number in (signal.SIGXCPU, signal.SIGKILL):
-        got = f"one whose reader came to no end within {seconds:.0f} s"
-    else:
-        name = signal.Signals(number).name if number else f"status {os.WEXITSTATUS(status)}"
-        got = f"one that crashes its reader ({name})"
-    file.refuse("must be a whole file", got, "Write or copy it again")
-
-
 def _work(answer: IO[bytes], life: int, read: Callable[[], Any], seconds: float) -> NoReturn:
     """Be the child: read, answer, end; nothing of the parent's is flushed, closed or cleaned up."""
     status = 1
     try:
+        import resource
+
         faulthandler.disable()
-        _limit(seconds)
+        # It ends where it computes for too long, fails where it takes too much memory, and leaves no core.
+        memory = addresses_taken() + available_bytes()
+        limits = {resource.RLIMIT_CPU: ceil(seconds), resource.RLIMIT_AS: memory, resource.RLIMIT_CORE: 0}
+        for kind, limit in limits.items():
+            _, most = resource.getrlimit(kind)
+            resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
         pickle.dump(_try(read), answer, protocol=5)
         answer.flush()
         os.write(life, b"!")
@@ -124,20 +126,6 @@ def _work(answer: IO[bytes], life: int, read: Callable[[], Any], seconds: float)
     finally:
         # Whatever happens: a child that went on would be a second parent.
         os._exit(status)
-
-
-def _limit(seconds: float) -> None:
-    """Let the child end where it computes for too long, fail where it takes too much memory, and leave no core."""
-    import resource
-
-    limits = {
-        resource.RLIMIT_CPU: ceil(seconds),
-        resource.RLIMIT_AS: addresses_taken() + available_bytes(),
-        resource.RLIMIT_CORE: 0,
-    }
-    for kind, limit in limits.items():
-        _, most = resource.getrlimit(kind)
-        resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 
 def _try(read: Callable[[], Any]) -> tuple[str, Any]:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne._runtime.progress import track
-from hne.exceptions import InputError, quoted, shortened
-from hne.io.files import File, check_fits, extra, reason_of
-from hne.io.roles import LABEL, LISTED, NUMBER, TEXT, assign_roles
-from hne.io.table import TEXT_BYTES, ReadOptions, Table, as_label, build_table, with_gaps
+from hne.exceptions import quoted, shortened
+from hne.io.files import UNREADABLE, File, ReadOptions, extra
+from hne.io.table import LABEL, LISTED, NUMBER, TEXT, TEXT_BYTES, Table, as_label, assign_roles, build_table, with_gaps
 
 UNNAMED_INDEX = "__index_level_"
 # A kind beside those of roles: columns of lists of numbers.
@@ -25,34 +24,42 @@ def read_columnar(file: File, options: ReadOptions) -> Table:
     with _opened(file) as stored:
         if options.transpose:
             file.refuse("has samples as rows, as tables with named columns do", "transpose=True", "Leave it out")
-        widths = stored.list_widths()
-        names, kinds, index, notices = _describe(stored, widths)
-        keys = stored.schema.names
+        keys, kinds = stored.schema.names, [stored.kind(column.type) for column in stored.schema]
+        widths = {key: stored.list_width(key) for key, kind in zip(keys, kinds, strict=True) if kind == LIST}
+        # Lists of one length are so many features each; others, and what cannot be told as text, are left out.
+        kinds = [(NUMBER if widths[key] else "") if key in widths else kinds[i] for i, key in enumerate(keys)]
+        left = [
+            f"{quoted(keys[i])} ({shortened(str(stored.schema.types[i]))})" for i, kind in enumerate(kinds) if not kind
+        ]
+        more = ", ..." if len(left) > LISTED else ""
+        rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
+        pandas = json.loads((stored.schema.metadata or {}).get(b"pandas") or "{}")
+        declared = [key for key in pandas.get("index_columns", []) if isinstance(key, str)]
+        index_keys = declared or [key for key in keys if key.startswith(UNNAMED_INDEX)]
+        index = [keys.index(key) for key in index_keys if key in keys]
+        for i in index:
+            kinds[i] = LABEL
+        names = ["id" if key.startswith(UNNAMED_INDEX) and "id" not in keys else key for key in keys]
 
         def is_unique(i: int) -> bool:
-            return keys[i] not in widths and stored.is_unique(keys[i])
+            values = [] if keys[i] in widths else stored.column(keys[i]).to_pylist()
+            is_whole = all(isinstance(value, int | str) for value in values)
+            return keys[i] not in widths and is_whole and len(set(values)) == len(values)
 
-        roles = assign_roles(file, names, kinds, options, is_unique, index)
+        roles = assign_roles(file, names, kinds, options, is_unique, index[0] if index else None)
         if roles.color is not None and keys[roles.color] in widths:
             rule = "must have a number or a text in each row of the column to color by"
             file.refuse(rule, f"lists in {quoted(keys[roles.color])}", "Choose another `color`")
+        roles = replace(roles, labels=tuple(i for i in roles.labels if kinds[i] and keys[i] not in widths))
         features = [keys[i] for i in roles.features]
-        labels = tuple(i for i in roles.labels if kinds[i] != "" and keys[i] not in widths)
-        n_features = sum(widths.get(name, 1) for name in features)
-        size = stored.n_rows * (8 * n_features + TEXT_BYTES * (len(labels) + 1))
-        check_fits(file, size, stored.n_rows, n_features)
+        n_features = sum(widths.get(key, 1) for key in features)
+        size = stored.n_rows * (8 * n_features + TEXT_BYTES * (len(roles.labels) + 1))
+        file.check_fits(size, stored.n_rows, n_features)
         X, feature_names = stored.matrix(features, widths)
         return build_table(
-            file,
-            options,
-            replace(roles, labels=labels),
-            names,
-            lambda i: stored.values(keys[i]),
-            X=X,
-            feature_names=feature_names,
-            source=stored.source,
-            notices=notices,
-        )
+            file, options, roles, names, lambda i: stored.values(keys[i]), X=X, feature_names=feature_names,
+            source=stored.source, notices=[rest] if left else [],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +70,7 @@ class _Stored:
     source: str
     schema: Any
     n_rows: int
-    batches: Callable[[list[str]], Iterator[Any]]
+    read: Callable[[list[str]], Iterator[Any]]
 
     def kind(self, kind: Any) -> str:
         """Kind of a column of that type: NUMBER, LIST of numbers, TEXT for what can be told as text, or none."""
@@ -76,25 +83,26 @@ class _Stored:
         is_text = any(test(kind) for test in tests) or types.is_null(kind) or str(kind) == "string_view"
         return TEXT if is_text else ""
 
-    def list_widths(self) -> dict[str, int]:
-        """Lengths of the lists in columns of them; 0 where they differ."""
+    def list_width(self, name: str) -> int:
+        """Length of the lists in a column of them; 0 where they differ."""
         compute = extra("pyarrow.compute", "reading lists")
-        widths = {}
-        for name in [column.name for column in self.schema if self.kind(column.type) == LIST]:
-            lengths = set(compute.unique(compute.list_value_length(self.column(name))).to_pylist()) - {None}
-            widths[name] = int(lengths.pop()) if len(lengths) == 1 else 0
-        return widths
+        lengths = set(compute.unique(compute.list_value_length(self.column(name))).to_pylist()) - {None}
+        return int(lengths.pop()) if len(lengths) == 1 else 0
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Rows of some columns; these must have as many as the file says, for Arrow reads each by itself."""
+        n_rows = 0
+        for batch in self.read(list(names)):
+            n_rows += batch.num_rows
+            yield batch
+        if n_rows != self.n_rows:
+            msg = f"a column of {n_rows} rows, not {self.n_rows}"
+            raise ValueError(msg)
 
     def column(self, name: str) -> Any:
         """A column in chunks."""
         parts = [batch.column(0) for batch in self.batches([name])]
-        self.check_length(sum(map(len, parts)))
         return self.arrow.chunked_array(parts, type=self.schema.field(name).type)
-
-    def is_unique(self, name: str) -> bool:
-        """Whether texts, or whole numbers, differ from each other."""
-        values = self.column(name).to_pylist()
-        return len(set(values)) == len(values) and all(isinstance(value, int | str) for value in values)
 
     def values(self, name: str) -> NDArray[Any]:
         """A column beside the features: numbers, whole ones exact, or text with None."""
@@ -108,8 +116,7 @@ class _Stored:
 
     def floats(self, column: Any) -> NDArray[Any]:
         """Numbers as float64; integers beyond 2^53 lose digits."""
-        values: NDArray[Any] = np.asarray(column.cast(self.arrow.float64(), safe=False))
-        return values
+        return np.asarray(column.cast(self.arrow.float64(), safe=False))
 
     def matrix(self, names: Sequence[str], widths: dict[str, int]) -> tuple[NDArray[Any], tuple[str, ...]]:
         """Features, filled batch by batch, and their names; lists give one for each of their entries."""
@@ -118,95 +125,42 @@ class _Stored:
         single = all(getattr(kind, "value_type", kind) == self.arrow.float32() for kind in kinds)
         X = np.empty((self.n_rows, sum(map(len, spread))), dtype=np.float32 if single else np.float64)
         start = 0
-        for batch in track("batches", self.batches(list(names))):
+        for batch in track("batches", self.batches(names)):
             place = 0
             for name, features in zip(names, spread, strict=True):
                 column, width = batch.column(name), len(features)
-                if name not in widths:
-                    values = self.floats(column)
-                elif not column.null_count:
-                    values = self.floats(column.flatten())
+                if name not in widths or not column.null_count:
+                    values = self.floats(column.flatten() if name in widths else column)
                 else:
-                    gap = [np.nan] * width
-                    rows = [gap if value is None else value for value in column.to_pylist()]
+                    rows = [[np.nan] * width if value is None else value for value in column.to_pylist()]
                     values = np.array(rows, dtype=np.float64)
                 X[start : start + batch.num_rows, place : place + width] = values.reshape(-1, width)
                 place += width
             start += batch.num_rows
-        self.check_length(start)
         return X, tuple(name for features in spread for name in features)
-
-    def check_length(self, length: int) -> None:
-        """Raise where a column is shorter or longer than the file says: Arrow reads each by itself."""
-        if length != self.n_rows:
-            msg = f"a column of {length} rows, not {self.n_rows}"
-            raise ValueError(msg)
 
 
 @contextmanager
 def _opened(file: File) -> Iterator[_Stored]:
-    arrow = extra("pyarrow", f"reading {file.title}")
+    purpose = f"reading {file.title}"
+    arrow = extra("pyarrow", purpose)
     wants_parquet = file.path.suffix.lower() in (".parquet", ".pq")
-    try:
-        with ExitStack() as stack:
-            with file.path.open("rb") as stream:
-                is_parquet = stream.read(4) == b"PAR1"
-            yield (_parquet if is_parquet or wants_parquet else _ipc)(file, arrow, stack)
-    except InputError:
-        raise
-    except (arrow.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
-        kind = "a Parquet" if wants_parquet else "an Arrow"
-        file.refuse(f"must be {kind} file", f"one that cannot be read ({reason_of(error)})", "Write or copy it again")
-
-
-def _parquet(file: File, arrow: Any, stack: ExitStack) -> _Stored:
-    table = stack.enter_context(extra("pyarrow.parquet", f"reading {file.title}").ParquetFile(file.path))
-    return _Stored(
-        arrow=arrow,
-        source="Parquet",
-        schema=table.schema_arrow,
-        n_rows=table.metadata.num_rows,
-        batches=lambda names: table.iter_batches(columns=names),
-    )
-
-
-def _ipc(file: File, arrow: Any, stack: ExitStack) -> _Stored:
-    ipc = extra("pyarrow.ipc", f"reading {file.title}")
-    mapped = stack.enter_context(arrow.memory_map(str(file.path)))
-    head = mapped.read(6)
-    mapped.seek(0)
-    if head == b"ARROW1":
-        table = ipc.open_file(mapped).read_all()
-    elif head.startswith(b"FEA1"):
-        table = extra("pyarrow.feather", f"reading {file.title}").read_table(str(file.path))
-    else:
-        table = ipc.open_stream(mapped).read_all()
-    # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
-    table.validate(full=True)
-    return _Stored(
-        arrow=arrow,
-        source="Arrow",
-        schema=table.schema,
-        n_rows=table.num_rows,
-        batches=lambda names: iter(table.select(names).to_batches()),
-    )
-
-
-def _describe(stored: _Stored, widths: dict[str, int]) -> tuple[list[str], list[str], int | None, list[str]]:
-    """Names and kinds of the columns, which one is the index of pandas, and what is left out."""
-    schema = stored.schema
-    kinds = [stored.kind(column.type) for column in schema]
-    kinds = [(NUMBER if widths[name] else "") if name in widths else kinds[i] for i, name in enumerate(schema.names)]
-    left = [
-        f"{quoted(schema.names[i])} ({shortened(str(schema.types[i]))})" for i, kind in enumerate(kinds) if not kind
-    ]
-    more = ", ..." if len(left) > LISTED else ""
-    rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
-    pandas = (schema.metadata or {}).get(b"pandas")
-    declared = [name for name in json.loads(pandas).get("index_columns", []) if isinstance(name, str)] if pandas else []
-    index_names = declared or [name for name in schema.names if name.startswith(UNNAMED_INDEX)]
-    index = [schema.names.index(name) for name in index_names if name in schema.names]
-    for place in index:
-        kinds[place] = LABEL
-    names = ["id" if name.startswith(UNNAMED_INDEX) and "id" not in schema.names else name for name in schema.names]
-    return names, kinds, index[0] if index else None, [rest] if left else []
+    kind = "a Parquet file" if wants_parquet else "an Arrow file"
+    with file.reading(kind, (*UNREADABLE, arrow.ArrowException)), ExitStack() as stack:
+        with file.path.open("rb") as stream:
+            head = stream.read(6)
+        if wants_parquet or head.startswith(b"PAR1"):
+            parquet = stack.enter_context(extra("pyarrow.parquet", purpose).ParquetFile(file.path))
+            schema, n_rows = parquet.schema_arrow, parquet.metadata.num_rows
+            read = lambda names: parquet.iter_batches(columns=names)  # noqa: E731
+            yield _Stored(arrow=arrow, source="Parquet", schema=schema, n_rows=n_rows, read=read)
+            return
+        ipc, mapped = extra("pyarrow.ipc", purpose), stack.enter_context(arrow.memory_map(str(file.path)))
+        if head.startswith(b"FEA1"):
+            table = extra("pyarrow.feather", purpose).read_table(str(file.path))
+        else:
+            table = (ipc.open_file if head == b"ARROW1" else ipc.open_stream)(mapped).read_all()
+        # Arrow believes what a file says of its own offsets: a damaged one would be read beyond its end.
+        table.validate(full=True)
+        read = lambda names: iter(table.select(names).to_batches())  # noqa: E731
+        yield _Stored(arrow=arrow, source="Arrow", schema=table.schema, n_rows=table.num_rows, read=read)

@@ -3,28 +3,23 @@
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from hne.exceptions import InputError, shortened
+from hne.exceptions import shortened
 from hne.io.arrays import DEFLATED, Entry, check_indices, table_of_arrays
 from hne.io.child import HANDED_OVER
-from hne.io.files import File, check_fits, extra, reason_of
-from hne.io.roles import listed, matrix_table, numbered
-from hne.io.table import ReadOptions, Table, as_ids, as_label, with_gaps
+from hne.io.files import File, ReadOptions, extra, reason_of
+from hne.io.table import Table, as_ids, as_label, listed, matrix_table, numbered, with_gaps
 
-# MATLAB's classes of plain numbers: their kind and the bytes of one.
-MATLAB_NUMBERS = {
-    "double": ("f", 8), "single": ("f", 4), "logical": ("b", 1),
-    "int8": ("i", 1), "int16": ("i", 2), "int32": ("i", 4), "int64": ("i", 8),
-    "uint8": ("u", 1), "uint16": ("u", 2), "uint32": ("u", 4), "uint64": ("u", 8),
-}  # fmt: skip
+# MATLAB's classes of plain numbers, as NumPy calls them.
+MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "bool"}
+MATLAB_NUMBERS |= {name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")}
 # In HDF5 files, MATLAB marks each of its arrays with its class.
 MATLAB_CLASS = "MATLAB_class"
 # Where AnnData has matrices with a row for each cell, and the one that most people mean.
@@ -33,51 +28,33 @@ PRINCIPAL = "obsm/X_pca"
 
 
 def read_mat(file: File, options: ReadOptions) -> Table:
-    """Read a MAT file of version 7 or older."""
-    return table_of_arrays(file, _mat_entries(file), options, "MAT", is_matlab=True, copies=HANDED_OVER)
-
-
-def _mat_entries(file: File) -> list[Entry]:
-    """Arrays of numbers, which wait to be read, and what structs, cells and text hold, which has been."""
+    """Read a MAT file of version 7 or older: arrays of numbers, and what structs, cells and text hold."""
     from scipy.io import loadmat, whosmat
 
-    def load(names: list[str]) -> dict[str, Any]:
-        try:
+    def load(*names: str) -> dict[str, Any]:
+        # SciPy's reader of damaged files raises whatever comes.
+        with file.reading("a MAT file", (Exception,)):
             content: dict[str, Any] = loadmat(file.path, variable_names=names)
-        except Exception as error:  # noqa: BLE001, SciPy's reader of damaged files raises whatever comes
-            refuse_unreadable(error)
-        return content
+            return content
 
-    def load_one(name: str) -> Any:
-        return load([name])[name]
-
-    def refuse_unreadable(error: BaseException) -> NoReturn:
-        file.refuse("must be a MAT file", f"one that cannot be read ({reason_of(error)})", "Write or copy it again")
-
-    try:
-        variables = whosmat(file.path)
-    except NotImplementedError:
-        file.refuse("must be a whole MAT file", "one of version 7.3 that is damaged", "Write or copy it again")
-    except Exception as error:  # noqa: BLE001, as above
-        refuse_unreadable(error)
     entries, others = [], []
     # A number takes a byte or more, whatever its class: small ones are stored as small integers.
     most = DEFLATED * file.path.stat().st_size
-    for name, shape, kind in variables:
-        if kind not in MATLAB_NUMBERS:
-            others.append(name)
-            continue
-        if not 0 <= prod(shape) <= most:
-            refuse_unreadable(ValueError(f"{name} claims {' x '.join(map(str, shape))} numbers"))
-        letter, size = MATLAB_NUMBERS[kind]
-        entries.append(Entry(name=name, shape=tuple(shape), kind=letter, size=size, read=partial(load_one, name)))
-    named: dict[str, Any] = {}
-    for name, value in named_values(load(others)) if others else ():
-        known = _texts(value) if getattr(value, "dtype", np.dtype("V")).kind == "O" else value
+    with file.reading("a MAT file", (Exception,)):
+        for name, shape, kind in whosmat(file.path):
+            if kind not in MATLAB_NUMBERS:
+                others.append(name)
+                continue
+            if not 0 <= prod(shape) <= most:
+                msg = f"{name} claims {' x '.join(map(str, shape))} numbers"
+                raise ValueError(msg)
+            dtype = np.dtype(MATLAB_NUMBERS[kind])
+            entries.append(Entry(name, tuple(shape), dtype, lambda name=name: load(name)[name]))  # type: ignore[misc]
+    for name, value in named_values(load(*others)) if others else ():
+        known = _texts(value) if isinstance(value, np.ndarray) and value.dtype.kind == "O" else value
         if issparse(known) or (isinstance(known, np.ndarray) and known.dtype.kind in "biufcU"):
-            named[name] = known
-            entries.append(Entry.of(name, known.shape, known.dtype, partial(named.get, name)))
-    return entries
+            entries.append(Entry(name, known.shape, known.dtype, partial(lambda value: value, known)))
+    return table_of_arrays(file, entries, options, "MAT", is_matlab=True, copies=HANDED_OVER)
 
 
 def named_values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -102,7 +79,9 @@ def _texts(cells: Any) -> Any:
 
 def read_hdf5(file: File, options: ReadOptions) -> Table:
     """Read an HDF5 file: of AnnData, of MATLAB's version 7.3, or any other with matrices in it."""
-    with _opened(file) as root:
+    h5py = extra("h5py", f"reading {file.title}")
+    with file.reading("an HDF5 file"), h5py.File(file.path, "r") as root:
+        _check_is_all_here(file, h5py, root)
         if root.attrs.get("encoding-type") == "anndata" or {"X", "obs", "var"} <= set(root):
             return _read_anndata(file, root, options)
         # A link to nothing has no item.
@@ -115,29 +94,14 @@ def read_hdf5(file: File, options: ReadOptions) -> Table:
             if not hasattr(item, "shape") or not item.shape or item.dtype.names or hidden:
                 return
             if is_matlab:  # HDF5 reverses the dimensions of MATLAB's arrays
-                entry = Entry.of(name.replace("/", "."), item.shape[::-1], item.dtype, lambda: np.asarray(item[()].T))
+                entry = Entry(name.replace("/", "."), item.shape[::-1], item.dtype, lambda: np.asarray(item[()].T))
             else:
-                entry = Entry.of(name, item.shape, item.dtype, lambda: np.asarray(item[()]))
+                entry = Entry(name, item.shape, item.dtype, lambda: np.asarray(item[()]))
             entries.append(entry)
 
         root.visititems(visit)
         source = "MAT 7.3" if is_matlab else "HDF5"
         return table_of_arrays(file, entries, options, source, is_matlab=is_matlab, copies=HANDED_OVER)
-
-
-@contextmanager
-def _opened(file: File) -> Iterator[Any]:
-    h5py = extra("h5py", f"reading {file.title}")
-    try:
-        with h5py.File(file.path, "r") as root:
-            _check_is_all_here(file, h5py, root)
-            yield root
-    except InputError:
-        raise
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, SystemError) as error:
-        # What goes wrong while h5py walks through a file is the cause of a SystemError of its own.
-        reason = reason_of(error.__cause__ or error if isinstance(error, SystemError) else error)
-        file.refuse("must be an HDF5 file", f"one that cannot be read ({reason})", "Write or copy it again")
 
 
 def _check_is_all_here(file: File, h5py: Any, root: Any) -> None:
@@ -172,7 +136,7 @@ def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
         file.refuse("must hold the matrix that is chosen", f"array='{shortened(path)}'", remedy)
     n_samples, n_features = _shape(root[path])
     size = 8 * n_samples * n_features if hasattr(root[path], "shape") else 16 * root[path]["data"].shape[0]
-    check_fits(file, HANDED_OVER * size, n_samples, n_features)
+    file.check_fits(HANDED_OVER * size, n_samples, n_features)
     X, obs, var = _anndata_parts(file, root, path)
     if X.dtype.kind not in "biuf":
         file.refuse(f"must hold numbers in {path}", X.dtype, "Choose another `array`")
@@ -184,15 +148,14 @@ def _read_anndata(file: File, root: Any, options: ReadOptions) -> Table:
         n_components = _shape(root[PRINCIPAL])[1]
         there = f"its {n_components} principal components are there too: array='{PRINCIPAL}'."
         notices = (f"{path} ({n_samples} x {n_features}) is read; {there}",)
+    # Columns of matrices that are not of genes are numbered.
+    genes, place = as_ids(var.index.to_numpy()), path.removeprefix("obsm/")
     return matrix_table(
         file,
         X if X.dtype in (np.float32, np.float64) else X.astype(np.float64),
         options,
         source=f"AnnData, {path}",
-        # Columns of matrices that are not of genes are numbered.
-        feature_names=numbered(n_features, f"{path[5:]}_")
-        if path.startswith("obsm/")
-        else as_ids(var.index.to_numpy()),
+        feature_names=genes if place == path else numbered(n_features, f"{place}_"),
         ids=as_ids(obs.index.to_numpy()),
         id_name="id" if obs.index.name in (None, "_index", "index") else str(obs.index.name),
         labels={str(name): _frame_label(obs[name]) for name in obs},
@@ -223,8 +186,7 @@ def _anndata_parts(file: File, root: Any, path: str) -> tuple[Any, Any, Any]:
     except Exception as error:  # of damaged files, anndata raises whatever comes
         raise ValueError(reason_of(error)) from error
     place, _, name = path.partition("/")
-    matrix = getattr(cells, place)
-    return (matrix[name] if name else matrix), cells.obs, cells.var
+    return (getattr(cells, place)[name] if name else cells.X), cells.obs, cells.var
 
 
 def _frame_label(column: Any) -> NDArray[Any]:
@@ -233,9 +195,8 @@ def _frame_label(column: Any) -> NDArray[Any]:
         texts = [*as_ids(column.cat.categories.to_numpy()), None]
         return np.array([texts[code] for code in column.cat.codes.tolist()], dtype=object)  # code -1 is None, the last
     if column.dtype.kind in "iu" and column.hasnans:
-        return with_gaps(
-            column.to_numpy(dtype=np.dtype(str(column.dtype).lower()), na_value=0), column.isna().to_numpy()
-        )
+        kind = np.dtype(str(column.dtype).lower())
+        return with_gaps(column.to_numpy(dtype=kind, na_value=0), column.isna().to_numpy())
     if column.dtype.kind in "iuf":
         return as_label(column.to_numpy())
     return as_label(column.to_numpy(dtype=object, na_value=None))

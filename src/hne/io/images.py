@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne._runtime.progress import track
-from hne.io.files import PICTURES, File, check_fits, extra, reason_of
-from hne.io.roles import numbered
-from hne.io.table import ReadOptions, Table
+from hne.io.files import PICTURES, File, ReadOptions, extra, reason_of
+from hne.io.table import Table, numbered
 
 # Images of at most LARGEST pixels a side stay as they are, others become images within SMALL x SMALL.
 LARGEST, SMALL = 128, 64
@@ -42,7 +41,7 @@ def read_images(file: File, options: ReadOptions) -> Table:
     if n_others:
         notices.append(f"Files that are no images are left out: {n_others}.")
     shape = (height, width) if mode == GREY else (height, width, 3)
-    check_fits(file, 8 * len(paths) * prod(shape), len(paths), prod(shape))
+    file.check_fits(8 * len(paths) * prod(shape), len(paths), prod(shape))
     X = np.empty((len(paths), prod(shape)), dtype=np.float64)
     for row, path in enumerate(track("images", paths, len(paths))):
         X[row] = _pixels(file, path, mode, (width, height)).reshape(-1)

@@ -10,19 +10,18 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from hne.exceptions import quoted, shortened
-from hne.io.files import GZIP, KINDS, File, kind_inside, reason_of
-from hne.io.table import ReadOptions
+from hne.io.files import GZIP, KINDS, File, ReadOptions, kind_inside, reason_of
 
 # Encodings that the first bytes tell; what is none of them and no UTF-8 is read as FALLBACK.
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 FALLBACK = "cp1252"
-FALLBACK_NOTICE = "The text is no UTF-8 and was read as Windows-1252; `encoding` names another."
+NO_UTF8 = "The text is no UTF-8 and was read as Windows-1252; `encoding` names another."
 # Lines, and characters, of the beginning that a table is judged by; of very long lines at least MIN_LINES.
 MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 18, 3
 SEPARATORS = (",", ";", "\t", "|")
@@ -86,7 +85,7 @@ class Dialect:
         return ", ".join([*parts, "header" if self.has_header else "no header"])
 
 
-def table_rows(lines: Iterable[str], separator: str) -> Any:
+def _table_rows(lines: Iterable[str], separator: str) -> Any:
     """The csv module's reader of the rows."""
     if separator == BLANKS:
         # Blanks after a separator are skipped, so that runs of them count once; those at the end would count.
@@ -107,40 +106,74 @@ def _unpacked(file: File) -> Iterator[tuple[Any, bool]]:
 
 
 @contextmanager
-def open_text(file: File, encoding: str) -> Iterator[TextIO]:
-    """Give the characters of a file, unpacked if need be."""
+def _open_text(file: File, encoding: str) -> Iterator[TextIO]:
     with _unpacked(file) as (stream, _), io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
         yield text
 
 
+@contextmanager
+def open_rows(file: File, dialect: Dialect) -> Iterator[Any]:
+    """Give the csv module's reader of the rows below the header."""
+    with _open_text(file, dialect.encoding) as stream, _fields_told(file):
+        for _ in range(dialect.skipped):
+            next(stream)
+        rows = _table_rows(stream, dialect.separator)
+        if dialect.has_header:
+            next(row for row in rows if any(map(str.strip, row)))
+        yield rows
+
+
+@contextmanager
+def _fields_told(file: File) -> Iterator[None]:
+    """Let a field that the csv module cannot read be told."""
+    try:
+        yield
+    except csv.Error as error:
+        rule = f"must have fields of at most {csv.field_size_limit()} characters"
+        file.refuse(rule, f"a longer one ({error})", "Look for a quote that is not closed")
+
+
 def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[str]]]:
     """Dialect of a text table, and its first rows, without the header."""
-    encoding = _check_text(file, options)
-    try:
-        lines, is_whole = _first_lines(file, encoding)
-    except UnicodeDecodeError:
-        encoding = FALLBACK
-        lines, is_whole = _first_lines(file, encoding)
-    notices = [FALLBACK_NOTICE] if encoding == FALLBACK and options.encoding is None else []
-    lines, comments, skipped, separator = _without_preface(lines)
-    separator = options.separator or separator or _separator(lines)
-    rows = _first_rows(file, lines, separator, is_whole=is_whole)
-    decimal = options.decimal or _decimal(rows, separator)
+    encoding, lines, is_whole = _first_lines(file, options)
+    notices = [NO_UTF8] if encoding == FALLBACK and options.encoding is None else []
+    comments, excel, skipped = _preface(lines)
+    lines = lines[skipped:]
+    separator = options.separator or excel or _separator(lines)
+    if len(separator) != 1:
+        file.refuse("needs a separator of one character", f"separator={quoted(separator)}", "Write it as it is: ';'")
+    with _fields_told(file):
+        rows = [row for row in _table_rows(lines, separator) if any(map(str.strip, row))]
+    if not rows:
+        file.refuse("must hold a table", "comments and blank lines only", "Check how it was written")
+    # The last row may go on beyond the beginning.
+    rows = rows if is_whole or len(rows) < 2 else rows[:-1]
+    decimal = options.decimal or "."
+    if options.decimal is None and separator != ",":
+        cells = [cell for row in rows for cell in row[:JUDGED]]
+        commas = sum("," in cell and is_number(cell, ",") for cell in cells)
+        decimal = "," if commas > sum("." in cell and is_number(cell, ".") for cell in cells) else "."
     n_fields = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
     has_header = _has_header(rows, n_fields, decimal) if options.header is None else options.header
-    if has_header:
-        names, body = [name.strip() for name in rows[0]], rows[1:]
-        if options.header is None and any(map(is_number, names[:JUDGED])):
-            notices.append("The first row was taken for names, some of them numbers; header=False says it is data.")
-    else:
-        names, body = _commented_names(comments, n_fields, separator), rows
-        if not names and options.header is None:
+    body = rows[1:] if has_header else rows
+    # np.savetxt writes names as the last comment before the table.
+    first = rows[0] if has_header else next(_table_rows(comments[-1:], separator), [])
+    names = [name.strip() for name in first]
+    if has_header and options.header is None and any(map(is_number, names[:JUDGED])):
+        notices.append("The first row was taken for names, some of them numbers; header=False says it is data.")
+    if not has_header and (not len(names) == n_fields == len(set(names)) or any(map(is_number, names))):
+        names = [f"x{place}" for place in range(1, n_fields + 1)]
+        if options.header is None:
             notices.append("No header was found: columns are called x1, x2, ...; header=True says that there is one.")
     ends_empty = bool(body) and all(len(row) == n_fields and not row[-1].strip() for row in body)
-    if not names:
-        names = [f"x{place}" for place in range(1, n_fields + 1)]
-    elif len(names) == n_fields - 1 and not ends_empty:
+    if len(names) == n_fields - 1 and not ends_empty:
         names = ["", *names]  # R's write.table
+    if has_header and not body and is_whole:
+        got = f"the header alone ({len(names)} names)"
+        file.refuse("must have rows below its header", got, "Add rows or, if it is data, header=False")
+    if len(names) not in (n_fields, n_fields - 1):
+        got = f"{len(names)} names above rows of {n_fields}"
+        file.refuse("must have as many names as fields", got, "Mend the header, or name the `separator`")
     dialect = Dialect(
         encoding=encoding,
         separator=separator,
@@ -153,22 +186,11 @@ def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[
         row_bytes=(2 if "16" in encoding else 4 if "32" in encoding else 1) * sum(map(len, lines)) / len(lines),
         notices=tuple(notices),
     )
-    _check_names(file, dialect, has_rows=bool(body))
     return dialect, [row for row in body if len(row) == n_fields]
 
 
-def _check_names(file: File, dialect: Dialect, *, has_rows: bool) -> None:
-    n_names = len(dialect.names)
-    if dialect.has_header and not has_rows and dialect.is_whole:
-        got = f"the header alone ({n_names} names)"
-        file.refuse("must have rows below its header", got, "Add rows or, if it is data, header=False")
-    if n_names not in (dialect.n_fields, dialect.n_fields - 1):
-        got = f"{n_names} names above rows of {dialect.n_fields}"
-        file.refuse("must have as many names as fields", got, "Mend the header, or name the `separator`")
-
-
-def _check_text(file: File, options: ReadOptions) -> str:
-    """Encoding that the user or the first bytes tell, or an error where these are no text."""
+def _first_lines(file: File, options: ReadOptions) -> tuple[str, list[str], bool]:
+    """Encoding that the user or the first bytes tell, first lines in it, and whether they are all."""
     with _unpacked(file) as (stream, is_packed):
         head: bytes = stream.read(1 << 16)
     inside = kind_inside(head)
@@ -180,32 +202,28 @@ def _check_text(file: File, options: ReadOptions) -> str:
         file.refuse("must be text", "bytes that are none (NUL)", remedy)
     if not head.strip():
         file.refuse("must hold a table", "blank lines only", "Check how it was written")
-    return options.encoding or marked or "utf-8"
-
-
-def _first_lines(file: File, encoding: str) -> tuple[list[str], bool]:
-    """First lines of a file, and whether they are all; UnicodeDecodeError where UTF-8 was a guess that failed."""
+    encoding = options.encoding or marked or "utf-8"
     lines: list[str] = []
     size = 0
     try:
-        with open_text(file, encoding) as stream:
-            for line in stream:
+        with _open_text(file, encoding) as text:
+            for line in text:
                 lines.append(line)
                 size += len(line)
                 if len(lines) >= MAX_LINES or (size > MAX_CHARACTERS and len(lines) >= MIN_LINES):
-                    return lines, False
+                    return encoding, lines, False
     except LookupError:
         got = f"encoding='{shortened(encoding)}'"
         file.refuse("needs an encoding that Python knows", got, "Try utf-8, cp1252 or utf-16")
     except UnicodeDecodeError:
-        if encoding == "utf-8":
-            raise
+        if encoding == "utf-8" and options.encoding is None:
+            return _first_lines(file, replace(options, encoding=FALLBACK))
         file.refuse("must be text", f"bytes that are none in {encoding}", "Name its `encoding`, such as latin-1")
-    return lines, True
+    return encoding, lines, True
 
 
-def _without_preface(lines: list[str]) -> tuple[list[str], list[str], int, str | None]:
-    """Lines of the table, comments before it, number of lines that are no part of it, and Excel's "sep=;"."""
+def _preface(lines: list[str]) -> tuple[list[str], str | None, int]:
+    """Comments before the table, Excel's "sep=;", and the number of lines that are no part of it."""
     comments: list[str] = []
     separator = None
     for skipped, line in enumerate(lines):
@@ -215,8 +233,8 @@ def _without_preface(lines: list[str]) -> tuple[list[str], list[str], int, str |
         elif line.lstrip().startswith("#"):
             comments.append(line.strip().lstrip("#").strip())
         elif line.strip():
-            return lines[skipped:], comments, skipped, separator
-    return [], comments, len(lines), separator
+            return comments, separator, skipped
+    return comments, separator, len(lines)
 
 
 def _separator(lines: list[str]) -> str:
@@ -236,7 +254,7 @@ def _separator(lines: list[str]) -> str:
 def _score(lines: list[str], separator: str) -> tuple[float, float, float]:
     """Share of numbers in rows of the usual length, the share of such rows, and that with the first row, of names."""
     try:
-        rows = [row for row in table_rows(lines, separator) if row]
+        rows = [row for row in _table_rows(lines, separator) if row]
     except csv.Error:  # Without its separator, a wide table is one field that is too long.
         rows = []
     body = rows[1:] or rows
@@ -249,41 +267,6 @@ def _score(lines: list[str], separator: str) -> tuple[float, float, float]:
     # Tables without numbers are told by the length of their rows alone.
     even = count / len(body)
     return share * even, even, sum(len(row) == width for row in rows) / len(rows)
-
-
-def _first_rows(file: File, lines: list[str], separator: str, *, is_whole: bool) -> list[list[str]]:
-    try:
-        rows = [row for row in table_rows(lines, separator) if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        refuse_field(file, error)
-    except TypeError:
-        file.refuse("needs a separator of one character", f"separator={quoted(separator)}", "Write it as it is: ';'")
-    if not rows:
-        file.refuse("must hold a table", "comments and blank lines only", "Check how it was written")
-    # The last row may go on beyond the beginning.
-    return rows if is_whole or len(rows) < 2 else rows[:-1]
-
-
-def refuse_field(file: File, error: csv.Error) -> NoReturn:
-    """Refuse a field that the csv module cannot read."""
-    rule = f"must have fields of at most {csv.field_size_limit()} characters"
-    file.refuse(rule, f"a longer one ({error})", "Look for a quote that is not closed")
-
-
-def _decimal(rows: list[list[str]], separator: str) -> str:
-    if separator == ",":
-        return "."
-    cells = [cell for row in rows for cell in row[:JUDGED]]
-    commas = sum("," in cell and is_number(cell, ",") for cell in cells)
-    points = sum("." in cell and is_number(cell, ".") for cell in cells)
-    return "," if commas > points else "."
-
-
-def _commented_names(comments: list[str], n_fields: int, separator: str) -> list[str]:
-    """Names from the last comment before the table, as np.savetxt writes them, if they are as many as fields."""
-    names = [name.strip() for name in next(table_rows(comments[-1:], separator), [])]
-    is_header = len(names) == n_fields == len(set(names)) and not any(map(is_number, names))
-    return names if is_header else []
 
 
 def _has_header(rows: list[list[str]], n_fields: int, decimal: str) -> bool:
@@ -310,13 +293,11 @@ def _counts(first: list[str], body: list[list[str]]) -> bool:
     Rows of data may count too: where no cell beside the numbers tells, those below must not be whole.
     """
     cells = [cell.strip() for cell in first if is_number(cell)]
-    if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
+    if len(cells) < 2 or not re.fullmatch(r"[0-9]{1,9}", cells[0]):
         return False
     start = int(cells[0])
     if cells != [str(start + i) for i in range(len(cells))]:
         return False
-    if not first[0].strip():
-        return True
-    has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
     is_year = len(cells) < len(first) and YEARS[0] <= start <= YEARS[1]
-    return has_fractions and (start == 0 or is_year)
+    has_fractions = any(is_number(cell) and "." in cell for row in body for cell in row[:JUDGED])
+    return not first[0].strip() or (has_fractions and (start == 0 or is_year))

@@ -1,18 +1,22 @@
-"""Columns with their roles -> Table: the options of a reader, the table, and the one way to build it."""
+"""Columns and what the user chose of them -> their roles -> Table: the one way to build it."""
 
+import difflib
+import fnmatch
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
-from hne.io.files import File
-
-if TYPE_CHECKING:
-    from hne.io.roles import Roles
+from hne.exceptions import quoted, shortened
+from hne.io.files import File, ReadOptions
+from hne.io.sniff import is_number
 
 # A short text in a list: its characters, Python's header, and the place in the list.
 TEXT_BYTES = 72
@@ -20,26 +24,36 @@ TEXT_BYTES = 72
 INEXACT = 2**53
 # The largest value of an 8-bit pixel.
 WHITE = 255.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """What a user says about a file; None and empty leave it to be found out."""
-
-    columns: tuple[str, ...] = ()  # features: names, patterns as gene_*, positions as 2-5 (from 1); else all numeric
-    features: tuple[str, ...] = ()  # the same as exact names, all of which must be there: those of a fitted model
-    drop: tuple[str, ...] = ()  # columns to forget, named in the same ways
-    id: str | None = None  # the column that names the samples
-    color: str | None = None  # a column to color by: carried along, a feature only if `columns` has it too
-    array: str | None = None  # which of several arrays: a name in NPZ and MAT files, a path in HDF5
-    transpose: bool = False  # samples are columns
-    separator: str | None = None  # between the fields of a text table; " " means runs of blanks
-    decimal: str | None = None  # "." or ","
-    encoding: str | None = None
-    header: bool | None = None  # whether the first row of a text table holds names
-    image_size: tuple[int, int] | None = None  # width and height: of rows that are images, or to resize image files to
-    image_mode: str | None = None  # "grey" or "rgb"
-    pixel_scale: float | None = None  # what pixels of arrays are divided by, as those of a fitted model were
+# Kinds of columns: features unless something is said, text, and numbers that describe samples.
+NUMBER, TEXT, LABEL = "number", "text", "label"
+# What people call a column that names or counts samples; a capital may separate, as in PassengerId and orderNo.
+ID_NAME = re.compile(
+    r"(?i:unnamed: 0|id|ids|names?|idx|index|nr|no|uuid|key|barcode|rownames?|row|"
+    r"(row|sample|cell|subject|patient|obs|observation|case|record|image|file|item)"
+    r"[ ._-]?(id|no|nr|name|names|number|index)?|"
+    r".+[ ._-](id|ids|nr|no|number|index|key)|"
+    r"\w{3,}(nr|nummer))|"
+    r".*[a-z0-9](Id|ID|Ids|Nr|No|Number|Index|Key)"
+)
+# What people call a column of classes; numbers in it are names of groups, if there are no more than so many.
+CLASS_NAME = re.compile(
+    r"(target|class(es)?|labels?|group|cluster|species|category|kind|type|diagnosis|outcome)"
+    r"([ ._-]?(id|no|nr|code))?",
+    re.IGNORECASE,
+)
+MAX_CLASSES = 30
+# Names that columns get here where the file has none for them.
+GENERIC = re.compile(r"x\d+")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+# Names that a message lists before it says "...".
+LISTED = 8
+# Columns of numbers that are kept as labels where others were chosen: of a wide table, thousands were not.
+MOST_KEPT = 100
+COUNTS = "counts the rows"
+# Rows from which it is no accident that numbers count up by one, or that texts differ throughout.
+MIN_ROWS = 10
+# Rows of fewer numbers are seldom images: 8 x 8.
+FEWEST_PIXELS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +82,142 @@ class Table:
         return replace(self, notices=(*self.notices, *notices)) if notices else self
 
 
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Positions of the columns by what they are for."""
+
+    features: tuple[int, ...]
+    labels: tuple[int, ...]
+    id: int | None
+    color: int | None = None
+    notices: tuple[str, ...] = ()
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, for messages."""
+    return ", ".join(map(quoted, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
+
+
+def numbered(n_features: int, prefix: str = "x") -> tuple[str, ...]:
+    """Names x1, x2, ... for features that have none."""
+    return tuple(f"{prefix}{i}" for i in range(1, n_features + 1))
+
+
+def assign_roles(
+    file: File,
+    names: Sequence[str],
+    kinds: Sequence[str],
+    options: ReadOptions,
+    is_unique: Callable[[int], bool],
+    index: int | None = None,
+    *,
+    keeps_numbers: bool = True,
+) -> Roles:
+    """Roles of the columns.
+
+    `is_unique` tells whether a column holds different texts or whole numbers throughout, `index` is the column that
+    the file itself has for the names of samples. Numbers that were not chosen become labels unless `keeps_numbers` is
+    False, as for a matrix, whose columns mean little by themselves.
+    """
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        file.refuse("must have a name of its own for each column", f"{listed(repeated)} more than once", "Rename them")
+    dropped = set(_positions(file, names, "drop", options.drop))
+    of_model, notices = _model_features(file, names, kinds, options)
+    chosen = set(_positions(file, names, "columns", options.columns) + of_model) - dropped
+    color = next(iter(_positions(file, names, "color", [options.color])), None)
+    identity = next(iter(_positions(file, names, "id", [options.id])), None)
+    if color is not None and color in dropped:
+        got = f"{quoted(names[color])} for `color` and `drop`"
+        file.refuse("must keep the column to color by", got, "Leave one of them out")
+    if color is not None and color == identity:
+        got = f"{quoted(names[color])} for both"
+        file.refuse("must have a column each for `color` and `id`", got, "Leave one of them out")
+    taken = {*chosen, *dropped, color}
+    if identity is None and index not in taken:
+        identity = index
+    if identity is None:
+        free_ids = (
+            i for i, name in enumerate(names) if i not in taken and ID_NAME.fullmatch(name.strip()) and is_unique(i)
+        )
+        identity = next(free_ids, None)
+        if identity is not None:
+            named = f"Column {quoted(names[identity])} names the samples"
+            notices += (f"{named}; to use it as a feature, name it in `columns`.",)
+    for i in sorted(chosen):
+        if kinds[i] != NUMBER:
+            got = f"{'text' if kinds[i] == TEXT else 'a label'} in {quoted(names[i])}"
+            file.refuse("must have numbers in the columns that are features", got, "Leave it out of `columns`")
+    free = [i for i in range(len(names)) if i not in dropped and i != identity]
+    spare = [i for i in free if kinds[i] == NUMBER and i not in chosen and i != color]
+    is_chosen = bool(options.columns or options.features)
+    features = sorted(chosen) if is_chosen else spare
+    if not features:
+        _refuse_featureless(file, names, [i for i, kind in enumerate(kinds) if kind == NUMBER], dropped)
+    kept = set(spare[:MOST_KEPT]) if is_chosen and keeps_numbers else set()
+    if kept and len(spare) > MOST_KEPT:
+        unused = f"Of {len(spare)} columns of numbers that are no features, {MOST_KEPT} are kept as labels"
+        notices += (f"{unused}, {len(spare) - MOST_KEPT} left out.",)
+    labels = [i for i in free if i == color or kinds[i] != NUMBER or i in kept]
+    return Roles(features=tuple(features), labels=tuple(labels), id=identity, color=color, notices=notices)
+
+
+def _refuse_featureless(file: File, names: Sequence[str], numbers: list[int], dropped: set[int]) -> None:
+    rule, known = "must have a feature", listed([names[i] for i in numbers])
+    if numbers and dropped.issuperset(numbers):
+        got = f"`drop` for all {len(numbers)} columns of numbers: {known}"
+        file.refuse(rule, got, "Leave one out of `drop`")
+    if numbers:
+        file.refuse(rule, f"none beside {known}", "Name it in `columns`")
+    remedy = "Encode text as numbers first, or check `separator` and `decimal`"
+    file.refuse("must have a column of numbers", f"text in all {len(names)}: {listed(names)}", remedy)
+
+
+def _positions(file: File, names: Sequence[str], option: str, chosen: Sequence[str | None]) -> list[int]:
+    """Positions of the columns that are meant by names, by patterns and by positions from 1; None means none."""
+    positions: set[int] = set()
+    index = {name: i for i, name in enumerate(names)}
+    for choice in (choice for choice in chosen if choice is not None):
+        got = f"{option}='{shortened(choice)}'"
+        span = re.fullmatch(r"(\d+)(?:-(\d+))?", choice.strip())
+        meant = [index[choice]] if choice in index else []
+        if span and not meant:
+            first, last = int(span[1]), int(span[2] or span[1])
+            if not 1 <= first <= last <= len(names):
+                file.refuse(f"has columns 1 to {len(names)}", got, "Count columns from 1, or name them")
+            meant = list(range(first - 1, last))
+        meant = meant or [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, choice)]
+        if not meant:
+            same = [name for name in names if name.lower() == choice.lower()]
+            near = difflib.get_close_matches(choice, names, n=1) or same
+            remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(names)}"
+            file.refuse("has no such column", got, remedy)
+        if len(meant) > 1 and option in ("id", "color"):
+            file.refuse(f"has several columns for {got}", listed([names[i] for i in meant]), "Name one of them")
+        positions.update(meant)
+    return sorted(positions)
+
+
+def _model_features(
+    file: File, names: Sequence[str], kinds: Sequence[str], options: ReadOptions
+) -> tuple[list[int], tuple[str, ...]]:
+    """Positions of the features of a fitted model, which must all be there, or as many numbers without a name."""
+    index = {name: i for i, name in enumerate(names)}
+    lacking = [name for name in options.features if name not in index]
+    if not lacking:
+        return [index[name] for name in options.features], ()
+    unnamed = [i for i, name in enumerate(names) if kinds[i] == NUMBER and name == f"x{i + 1}"]
+    if not len(unnamed) == len(options.features) == kinds.count(NUMBER):
+        rule = f"must have the {len(options.features)} columns of the model"
+        file.refuse(rule, f"none called {listed(lacking)}", f"It has {listed(names)}")
+    order = listed(options.features)
+    return unnamed, (f"Columns have no names here: they are taken for the model's, in its order: {order}.",)
+
+
 def build_table(
     file: File,
     options: ReadOptions,
-    roles: "Roles",
+    roles: Roles,
     names: Sequence[str],
     column: Callable[[int], NDArray[Any]],
     *,
@@ -112,6 +258,117 @@ def build_table(
     X, scale, scaling = unit_pixels(X, options.pixel_scale)
     shape = (height, width) if n_channels == 1 else (height, width, 3)
     return replace(table, X=X, image_shape=shape, pixel_scale=scale).noticed(*scaling)
+
+
+def matrix_table(
+    file: File,
+    X: Any,
+    options: ReadOptions,
+    *,
+    feature_names: tuple[str, ...] | None = None,
+    labels: Mapping[str, NDArray[Any]] | None = None,
+    stored: Mapping[str, NDArray[Any]] | None = None,
+    ids: tuple[str, ...] | None = None,
+    **fields: Any,
+) -> Table:
+    """The table of a matrix, samples as rows, and of what describes its samples; other fields are the table's.
+
+    Names of a label and a feature may be the same: the label is then called `name_label`. `stored` has features as the
+    file has them, where they are columns of their own: names of samples and labels are made of these.
+    """
+    names = feature_names or numbered(X.shape[1])
+    shared = set(names) & set(labels or {})
+    beside = {f"{name}_label" if name in shared else name: values for name, values in (labels or {}).items()}
+    every = [*names, *beside]
+    kinds = [NUMBER] * len(names) + [TEXT if column.dtype == object else LABEL for column in beside.values()]
+
+    def column(i: int) -> NDArray[Any]:
+        if i >= len(names):
+            return beside[every[i]]
+        if stored is not None:
+            return stored[every[i]]
+        values: NDArray[Any] = (X[:, [i]].toarray() if issparse(X) else X[:, [i]])[:, 0]
+        return values
+
+    def is_unique(i: int) -> bool:
+        values = column(i)
+        is_whole = values.dtype == object or (np.isfinite(values) & (values == np.rint(values))).all()
+        return ids is None and bool(is_whole) and len(set(values.tolist())) == len(values)
+
+    roles = assign_roles(file, every, kinds, options, is_unique, keeps_numbers=stored is not None)
+    chosen = roles.features
+    if len(chosen) == len(names):
+        fields |= {"X": X, "feature_names": names}
+    else:
+        fields |= {"X": X[:, chosen], "feature_names": tuple(every[i] for i in chosen), "image_shape": None}
+    return build_table(file, options, roles, every, column, ids=ids, **fields)
+
+
+def detect_column_roles(table: Table, options: ReadOptions) -> Table:
+    """The table without columns that only look like features: names of samples, counters of rows, and classes.
+
+    A counter among the features decides the picture, which then shows the order of the rows; a class leaks the answer.
+    Both are set apart with a notice, and whoever wants them as features names them in `columns`.
+    """
+    X: Any = table.X
+    ids, id_name, labels, notices = table.ids, table.id_name, dict(table.labels), []
+    texts = (name for name, values in labels.items() if name != table.color and _are_names(values))
+    named = next(texts, None) if ids is None else None
+    if named is not None:
+        ids, id_name = as_ids(labels.pop(named)), named
+        notices.append(f"Column {quoted(named)} differs in every row: it names the samples.")
+    apart: dict[int, str] = {}
+    if not (options.columns or options.features or issparse(X) or table.image_shape is not None):
+        with np.errstate(invalid="ignore", over="ignore"):
+            # Of wide tables, few columns pass the first two rows.
+            suspects = np.flatnonzero(X[1] - X[0] == 1).tolist() if len(X) >= MIN_ROWS else []
+            apart = {i: COUNTS for i in suspects if (np.diff(X[:, i]) == 1).all()}
+        for i, name in enumerate(table.feature_names):
+            if i not in apart and CLASS_NAME.fullmatch(name.strip()):
+                known = X[~np.isnan(X[:, i]), i]
+                is_whole = (known == np.rint(known)).all()
+                if is_whole and len(np.unique(known)) <= min(MAX_CLASSES, len(known) // 2):
+                    apart[i] = "looks like classes"
+        apart = {i: looks for i, looks in apart.items() if table.feature_names[i] != table.color}
+    if len(apart) == X.shape[1]:
+        apart = {}
+    for i, looks in apart.items():
+        name, role = table.feature_names[i], "is a label"
+        if looks == COUNTS and ids is None:
+            ids, id_name, role = as_ids(X[:, i]), name, "names the samples"
+        else:
+            labels[name] = X[:, i]
+        notices.append(f"Column {quoted(name)} {looks}: it {role}, and is no feature unless `columns` has it.")
+    table = replace(table, ids=ids, id_name=id_name, labels=labels).noticed(*notices)
+    if not apart:
+        return table
+    kept = [i for i in range(X.shape[1]) if i not in apart]
+    return replace(table, X=X[:, kept], feature_names=tuple(table.feature_names[i] for i in kept))
+
+
+def _are_names(column: NDArray[Any]) -> bool:
+    """Whether texts differ in every row, and are neither numbers with a word among them nor days, which color well."""
+    texts = column.tolist() if column.dtype == object else []
+    if len(texts) < MIN_ROWS or None in texts or len(set(texts)) < len(texts):
+        return False
+    return not all(map(DAY.match, texts)) and 2 * sum(map(is_number, texts)) < len(texts)
+
+
+def add_hints(table: Table, options: ReadOptions) -> Table:
+    """The table with notices of few features among other columns and of rows that may be images; models know theirs."""
+    if table.image_shape is not None or options.features:
+        return table
+    n_samples, n_features = table.X.shape
+    is_generic = all(GENERIC.fullmatch(name) for name in table.feature_names)
+    has_others = bool(table.labels) or table.ids is not None
+    if has_others and not is_generic and n_features <= LISTED:
+        return table.noticed(f"Features: {listed(table.feature_names)}.")
+    side = isqrt(n_features)
+    # As many rows as columns are rather distances.
+    may_be_images = is_generic and FEWEST_PIXELS <= n_features == side**2 != n_samples
+    if may_be_images and table.X.min() >= 0:
+        return table.noticed(f"Rows may be images of {side} x {side}: add image_size=({side}, {side}) to see them.")
+    return table
 
 
 def unit_pixels(X: NDArray[Any], scale: float | None = None) -> tuple[NDArray[Any], float, tuple[str, ...]]:

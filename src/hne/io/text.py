@@ -1,12 +1,10 @@
 """A text table -> Table: rows to columns chunk by chunk, numbers in one growing matrix and texts beside it."""
 
-import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +12,32 @@ from numpy.typing import NDArray
 from hne._runtime.progress import step
 from hne.core.records import FloatArray
 from hne.exceptions import quoted
-from hne.io.files import GZIP, File, check_fits
-from hne.io.roles import LABEL, NUMBER, TEXT, Roles, assign_roles, listed, matrix_table
+from hne.io.files import GZIP, File, ReadOptions
 from hne.io.sniff import (
     CODE,
     FALLBACK,
-    FALLBACK_NOTICE,
     NO_NUMBER,
     NO_TEXT,
+    NO_UTF8,
     Dialect,
     is_number,
     number,
-    open_text,
-    refuse_field,
+    open_rows,
     sniff_dialect,
-    table_rows,
 )
-from hne.io.table import INEXACT, TEXT_BYTES, ReadOptions, Table, build_table
+from hne.io.table import (
+    INEXACT,
+    LABEL,
+    NUMBER,
+    TEXT,
+    TEXT_BYTES,
+    Roles,
+    Table,
+    assign_roles,
+    build_table,
+    listed,
+    matrix_table,
+)
 
 # Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
 CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 6_000, 4, 4_000
@@ -45,19 +52,13 @@ THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*")
 def read_text(file: File, options: ReadOptions) -> Table:
     """Read a text table."""
     dialect, sample = sniff_dialect(file, options)
-    read = _read_transposed if options.transpose else _read
     try:
-        return read(file, dialect, sample, options)
-    except UnicodeDecodeError as error:
-        if dialect.encoding != "utf-8" or options.encoding:
-            got = f"bytes that are none in {dialect.encoding} ({error.reason})"
-            file.refuse("must be text", got, "Name its `encoding`")
-    try:
-        notices = (*dialect.notices, FALLBACK_NOTICE)
-        return read(file, replace(dialect, encoding=FALLBACK, notices=notices), sample, options)
+        return (_read_transposed if options.transpose else _read)(file, dialect, sample, options)
     except UnicodeDecodeError:
-        got = f"bytes that are none in UTF-8 and {FALLBACK}"
-        file.refuse("must be text", got, "Name its `encoding`, such as latin-1")
+        if dialect.encoding != "utf-8" or options.encoding is not None:
+            got = f"bytes that are none in {dialect.encoding}"
+            file.refuse("must be text", got, "Name its `encoding`, such as latin-1")
+    return read_text(file, replace(options, encoding=FALLBACK)).noticed(NO_UTF8)
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
@@ -120,16 +121,23 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
             repeated.add(int(roles.id or 0))
         elif not columns.texts:
             break
-    X, features, left_out = _without_empty(columns.X, [names[i] for i in roles.features], options)
-    table = build_table(
-        file, options, roles, names, columns.values, X=X, feature_names=features, source=dialect.source,
-        notices=dialect.notices,
-    )  # fmt: skip
     notices = ["The first column has no name: it names the samples."] if roles.id == index == 0 else []
     notices += [notice for i in roles.labels for notice in _mixed_notice(names[i], columns, i, texts.get(i))]
     if columns.n_empty:
         notices.append(f"Left out {columns.n_empty} empty row{'s' * (columns.n_empty != 1)} at the end of the file.")
-    return table.noticed(*notices, *left_out)
+    X, features = columns.X, [names[i] for i in roles.features]
+    # A column that begins with a number is not empty; few are left to be looked at.
+    suspects = np.flatnonzero(np.isnan(X[:1]).all(axis=0)).tolist() if len(X) and not options.columns else []
+    empty = [i for i in suspects if np.isnan(X[:, i]).all()]
+    if 0 < len(empty) < len(features):
+        notices.append(f"Columns without any value are left out: {listed([features[i] for i in empty])}.")
+        kept = np.setdiff1d(np.arange(len(features)), empty)
+        X, features = X[:, kept], [features[i] for i in kept]
+    table = build_table(
+        file, options, roles, names, columns.values, X=X, feature_names=tuple(features), source=dialect.source,
+        notices=dialect.notices,
+    )  # fmt: skip
+    return table.noticed(*notices)
 
 
 def _check_fits(file: File, dialect: Dialect, roles: Roles, n_first: int) -> None:
@@ -143,7 +151,7 @@ def _check_fits(file: File, dialect: Dialect, roles: Roles, n_first: int) -> Non
     n_rows = n_first if dialect.is_whole else max(n_first, round(size / dialect.row_bytes))
     n_texts = len(roles.labels) + (roles.id is not None)
     needed = n_rows * (8 * len(roles.features) + TEXT_BYTES * n_texts)
-    check_fits(file, needed, n_rows, len(roles.features), "" if dialect.is_whole else "about ")
+    file.check_fits(needed, n_rows, len(roles.features), "" if dialect.is_whole else "about ")
 
 
 @dataclass
@@ -183,7 +191,7 @@ class _Columns:
             texts = tuple(row[i] for row in chunk)
             # Words of a label come again and again: one copy of each will do.
             shared = texts if i == self.roles.id else map(self.words.setdefault, texts, texts)
-            values = self._exact_numbers(i, texts).tolist() if self.is_number(i) else shared
+            values = self._numbers(i, texts).tolist() if self.is_number(i) else shared
             self.beside.setdefault(i, []).extend(values)
         for place in range(count, 0, -1):
             if any(map(str.strip, chunk[place - 1])):
@@ -197,28 +205,16 @@ class _Columns:
 
     def _numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
         try:
-            return numbers(cells, self.decimal)
+            values = numbers(cells, self.decimal)
         except ValueError:
             place, text = _first_text(cells, self.decimal) or (1, cells[0])
             self.texts.setdefault(i, (self.n_rows + place, text))
             return np.full(len(cells), np.nan)
-
-    def _exact_numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
-        """Numbers beside the features, which are to be told as the file has them: text where float64 has no room."""
-        values = self._numbers(i, cells)
-        with np.errstate(invalid="ignore"):
-            large = np.flatnonzero(np.abs(values) >= INEXACT)
-        for place in large:
-            if cells[place].strip().lstrip("+-").isdecimal() and i not in self.roles.features:
-                self.texts.setdefault(i, (self.n_rows + int(place) + 1, cells[place]))
+        # Numbers beside the features are told as the file has them: they are text where float64 has no room.
+        for row in np.flatnonzero(np.abs(values) >= INEXACT).tolist() if i not in self.roles.features else ():
+            if cells[row].strip().lstrip("+-").isdecimal():
+                self.texts.setdefault(i, (self.n_rows + row + 1, cells[row]))
         return values
-
-    def cut(self) -> None:
-        """Keep no empty rows at the end, and no room to grow."""
-        n_rows = min(max(self.n_filled, 1), self.n_rows)
-        self.n_rows, self.n_empty = n_rows, self.n_rows - n_rows
-        self.X.resize((n_rows, len(self.roles.features)), refcheck=False)
-        self.beside = {i: column[:n_rows] for i, column in self.beside.items()}
 
     def values(self, i: int) -> NDArray[Any]:
         """A column beside the features: numbers, names as they are, or texts with None for what is missing."""
@@ -234,56 +230,32 @@ class _Columns:
 
 def _read_columns(file: File, dialect: Dialect, roles: Roles, kinds: Sequence[str]) -> _Columns:
     """Read all rows; a column of numbers in which text was met has NaN there, and is told in `texts`."""
-    columns = _Columns(roles, kinds, dialect.decimal)
-    size = min(max(CHUNK_CELLS // dialect.n_fields, LEAST_ROWS), MOST_ROWS)
-    with _rows(file, dialect) as rows:
+    columns, n_fields = _Columns(roles, kinds, dialect.decimal), dialect.n_fields
+    size = min(max(CHUNK_CELLS // n_fields, LEAST_ROWS), MOST_ROWS)
+    with open_rows(file, dialect) as rows:
         for chunk in iter(lambda: list(islice(rows, size)), []):
-            if set(map(len, chunk)) != {dialect.n_fields}:
+            if set(map(len, chunk)) != {n_fields}:
                 # Blank lines are no rows; a row of empty fields is one.
-                chunk = [row for row in chunk if len(row) == dialect.n_fields or any(map(str.strip, row))]  # noqa: PLW2901
-                if any(len(row) != dialect.n_fields for row in chunk):
+                chunk = [row for row in chunk if len(row) == n_fields or any(map(str.strip, row))]  # noqa: PLW2901
+                if any(len(row) != n_fields for row in chunk):
                     _refuse_length(file, dialect)
             if chunk:
                 columns.add(chunk)
                 step("rows", columns.n_rows)
-    columns.cut()
+    n_rows = max(columns.n_filled, min(columns.n_rows, 1))
+    columns.n_empty, columns.n_rows = columns.n_rows - n_rows, n_rows
+    columns.X.resize((n_rows, len(roles.features)), refcheck=False)
+    columns.beside = {i: column[:n_rows] for i, column in columns.beside.items()}
     return columns
 
 
-@contextmanager
-def _rows(file: File, dialect: Dialect) -> Iterator[Any]:
-    """Give the rows below the header."""
-    try:
-        with open_text(file, dialect.encoding) as stream:
-            for _ in range(dialect.skipped):
-                next(stream)
-            rows = table_rows(stream, dialect.separator)
-            if dialect.has_header:
-                next(row for row in rows if any(cell.strip() for cell in row))
-            yield rows
-    except csv.Error as error:
-        refuse_field(file, error)
-
-
-def _refuse_length(file: File, dialect: Dialect) -> NoReturn:
+def _refuse_length(file: File, dialect: Dialect) -> None:
     """Name the first line with too few or too many fields: lines, not rows, are what editors show."""
-    with _rows(file, dialect) as rows:
-        wrong = next(row for row in rows if len(row) != dialect.n_fields and any(cell.strip() for cell in row))
-        line = rows.line_num + dialect.skipped
+    with open_rows(file, dialect) as rows:
+        wrong = next(row for row in rows if len(row) != dialect.n_fields and any(map(str.strip, row)))
+        got = f"{len(wrong)} in line {rows.line_num + dialect.skipped}"
     remedy = f"Mend that line, or name the `separator` (now {quoted(dialect.separator)})"
-    file.refuse(f"must have {dialect.n_fields} fields in every row", f"{len(wrong)} in line {line}", remedy)
-
-
-def _without_empty(X: FloatArray, names: list[str], options: ReadOptions) -> tuple[Any, tuple[str, ...], list[str]]:
-    """Features without columns that hold nothing at all, unless the user named them."""
-    # A column that begins with a number is not empty; few are left to be looked at.
-    suspects = np.flatnonzero(np.isnan(X[:1]).all(axis=0)).tolist() if len(X) else []
-    empty = [i for i in suspects if np.isnan(X[:, i]).all()]
-    if options.columns or not empty or len(empty) == X.shape[1]:
-        return X, tuple(names), []
-    kept = np.setdiff1d(np.arange(X.shape[1]), empty)
-    notice = f"Columns without any value are left out: {listed([names[i] for i in empty])}."
-    return X[:, kept], tuple(names[i] for i in kept), [notice]
+    file.refuse(f"must have {dialect.n_fields} fields in every row", got, remedy)
 
 
 def _mixed_notice(name: str, columns: _Columns, i: int, first: tuple[int, str] | None) -> list[str]:

@@ -17,8 +17,7 @@ from hne._runtime.progress import step
 from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
 from hne.io.files import STANDARD_INPUT, extra
-from hne.io.roles import numbered
-from hne.io.table import INEXACT, Table
+from hne.io.table import INEXACT, Table, numbered
 
 # Rows that are turned to text at a time.
 CHUNK = 10_000

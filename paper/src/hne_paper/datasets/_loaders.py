@@ -15,8 +15,7 @@ from hne.core.records import FloatArray
 from hne.datasets import Dataset
 from hne.datasets.rolls import ROLL_CITATION
 from hne.exceptions import InputError, InputTypeError, quoted
-from hne.io.arrays import UNREADABLE
-from hne.io.files import reason_of
+from hne.io.files import UNREADABLE, reason_of
 from hne.io.hdf5 import named_values
 
 # Files by the names under which they go around, in small letters; the first is the original.
