@@ -67,6 +67,7 @@ def test_a_small_fit_never_waits_for_a_compiler():
     loaded = modules_after(fit)
     assert "sklearn" in loaded
     assert not loaded & {"numba", "llvmlite", "matplotlib"}
+    assert not loaded & {"hne.estimators.model_file", "hne.io", "hne.scale", "hne.tuning"}
 
 
 def test_a_small_file_is_embedded_and_reported_without_what_takes_long_to_load(tmp_path):

@@ -88,8 +88,9 @@ def _model_changed(rng: np.random.Generator, name: str, content: bytes) -> bytes
         header = json.loads(np.load(io.BytesIO(content)).tobytes())
     except UNREADABLE:
         return content
-    if isinstance(header, dict) and "parameters" in header and rng.random() < 0.5:
-        header["parameters"] = mutated_json(rng, header["parameters"])
+    part = ("parameters", "settings", "fit", "preparation")[rng.integers(4)]
+    if isinstance(header, dict) and part in header and rng.random() < 0.7:
+        header[part] = mutated_json(rng, header[part])
     else:
         header = mutated_json(rng, header)
     return _packed_header(header)
@@ -111,11 +112,8 @@ def _with_true_list(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {info.filename: archive.read(info) for info in archive.infolist()}
     try:
-        arrays = {
-            name.removesuffix(".npy"): np.load(io.BytesIO(one), allow_pickle=False) for name, one in members.items()
-        }
-        header = json.loads(arrays.pop("header").tobytes())
-        header["arrays"] = {name: [one.dtype.str, list(one.shape)] for name, one in arrays.items()}
+        header = json.loads(np.load(io.BytesIO(members["header.npy"]), allow_pickle=False).tobytes())
+        header["arrays"] = sorted(name.removesuffix(".npy") for name in members if name != "header.npy")
         members["header.npy"] = _packed_header(header)
     except UNREADABLE:
         return content

@@ -18,7 +18,7 @@ from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
 from hne.core.reconstruction import reconstruct
 from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.check import check_new_samples, check_points
-from hne.core.samples.kinds import Distances, width
+from hne.core.samples.kinds import Distances
 from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.trust.assess import assess
@@ -205,7 +205,8 @@ class HierarchicNeighborsEmbedding(
         True
         """
         model = cls(**{field.name: getattr(embedding.settings, field.name) for field in fields(Settings)})
-        model.n_features_in_ = width(embedding.core.X)
+        X = embedding.core.X
+        model.n_features_in_ = embedding.distinct.n_samples if isinstance(X, Distances) else int(X.shape[1])
         model._set_fitted(embedding)
         model.timings_, model.tuning_ = {}, None
         return model
