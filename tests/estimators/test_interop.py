@@ -89,7 +89,7 @@ def test_what_scikit_learn_is_told_for_all_holds_for_ours(small, kind, model):
 
 
 @both
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_fits_beside_each_other_give_the_same_bits(small, model, backend):
     X, _ = small
     halves = [X[:100], X[50:]]

@@ -50,6 +50,7 @@ def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
     np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
 
 
+@pytest.mark.slow
 def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
     model = HNE().fit(roll.X)
     asked = []
@@ -64,12 +65,12 @@ def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_new_samples_land_where_a_fit_of_all_would_put_them(variant):
-    data = make_swiss_roll(3000, random_state=5)
+    data = make_swiss_roll(1400, random_state=5)
     for settings in ({}, PUBLISHED | {"n_neighbors": 8, "reg": 1e-5}):
-        model = HNE(**settings | {"variant": variant}).fit(data.X[:1500])
-        placed = model.transform(data.X[1500:])
-        fitted = affine_errors(model.embedding_, data.chart[:1500]).max()
-        assert affine_errors(placed, data.chart[1500:]).max() < 1.5 * fitted + 1e-4
+        model = HNE(**settings | {"variant": variant}).fit(data.X[:800])
+        placed = model.transform(data.X[800:])
+        fitted = affine_errors(model.embedding_, data.chart[:800]).max()
+        assert affine_errors(placed, data.chart[800:]).max() < 1.5 * fitted + 1e-4
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])

@@ -95,18 +95,10 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
         W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
-    short_circuits_ : ndarray of shape (n_edges, 2)
-        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
-    neighbor_method_ : str
-        The search that ran: "tree" and "brute" are exact, "approximate" is not.
-    neighbor_recall_ : float
-        Share of neighbors that are true ones. Less than 0.9 raises a `NeighborRecallWarning`.
-    preparation_ : ColumnPreprocessor or None
-        As in :class:`HierarchicNeighborsEmbedding`.
-    n_features_in_ : int
-        Features seen in `fit`.
-    feature_names_in_ : ndarray of str
-        Their names, where X has them.
+    short_circuits_, neighbor_method_, neighbor_recall_ : ndarray of shape (n_edges, 2), str, float
+        Edges across a gap, and how neighbors were searched, as in :class:`HierarchicNeighborsEmbedding`.
+    preparation_, n_features_in_, feature_names_in_ : ColumnPreprocessor or None, int, ndarray of str
+        What is known of the features, as there.
 
     Examples
     --------
@@ -236,8 +228,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         file.check_numbers("rank", fit["rank"], (), d, D)
         file.check_numbers("short_circuits", fit["short_circuits"], (None, 2), 0, n - 1)
         file.check_numbers("neighbor_recall", fit["neighbor_recall"], (), 0, 1, nan=True)
-        check_weights(file, "inner_weights", fit["inner_weights"], n)
-        check_weights(file, "joint_weights", fit["joint_weights"], n)
+        check_weights(file, {name: fit[name] for name in ("inner_weights", "joint_weights")}, n)
         for name, value in fit.items():
             setattr(self, f"{name}_", value)
 

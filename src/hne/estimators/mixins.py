@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from hne._runtime.progress import Listener, listening
 from hne.exceptions import PreparedModelWarning
-from hne.settings import PLACES, Settings
+from hne.settings import PLACES
 
 if TYPE_CHECKING:
-    from hne.estimators.model_file import ModelFile
     from hne.io.preprocess import ColumnPreprocessor
 
 try:
@@ -35,7 +34,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class SavedMixin:
-    """Estimators that can be kept in a file; each says what it consists of by the methods at the end."""
+    """Estimators that can be kept in a file, with the methods `_saved_fit`, `_restore` and `_checked_parameters`."""
 
     # What the command line did to the columns of a file before the fit; None for samples that came as they are.
     preparation_: ColumnPreprocessor | None = None
@@ -100,19 +99,6 @@ class SavedMixin:
         """Parameters that decide about the result: all but where it is computed."""
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {name: value for name, value in parameters.items() if name not in PLACES}
-
-    @staticmethod
-    def _checked_parameters(parameters: dict[str, Any]) -> Settings:
-        """Parameters of the constructor as checked Settings."""
-        raise NotImplementedError
-
-    def _saved_fit(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the fit made, and those of its settings that matter after it, by name."""
-        raise NotImplementedError
-
-    def _restore(self, file: ModelFile, fit: dict[str, Any], settings: Settings) -> None:
-        """Become what the file holds, after a check of it."""
-        raise NotImplementedError
 
 
 def with_callbacks(fit: Method) -> Method:

@@ -45,7 +45,7 @@ HEADER |= dict.fromkeys(("parameters", "settings", "fit"), dict) | {"preparation
 HEADER |= {"feature_names_in": list[str] | None, "set_output": str | None}
 FIT: dict[str, Any] = {"distinct": UniqueSamples, "units": InputScaling, "core": Core, "dtype": str}
 KERNELS, DTYPES = ("numpy", "numba"), {"float32": np.float32, "float64": np.float64}
-OUTPUTS = (None, "default", "pandas", "polars")
+FEATURES, OUTPUTS = ("n_features_in", "feature_names_in", "set_output"), (None, "default", "pandas", "polars")
 # Samples and what is of their size, in the units of the fit; lengths of ways among them; any number of float64.
 LARGEST, LONGEST, FINITE = 2.0**ORDINARY, 2.0**FARTHEST, float(np.finfo(np.float64).max)
 # How far weights of a row may be from one in sum, in units of their sizes: some digits more than rounding takes.
@@ -54,14 +54,13 @@ SUM_ERROR = 1e-9
 
 def write_model(path: str | os.PathLike[str], model: Any) -> None:
     """Write a fitted estimator, whole or not at all; the same model gives the same bytes."""
-    arrays: Arrays = {}
+    arrays: dict[str, Any] = {}
 
     def pack_all(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: _pack(prefix + name, value, arrays) for name, value in values.items()}
 
     parameters = model._saved_parameters()  # noqa: SLF001, of a SavedMixin
     fit, settings = model._saved_fit()  # noqa: SLF001
-    names = getattr(model, "feature_names_in_", None)
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -70,7 +69,7 @@ def write_model(path: str | os.PathLike[str], model: Any) -> None:
         "parameters": pack_all("parameters.", parameters),
         "settings": pack_all("settings.", settings),
         "n_features_in": int(model.n_features_in_),
-        "feature_names_in": None if names is None else [str(name) for name in names],
+        "feature_names_in": list(map(str, model.feature_names_in_)) if hasattr(model, "feature_names_in_") else None,
         "set_output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "preparation": None if model.preparation_ is None else pack_all("preparation.", _fields(model.preparation_)),
         "fit": pack_all("", fit),
@@ -78,9 +77,8 @@ def write_model(path: str | os.PathLike[str], model: Any) -> None:
     }
     _checked(model._checked_parameters, parameters)  # noqa: SLF001
     arrays["header"] = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
-    small_end: Any = {name: array.astype(array.dtype.newbyteorder("<"), copy=False) for name, array in arrays.items()}
     with atomic_write(Path(path)) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **small_end)
+        np.savez(stream, **arrays)
 
 
 def _pack(name: str, value: Any, arrays: Arrays) -> Any:  # noqa: PLR0911, one for each kind
@@ -124,14 +122,12 @@ def read_model(path: str | os.PathLike[str], cls: Any) -> Any:
     """The fitted estimator of that class that a file holds."""
     file = ModelFile(Path(path), {}, {})
     try:
-        stream = file.path.open("rb")
-    except OSError as error:
-        file.refuse((error.strerror or str(error)).lower(), "Check the path, and whether you may read it")
-    try:
-        with stream:
+        with file.path.open("rb") as stream:
             return _restored(_read_file(file, stream), cls)
     except ModelFileError:
         raise
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        file.refuse((error.strerror or str(error)).lower(), "Check the path, and whether you may read it")
     except Exception as error:  # noqa: BLE001, what wrong bytes and forged numbers may lead to is no list that ends
         return file.refuse(f"it is damaged or cut short ({str(error).rstrip('.') or type(error).__name__:.300})")
 
@@ -146,11 +142,10 @@ def _restored(file: "ModelFile", cls: Any) -> Any:
     # Parameters that the file lacks are younger than it is.
     model = cls(**parameters)
     _checked(model._checked_parameters, model._saved_parameters())
-    n_features, names, output = (file.header[key] for key in ("n_features_in", "feature_names_in", "set_output"))
-    are_named = names is None or len(names) == n_features
-    file.require(n_features > 0 and are_named, "'feature_names_in' in its header must name all features")
+    model.n_features_in_, names, output = (file.header[key] for key in FEATURES)
+    are_named = model.n_features_in_ > 0 and (names is None or len(names) == model.n_features_in_)
+    file.require(are_named, "'feature_names_in' in its header must name all features")
     file.require(output in OUTPUTS, f"'set_output' in its header is unknown ({output!r:.40})")
-    model.n_features_in_ = n_features
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     if output is not None:
@@ -312,11 +307,10 @@ def _read_file(file: ModelFile, stream: IO[bytes]) -> ModelFile:
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         file.refuse(f"it is not a saved model (no header of '{FORMAT}')", OTHER_FILE)
-    version = header.get("version")
-    if isinstance(version, int) and version > VERSION:
-        file.refuse(f"it was written by a later hne (format {version}, this one reads {VERSION})", "Update hne")
+    if header.get("version") != VERSION:
+        got = f"it is of format {header.get('version')!r:.20}, and this hne reads format {VERSION}"
+        file.refuse(got, "Use the hne that wrote it, or save the model anew")
     file.check_kinds("its header", header, HEADER)
-    file.require(version == VERSION, f"'version' of its header must be {VERSION}, got {version}")
     file.require(header["arrays"] == sorted(arrays), "its arrays are not those that its header lists")
     return replace(file, header=header, arrays=arrays)
 
@@ -328,32 +322,29 @@ def read_embedding(file: ModelFile, fit: dict[str, Any], settings: Settings) -> 
     n, m = len(distinct.inverse), len(distinct.index)
     check("distinct.index", distinct.index, (m,), 0, n - 1)
     check("distinct.inverse", distinct.inverse, (n,), 0, m - 1)
-    belong = m > 0 and np.array_equal(distinct.inverse[distinct.index], np.arange(m))
+    belong = np.array_equal(distinct.inverse[distinct.index], np.arange(m))
     require(belong, "arrays 'distinct.index' and 'distinct.inverse' must belong together")
-    is_given = isinstance(settings.neighbors, NeighborGraph)
-    require(m > settings.n_neighbors or is_given, f"n_neighbors={settings.n_neighbors} needs more than {m} samples")
-    require(fit["dtype"] in DTYPES, f"'dtype' in its header must be one of {', '.join(DTYPES)}")
+    n_needed = 0 if isinstance(settings.neighbors, NeighborGraph) else settings.n_neighbors
+    require(m > n_needed, f"n_neighbors={n_needed} needs more than {m} samples")
     _check_samples(file, core.X, fit["units"], (n, m), settings)
     # Kernels take the graph as it is: a list ends where its first -1 is.
-    check("core.graph.indices", core.graph.indices, (m, None), -1, m - 1)
-    absent = core.graph.indices < 0
-    others = not (absent[:, :-1] & ~absent[:, 1:]).any() and (core.graph.indices != np.arange(m)[:, None]).all()
-    require(others, "array 'core.graph.indices' must list other samples, and -1 behind the last")
-    labels, sizes = core.pieces.labels, core.pieces.sizes
+    indices, labels, sizes = core.graph.indices, core.pieces.labels, core.pieces.sizes
+    belong = len(indices) == m and not ((indices[:, :-1] < 0) & (indices[:, 1:] >= 0)).any()
+    belong = belong and (indices != np.arange(m)[:, None]).all()
+    require(belong, f"array 'core.graph.indices' must list others of {m} samples, and -1 behind the last")
     check("core.pieces.sizes", sizes, (None,), 1, m)
     check("core.pieces.labels", labels, (m,), 0, len(sizes) - 1)
     belong = np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes) and (sizes[1:] <= sizes[:-1]).all()
     require(belong, "array 'core.pieces.sizes' must count the labels, the largest piece first")
-    require(core.weights.kernel in KERNELS, f"'kernel' in its header must be one of {', '.join(KERNELS)}")
-    check_weights(file, "core.weights.W", core.weights.W, m)
-    check_weights(file, "core.weights.J", core.weights.J, m)
+    require(fit["dtype"] in DTYPES and core.weights.kernel in KERNELS, "'dtype' or 'kernel' in its header is unknown")
+    check_weights(file, {"core.weights.W": core.weights.W, "core.weights.J": core.weights.J}, m)
     check("core.short_circuits", core.short_circuits, (None, 2), 0, m - 1)
     check("core.reconstruction_errors", core.reconstruction_errors, (m,), 0, np.inf, nan=True)
     check("core.Y", core.Y, (m, settings.n_components), -LARGEST, LARGEST, nan=True)
     check("core.rescaled.Y", core.rescaled.Y, core.Y.shape, -LONGEST, LONGEST, nan=True)
-    missing = np.isnan(core.Y)
-    belong = (missing == missing[:, :1]).all() and np.array_equal(missing, np.isnan(core.rescaled.Y))
-    require(belong, "arrays 'core.Y' and 'core.rescaled.Y' must lack the same rows")
+    left_out = ((labels > 0) & (settings.pieces == "largest"))[:, None]
+    belong = all((np.isnan(Y) == left_out).all() for Y in (core.Y, core.rescaled.Y))
+    require(belong, "arrays 'core.Y' and 'core.rescaled.Y' must hold the samples of embedded pieces")
     _check_pieces(file, core, settings)
     return Embedding(settings, distinct, fit["units"], core, DTYPES[fit["dtype"]])
 
@@ -374,23 +365,23 @@ def _check_samples(file: ModelFile, X: Any, units: InputScaling, sizes: tuple[in
         file.check_numbers("units.origin", units.origin, shape[1:], -FINITE, FINITE)
 
 
-def check_weights(file: ModelFile, name: str, matrix: SparseMatrix, n: int) -> None:
-    """Refuse what is no matrix of weights among n samples."""
-    is_matrix = isinstance(matrix, csr_array) and matrix.shape == (n, n) and matrix.dtype == np.float64
-    file.require(is_matrix, f"'{name}' must be a CSR array of shape {(n, n)}")
-    file.check_numbers(f"{name}.data", matrix.data, (None,), -LARGEST, LARGEST)
-    sums, sizes = matrix.sum(axis=1), np.abs(matrix).sum(axis=1)
-    sum_up = ((np.abs(sums - 1) <= SUM_ERROR * sizes) | (sizes == 0)).all()
-    file.require(sum_up, f"array '{name}.data' must hold weights that sum to one in each row")
+def check_weights(file: ModelFile, matrices: Mapping[str, SparseMatrix], n: int) -> None:
+    """Refuse what are no matrices of weights among n samples."""
+    for name, matrix in matrices.items():
+        is_matrix = isinstance(matrix, csr_array) and matrix.shape == (n, n) and matrix.dtype == np.float64
+        file.require(is_matrix, f"'{name}' must be a CSR array of shape {(n, n)}")
+        file.check_numbers(f"{name}.data", matrix.data, (None,), -LARGEST, LARGEST)
+        sums, sizes = matrix.sum(axis=1), np.abs(matrix).sum(axis=1)
+        sum_up = ((np.abs(sums - 1) <= SUM_ERROR * sizes) | (sizes == 0)).all()
+        file.require(sum_up, f"array '{name}.data' must hold weights that sum to one in each row")
 
 
 def _check_pieces(file: ModelFile, core: Core, settings: Settings) -> None:
     """Refuse what eigenpairs of the embedded pieces, and their coordinates in the lengths of X, cannot be."""
-    check, d, count = file.check_numbers, settings.n_components, len(core.parts)
-    sizes = [len(core.Y)] if settings.pieces == "join" else core.pieces.sizes
-    sizes = sizes[:1] if settings.pieces == "largest" else sizes
-    charts = core.rescaled.charts or (None,) * count
-    belong = count == len(core.rescaled.matrices) == len(charts) == len(sizes)
+    check, d, sizes = file.check_numbers, settings.n_components, list(core.pieces.sizes)
+    sizes = {"join": [sum(sizes)], "largest": sizes[:1]}.get(settings.pieces, sizes)
+    charts = core.rescaled.charts or (None,) * len(sizes)
+    belong = len(core.parts) == len(core.rescaled.matrices) == len(charts) == len(sizes)
     file.require(belong, f"'parts', 'matrices' and 'charts' in its header must be of {len(sizes)} pieces")
     for size, pairs, A, chart in zip(sizes, core.parts, core.rescaled.matrices, charts, strict=True):
         # A matrix takes eigenvectors to coordinates: the first d, or of a chart all of them.
