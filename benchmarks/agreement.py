@@ -6,7 +6,8 @@ import warnings
 from scipy.linalg import subspace_angles
 
 from hne import embed
-from hne.core.records import EigenPairs, FloatArray
+from hne.core.eigen.certificate import EigenPairs
+from hne.core.records import FloatArray
 from hne.exceptions import DisconnectedGraphWarning, EigenSolverError
 from problems import PROBLEMS, Problem
 from tables import table

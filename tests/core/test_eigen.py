@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from scipy.linalg import subspace_angles
 from scipy.sparse import eye_array
 
+from hne.core.eigen import certificate as _certificate
 from hne.core.eigen import costs as _costs
 from hne.core.eigen import direct as _direct
 from hne.core.eigen import factor as _factor
@@ -18,8 +19,7 @@ from hne.core.eigen import iterative as _iterative
 from hne.core.eigen import solve as _solve
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.solve import bottom_eigenpairs
-from hne.core.principal import fix_signs
-from hne.core.records import Settings
+from hne.core.records import Settings, fix_signs
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError
 from tests.conftest import lattice_clouds
@@ -94,7 +94,7 @@ def test_the_iterative_solver_does_not_rest_for_a_chart_with_residuals_that_are_
     roll = make_swiss_roll(700, random_state=1)
     by = Settings(coordinates="chart", variant="ihne", reg=1e-4, eigen_solver="iterative")
     pairs = bottom_eigenpairs(aligned(roll.X, 6, variant="ihne"), by, 1, roll.X)
-    allowed = _iterative.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
+    allowed = _certificate.allowed_residual(float(aligned(roll.X, 6).diagonal().max()), pairs.next_value, 1e-4)
     assert pairs.residuals.max() < allowed
 
 
@@ -288,8 +288,8 @@ def test_the_certificate_is_measured_on_the_vectors(roll):
     assert proof.orthogonality < 1e-12
     assert proof.ritz_error < 1e-9
     tilted = pairs.vectors + 1e-3
-    assert _solve.certificate(record, pairs.values, tilted, pairs.next_value).orthogonality > 1e-3
-    doubled = _solve.certificate(record, 2 * pairs.values, pairs.vectors, pairs.next_value)
+    assert _certificate.certificate(record, pairs.values, tilted, pairs.next_value).orthogonality > 1e-3
+    doubled = _certificate.certificate(record, 2 * pairs.values, pairs.vectors, pairs.next_value)
     np.testing.assert_allclose(doubled.ritz_error, 0.5)
 
 
@@ -298,12 +298,12 @@ def test_skewed_vectors_are_no_eigenvectors(roll):
     pairs = bottom_eigenpairs(record, Settings())
     skewed = replace(pairs, certificate=replace(pairs.certificate, orthogonality=1e-3))
     with pytest.raises(EigenSolverError, match=r"orthonormal only to 1\.0e-03"):
-        _solve.check_certificate(skewed, record, 1e-7)
+        _certificate.check_certificate(skewed, record, 1e-7)
 
 
 def test_entries_of_g_are_counted_on_a_few_rows(roll):
     record = aligned(roll.X, 6)
-    sizes = _solve.sizes_of(record, 2)
+    sizes = _costs.Sizes.of(record, 2)
     truth = record.matrix().nnz / len(roll.X)
     assert (sizes.n_samples, sizes.inner_row) == (len(roll.X), 7.0)
     assert abs(sizes.row_entries / truth - 1) < 0.1
@@ -324,7 +324,7 @@ def test_copies_of_samples_do_not_break_multigrid(monkeypatch):
     pytest.importorskip("pyamg", reason="needs the extra 'fast'")
     X = np.repeat(np.random.default_rng(0).random((700, 2)), 3, axis=0)
     record = aligned(X, 8)
-    precondition = _iterative.preconditioner(record, X, _solve.sizes_of(record, 2), 1)
+    precondition = _iterative.preconditioner(record, X, 2, 1)
     assert precondition.name == "multigrid"
     assert np.isfinite(precondition.apply(np.random.default_rng(1).normal(size=(2100, 2)))).all()
 

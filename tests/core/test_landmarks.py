@@ -10,6 +10,7 @@ from hne import HNE, PUBLISHED, embed, forecast
 from hne.cli import main
 from hne.core import landmarks as _landmarks
 from hne.core.eigen.alignment import alignment
+from hne.core.eigen.certificate import is_settled
 from hne.core.eigen.costs import Sizes, choose_solver, remedies, solver_bytes
 from hne.core.eigen.direct import shift_inverted
 from hne.core.eigen.iterative import sine_between
@@ -24,7 +25,7 @@ from hne.core.landmarks import (
     restricted,
     smooth_weights,
 )
-from hne.core.records import ALONG_GRAPH, BETWEEN, Settings, is_settled
+from hne.core.records import ALONG_GRAPH, BETWEEN, Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, InputError, InputTypeError, LandmarkWarning, TooLargeError
 from hne.metrics import affine_errors, procrustes_error
@@ -247,7 +248,7 @@ def test_too_few_landmarks_of_a_chart_are_told(roll, n, n_landmarks):
 
 
 def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
-    monkeypatch.setattr("hne.core.records.UNSETTLED", 1.0)
+    monkeypatch.setattr("hne.core.eigen.certificate.UNSETTLED", 1.0)
     monkeypatch.setattr("hne.core.notices.UNSETTLED", 1.0)
     with pytest.warns(LandmarkWarning, match="should leave eigenvalues far below the next"):
         embed(roll.X, **SETTINGS, n_landmarks=50)

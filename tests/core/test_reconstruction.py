@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from hne.core import reconstruction as _reconstruction
 from hne.core.neighbors.graph import knn_graph
-from hne.core.reconstruction import reconstruct, reconstruction_errors
 from hne.core.records import Settings
-from hne.core.weights.layers import layer_weights
+from hne.core.weights import layers as _layers
+from hne.core.weights.layers import layer_weights, reconstruct, reconstruction_errors
 from tests.helpers import reference
 
 
@@ -23,7 +22,7 @@ def test_errors_are_lengths_not_squares(cloud, monkeypatch):
     J = joint_weights(cloud)
     expected = reference.reconstruction_errors(cloud, J.toarray())
     np.testing.assert_allclose(reconstruction_errors(cloud, J), expected, atol=1e-12)
-    monkeypatch.setattr(_reconstruction, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(_layers, "BLOCK_BYTES", 1)
     np.testing.assert_allclose(reconstruction_errors(cloud, J), expected, atol=1e-12)
 
 

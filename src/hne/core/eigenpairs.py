@@ -9,20 +9,13 @@ from scipy.sparse import csr_array
 from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import alignment
+from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigen.costs import has_room
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.landmarks import landmark_eigenpairs
 from hne.core.pieces.arrange import arrange_pieces
 from hne.core.principal import piece_centers, principal_coordinates
-from hne.core.records import (
-    EigenPairs,
-    FloatArray,
-    IndexArray,
-    Pieces,
-    Settings,
-    Weights,
-    nearest_landmarks,
-)
+from hne.core.records import FloatArray, Pieces, Settings, Weights, nearest_landmarks
 from hne.core.samples.kinds import Samples, is_dense
 
 logger = logging.getLogger("hne")
@@ -49,7 +42,7 @@ def embedded_pieces(
     d = settings.n_components
     if pieces.count == 1 or settings.pieces == "join":
         whole = _solve(weights, settings, settings.n_landmarks, X, n_threads)
-        return PieceEmbeddings(leading(whole, d), (whole,))
+        return PieceEmbeddings(whole.leading(d), (whole,))
     order = np.argsort(pieces.labels, kind="stable")
     members = np.split(order, np.cumsum(pieces.sizes)[:-1])
     members = members[:1] if settings.pieces == "largest" else members
@@ -60,16 +53,21 @@ def embedded_pieces(
     # Held over all of them: to set it for each of thousands of pieces takes as long as to solve it.
     with limit_blas_threads(1):
         for rows in track("pieces", members, len(members)):
-            pairs: EigenPairs | None = None
+            pairs, n = None, len(rows)
             # Fewer samples have no next eigenvector to tell the last one from.
-            if len(rows) >= d + 2:
-                numbers[rows] = np.arange(len(rows))
-                n_landmarks = share_of_landmarks(len(rows), n_embedded, settings)
+            if n >= d + 2:
+                # Nobody else rebuilds the members of a piece.
+                numbers[rows] = np.arange(n)
+                W, J = (
+                    csr_array((part.data, numbers[part.indices], part.indptr), shape=(n, n))
+                    for part in (weights.W[rows], weights.J[rows])
+                )
+                n_landmarks = share_of_landmarks(n, n_embedded, settings)
                 samples = X[rows] if is_dense(X) else None
-                of_piece = _with_room(settings, len(rows))
-                pairs = _solve(_among(weights, rows, numbers), of_piece, n_landmarks, samples, n_threads)
+                of_piece = Weights(W, J, weights.kernel)
+                pairs = _solve(of_piece, _with_room(settings, n), n_landmarks, samples, n_threads)
             eigenpairs.append(pairs)
-            coordinates.append(principal_coordinates(X, rows, d) if pairs is None else leading(pairs, d))
+            coordinates.append(principal_coordinates(X, rows, d) if pairs is None else pairs.leading(d))
         Y = np.full((len(order), d), np.nan)
         centers = piece_centers(X, pieces, d)[: len(members)]
         Y[np.concatenate(members)] = arrange_pieces(coordinates, centers)
@@ -77,16 +75,10 @@ def embedded_pieces(
 
 
 def _solve(weights: Weights, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
-    """Eigenpairs of a piece, on landmarks where there are any."""
     problem = alignment(weights, settings.gamma)
     if n_landmarks is not None:
         return landmark_eigenpairs(problem, settings, n_landmarks, X, n_threads)
     return bottom_eigenpairs(problem, settings, n_threads, X if is_dense(X) else None)
-
-
-def leading(pairs: EigenPairs, count: int) -> FloatArray:
-    """The first eigenvectors, which are the published coordinates; all of them themselves where there are no more."""
-    return pairs.vectors if pairs.vectors.shape[1] == count else pairs.vectors[:, :count]
 
 
 def share_of_landmarks(size: int, n_samples: int, settings: Settings) -> int | None:
@@ -103,13 +95,3 @@ def _with_room(settings: Settings, size: int) -> Settings:
         return settings
     logger.info("eigenpairs: a piece of %d samples is too small for the %s solver, dense takes over", size, solver)
     return replace(settings, eigen_solver="dense")
-
-
-def _among(weights: Weights, rows: IndexArray, numbers: IndexArray) -> Weights:
-    """The weights of a piece, whose members no others rebuild: `rows` ascend, `numbers` are theirs within the piece."""
-    n = len(rows)
-    W, J = (
-        csr_array((part.data, numbers[part.indices], part.indptr), shape=(n, n))
-        for part in (weights.W[rows], weights.J[rows])
-    )
-    return Weights(W, J, weights.kernel)

@@ -20,15 +20,14 @@ from scipy.sparse import csr_array, triu
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import limit_blas_threads, map_blocks
+from hne.core.eigen.alignment import Alignment
+from hne.core.eigen.certificate import EigenPairs, eigenpairs_in
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.eigen.direct import shift_inverted
 from hne.core.eigen.iterative import RitzSpace, centered, chebyshev, sine_between
-from hne.core.eigen.solve import eigenpairs_in
 from hne.core.neighbors.exact import nearest
 from hne.core.records import (
     LANDMARKS,
-    Alignment,
-    EigenPairs,
     FloatArray,
     IndexArray,
     Settings,

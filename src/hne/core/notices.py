@@ -12,17 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hne._runtime.progress import advise
-from hne.core.records import (
-    UNSETTLED,
-    Chart,
-    EigenPairs,
-    Embedding,
-    FloatArray,
-    NeighborGraph,
-    Pieces,
-    UniqueSamples,
-    is_settled,
-)
+from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
+from hne.core.records import Chart, Embedding, FloatArray, NeighborGraph, Pieces, UniqueSamples
 from hne.exceptions import (
     CloseEigenvaluesWarning,
     DisconnectedGraphError,

@@ -18,7 +18,6 @@ from hne.core.neighbors.graph import canonicalize, neighbor_graph
 from hne.core.notices import check_connected, check_lengths, emit_warnings
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
-from hne.core.reconstruction import reconstruction_errors
 from hne.core.records import (
     Core,
     Embedding,
@@ -37,7 +36,7 @@ from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
 from hne.core.tangent.score import local_geometry
 from hne.core.trust.assess import assess
-from hne.core.weights.layers import layer_weights
+from hne.core.weights.layers import layer_weights, reconstruction_errors
 from hne.settings import DEFAULTS, SEARCHED, STAGES, Settings, suited
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hne.core.records import FloatArray, IndexArray, Pieces, SparseMatrix
+from hne.core.records import FloatArray, IndexArray, Pieces, SparseMatrix, fix_signs
 from hne.core.samples.kinds import Distances, Samples, as_dense
 
 # Pieces from which the distance tells where another piece is: enough to span any plane it is drawn in.
@@ -14,16 +14,6 @@ MAX_CENTERS = 1000
 # are wanted, and steps, as scikit-learn's randomized PCA does.
 MAX_COVARIANCE, OVERSAMPLED, POWERS = 200, 10, 7
 BLOCK_BYTES = 2**25
-# Entries this near to the largest are as large: of two pieces, both are as far from their mean.
-NEAR_TIE = 1e-6
-
-
-def fix_signs(vectors: FloatArray) -> FloatArray:
-    """Give each column the sign that makes its largest entry positive; near-ties go to the first of them."""
-    magnitude = np.abs(vectors)
-    leader = np.argmax(magnitude >= (1 - NEAR_TIE) * magnitude.max(axis=0), axis=0)
-    fixed: FloatArray = vectors * np.sign(vectors[leader, np.arange(vectors.shape[1])])
-    return fixed
 
 
 def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArray:

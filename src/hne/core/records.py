@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import nan
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from hne.settings import PRECOMPUTED as PRECOMPUTED
 from hne.settings import PUBLISHED as PUBLISHED
 from hne.settings import VARIANTS as VARIANTS
 from hne.settings import Settings as Settings
+
+if TYPE_CHECKING:
+    from hne.core.eigen.certificate import EigenPairs
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
@@ -48,6 +51,10 @@ class PicklesFields:
 
 # What `eigen_solver_` says where `n_landmarks` was given.
 LANDMARKS = "landmarks"
+# Landmarks that rebuild a sample: this many, or so many a dimension.
+NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
+# Entries this near to the largest are as large: of two pieces, both are as far from their mean.
+NEAR_TIE = 1e-6
 # How a chart was found: near lengths kept and unfolded; or lengths of ways along the graph, of straight lines, or of
 # what is between; or the first eigenvectors, rescaled.
 UNFOLDED, ALONG_GRAPH, STRAIGHT = "unfolded", "along the graph", "straight lines"
@@ -56,6 +63,19 @@ ROUTES = (UNFOLDED, ALONG_GRAPH, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
 DIRECTIONAL = ("cosine", "correlation")
+
+
+def nearest_landmarks(n_components: int) -> int:
+    """How many landmarks rebuild a sample; there must be more of them."""
+    return max(NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION * n_components)
+
+
+def fix_signs(vectors: FloatArray) -> FloatArray:
+    """Give each column the sign that makes its largest entry positive; near-ties go to the first of them."""
+    magnitude = np.abs(vectors)
+    leader = np.argmax(magnitude >= (1 - NEAR_TIE) * magnitude.max(axis=0), axis=0)
+    fixed: FloatArray = vectors * np.sign(vectors[leader, np.arange(vectors.shape[1])])
+    return fixed
 
 
 def is_euclidean(metric: Any, params: Any) -> bool:
@@ -155,138 +175,6 @@ class Weights:
         return f"{self.W.nnz} inner, {self.J.nnz} joint, {self.kernel} kernel"
 
 
-class Operator(Protocol):
-    """G as what can be done with it, wherever A and B are."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, n."""
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal of G."""
-
-    def stacked(self, Y: FloatArray) -> FloatArray:
-        """[sqrt(gamma) A Y; B Y]."""
-
-    def apply(self, Y: FloatArray) -> FloatArray:
-        """G @ Y."""
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """A = I - W and B = I - J; G = gamma A'A + B'B is symmetric, PSD, and G @ 1 == 0."""
-
-    A: SparseMatrix
-    B: SparseMatrix
-    gamma: float
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, n."""
-        return int(self.A.shape[0])
-
-    def matrix(self) -> SparseMatrix:
-        """G itself, CSC with sorted indices."""
-        G = (self.gamma * (self.A.T @ self.A) + self.B.T @ self.B).tocsc()
-        G.sort_indices()
-        return G
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal of G; its largest entry is the scale of G."""
-        squares: FloatArray = self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
-        return squares
-
-    def stacked(self, Y: FloatArray) -> FloatArray:
-        """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""
-        n = self.n_samples
-        image = np.empty((2 * n, Y.shape[1]))
-        image[:n] = self.A @ Y
-        image[:n] *= np.sqrt(self.gamma)
-        image[n:] = self.B @ Y
-        return image
-
-    def apply(self, Y: FloatArray) -> FloatArray:
-        """G @ Y without forming G, which keeps digits that the product A'A has lost."""
-        product: FloatArray = self.A.T @ (self.A @ Y)
-        product *= self.gamma
-        product += self.B.T @ (self.B @ Y)
-        return product
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """The proof that vectors are eigenvectors of G, all of it measured on the vectors themselves."""
-
-    residuals: FloatArray  # (d,), lengths of G y - lambda y
-    gap: float  # from the last wanted eigenvalue to the next; inf where there is none
-    rounding: float  # what one rounding of the largest entry of G does to a residual
-    resolution: float  # smallest difference of eigenvalues that float64 shows through |A y| and |B y|
-    orthogonality: float  # largest entry of Y'Y - I, and of Y'1 / sqrt(n)
-    ritz_error: float  # largest relative difference of lambda and gamma |A y|^2 + |B y|^2
-    last_move: float = 0.0  # angle of the last refinement on landmarks, after which it ended; 0 for solvers that go on
-
-    @property
-    def relative_residuals(self) -> FloatArray:
-        """Residuals relative to the gap: the largest bounds the angle between the found plane and the true one.
-
-        Where the gap is below rounding (large n), the bound says nothing, and the angle is far smaller.
-        """
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return self.residuals / self.gap
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether the wanted eigenvalues can be told from the next."""
-        return self.gap > self.resolution
-
-    def __str__(self) -> str:
-        bound = self.relative_residuals.max()
-        angle = f"plane right to {bound:.1e} rad or better" if bound < 1 else f"{self._why_unbounded}: no bound"
-        told = "told apart" if self.is_resolved else "NOT told apart"
-        values = f"eigenvalues right to {self.ritz_error:.1e} of their size, and {told} from the next"
-        if self.last_move:
-            values = f"eigenvalues are upper bounds; the last refinement moved the plane by {self.last_move:.1e} rad"
-        return (
-            f"residuals at most {self.residuals.max():.1e}, gap to the next eigenvalue {self.gap:.1e} ({angle}); "
-            f"vectors orthonormal to {self.orthogonality:.1e}; {values}"
-        )
-
-    @property
-    def _why_unbounded(self) -> str:
-        """Why residuals bound no angle: on landmarks, they are more than rounding."""
-        return "residuals above it" if self.last_move else "gap below the rounding of G"
-
-
-@dataclass(frozen=True)
-class EigenPairs:
-    """The bottom eigenpairs of G after the constant one, ascending, with the proof that they are."""
-
-    values: FloatArray  # (m,), as gamma |A y|^2 + |B y|^2; m is d, or more for a chart
-    vectors: FloatArray  # (n, m), orthonormal columns, orthogonal to the constant vector
-    next_value: float  # eigenvalue m + 2, what the last one stands out from; inf where there is none
-    solver: str  # the one that ran
-    certificate: Certificate
-
-    @property
-    def residuals(self) -> FloatArray:
-        """Lengths of G y - lambda y, (m,)."""
-        return self.certificate.residuals
-
-    def after(self, count: int) -> float:
-        """The eigenvalue after the first `count`; inf where there is none."""
-        return float(self.values[count]) if len(self.values) > count else self.next_value
-
-    def gap(self, count: int) -> float:
-        """The eigenvalue after the first `count` over the last of them; NaN where there is none, or where that is 0."""
-        following, last = self.after(count), self.values[count - 1]
-        with np.errstate(over="ignore"):
-            return float(following / last) if np.isfinite(following) and last > 0 else nan
-
-    def __str__(self) -> str:
-        n, d = self.vectors.shape
-        return f"{d} of {n} x {n}, {self.solver} solver"
-
-
 @dataclass(frozen=True)
 class UniqueSamples:
     """Which samples are copies of each other: n samples at m places, the places in an order of their own.
@@ -368,7 +256,7 @@ class Core:
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
     weights: Weights
-    parts: tuple[EigenPairs | None, ...]  # of each embedded piece, the largest first; None where it is too small
+    parts: "tuple[EigenPairs | None, ...]"  # of each embedded piece, the largest first; None where it is too small
     Y: FloatArray  # (m, d), eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
     rescaled: Rescaled
@@ -430,7 +318,7 @@ class Embedding(PicklesFields):
         return self.units.restore_lengths(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
 
     @property
-    def eigenpairs(self) -> EigenPairs | None:
+    def eigenpairs(self) -> "EigenPairs | None":
         """Eigenpairs of the largest piece, a row for each of its places; None where it is too small for any."""
         return self.core.parts[0]
 
@@ -472,40 +360,3 @@ class Embedding(PicklesFields):
             f"Embedding of {n} samples in {d} dimensions, {self.pieces.count} piece(s), mean reconstruction error "
             f"{self.reconstruction_error:.3g} (samples {itself} their own outer layer) ({self.settings})"
         )
-
-
-# Landmarks that rebuild a sample: this many, or so many a dimension.
-NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
-# Angle of the last refinement beyond which it was not the last one needed: on rolls of 100 000 samples with 1 000 to
-# 10 000 landmarks, what was left was 4 to 11 times that angle.
-UNSETTLED = 0.005
-# Bound of the angle beyond which nothing tells that a plane is that of the eigenvectors: rolls of 3 000 to a million
-# samples .1 to .3 where it was, .9 where landmarks were too few.
-UNBOUNDED = 0.7
-# Stress up to which a chart proves itself, whatever its eigenvectors are. Of 54 rolls, S-curves and holes of 4 000 and
-# 15 000 samples with 13 to 1 000 landmarks, those below are right to .0005, those with .009 to .022 to .001 at best and
-# .9 at worst, and spans of 20 eigenvectors still move by .01 to .5 in all of them.
-KEPT_STRESS = 0.004
-
-
-def nearest_landmarks(n_components: int) -> int:
-    """How many landmarks rebuild a sample; there must be more of them."""
-    return max(NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION * n_components)
-
-
-def plane_bound(pairs: EigenPairs) -> float:
-    """Sine of the angle to the plane of the eigenvectors at most, as far as the next eigenvalue is known.
-
-    What leans to later eigenvectors by an angle has at least its squared sine times the next eigenvalue.
-    """
-    return float(np.sqrt(pairs.values.sum() / pairs.next_value)) if pairs.next_value > 0 else np.inf
-
-
-def is_settled(pairs: EigenPairs, chart: Chart | None = None) -> bool:
-    """Whether a plane on landmarks came near to rest, at eigenvalues far below the next, or its chart keeps lengths.
-
-    What was not found on landmarks always has.
-    """
-    if pairs.solver != LANDMARKS or (pairs.certificate.last_move <= UNSETTLED and plane_bound(pairs) <= UNBOUNDED):
-        return True
-    return chart is not None and chart.route == UNFOLDED and chart.stress <= KEPT_STRESS

@@ -11,8 +11,8 @@ import numpy as np
 
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.alignment import alignment
-from hne.core.eigen.costs import dissection
-from hne.core.eigen.solve import bottom_eigenpairs, sizes_of
+from hne.core.eigen.costs import Sizes, dissection
+from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.parameters import check_integer
 from hne.core.records import BoolArray, Embedding, FloatArray, Weights
 from hne.core.samples.kinds import is_dense
@@ -107,7 +107,7 @@ def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     members = np.arange(len(labels)) if settings.pieces == "join" else np.flatnonzero(labels == 0)
     W, J = (matrix[members][:, members].tocsr() for matrix in (weights.W, weights.J))
     piece, n_threads = alignment(Weights(W, J, weights.kernel), settings.gamma), thread_count(settings.n_jobs)
-    _, operations = dissection(sizes_of(piece, count))
+    _, operations = dissection(Sizes.of(piece, count))
     if operations > MAX_OPERATIONS:
         logger.info("scree: %.1e operations for %d eigenvalues, only those of the fit are shown", operations, count)
         return known

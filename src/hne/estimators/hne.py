@@ -15,7 +15,6 @@ from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
-from hne.core.reconstruction import reconstruct
 from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.check import check_new_samples, check_points
 from hne.core.samples.kinds import Distances
@@ -23,6 +22,7 @@ from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind
 from hne.core.trust.assess import assess
 from hne.core.trust.record import Assessment
+from hne.core.weights.layers import reconstruct
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.out_of_sample import extend, preimage
 from hne.estimators.reported import ReportedMixin

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse, sparray
 from hne import __version__
 from hne._runtime.files import atomic_write
 from hne.core import records
+from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.parameters import check_settings
 from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples
 from hne.core.samples.kinds import Distances, stored_matrix, stored_values
@@ -38,7 +39,9 @@ NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8
 CSR: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 # The records that a file may hold.
 RECORDS: dict[str, Any] = {name: record for name, record in vars(records).items() if is_dataclass(record)}
-RECORDS |= {"Distances": Distances, "InputScaling": InputScaling}
+RECORDS |= {each.__name__: each for each in (Certificate, EigenPairs, Distances, InputScaling)}
+# Made before any file is read: nothing is evaluated then.
+HINTS = {each: get_type_hints(each, localns=RECORDS) for each in RECORDS.values()}
 # Kinds of what the header holds, and of the fit of HNE.
 HEADER: dict[str, Any] = dict.fromkeys(("format", "hne", "class"), str) | {"version": int, "n_features_in": int}
 HEADER |= dict.fromkeys(("parameters", "settings", "fit"), dict) | {"preparation": dict | None, "arrays": list}
@@ -248,8 +251,7 @@ class ModelFile:
 
     def build(self, cls: Any, parts: dict[str, Any]) -> Any:
         """The record of these parts, each of the kind that its field has."""
-        hints = get_type_hints(cls)
-        self.check_kinds(cls.__name__, parts, {field.name: hints[field.name] for field in fields(cls)})
+        self.check_kinds(cls.__name__, parts, {field.name: HINTS[cls][field.name] for field in fields(cls)})
         record = cls(**parts)
         if isinstance(record, NeighborGraph):
             n, k = record.indices.shape

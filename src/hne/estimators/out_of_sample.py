@@ -8,10 +8,9 @@ from scipy.sparse import csr_array, diags_array, issparse
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.neighbors.graph import nearest_by
-from hne.core.reconstruction import reconstruct
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
 from hne.core.samples.kinds import Distances, Samples, as_dense, take_among
-from hne.core.weights.layers import target_weights
+from hne.core.weights.layers import reconstruct, target_weights
 from hne.exceptions import refuse
 
 # Share of the largest distance up to which a sample is taken for the fitted one that it is so near to.

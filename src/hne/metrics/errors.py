@@ -8,12 +8,12 @@ from scipy.sparse import csr_array, issparse
 
 from hne._runtime.random import random_generator
 from hne.core.parameters import check_integer, check_settings
-from hne.core.reconstruction import reconstruction_errors as lengths_of_errors
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.kinds import Samples
 from hne.core.samples.scaling import InputScaling
 from hne.core.samples.tables import check_matrix, check_stored
 from hne.core.samples.unique import unique_samples
+from hne.core.weights.layers import reconstruction_errors as lengths_of_errors
 from hne.exceptions import refuse
 
 # How far a row's sum may be from one, and what a sum may be called nothing, both beside the sizes of its weights:

@@ -22,9 +22,10 @@ from hne import __version__
 from hne._runtime.progress import remark, run_stage, show_progress, stage, track
 from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
 from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
+from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
-from hne.core.eigenpairs import PieceEmbeddings, leading
+from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked_search import blocked_search
 from hne.core.neighbors.graph import canonicalize
 from hne.core.neighbors.metric import estimated_params
@@ -32,7 +33,7 @@ from hne.core.notices import check_connected
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph
 from hne.core.pipeline import Backend, known_distances
-from hne.core.records import Certificate, EigenPairs, FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
+from hne.core.records import FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.samples.scaling import InputScaling
@@ -198,7 +199,7 @@ class CachedBackend(Backend):
         elif has_result(folder) or is_worth_ranks(X.shape[0]):
             _, stored = self.write_problem(X.shape, settings, n_threads)
             pairs = solve_eigenproblem(stored, settings, folder, n_threads)
-            parts = PieceEmbeddings(leading(pairs, settings.n_components), (pairs,))
+            parts = PieceEmbeddings(pairs.leading(settings.n_components), (pairs,))
         else:
             # It has been told why another solver takes over, whose work is not kept as that of ranks.
             return super().parts(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)

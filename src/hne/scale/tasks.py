@@ -15,16 +15,15 @@ from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.store import Arrays, Block, Stage
 from hne.core.eigen.alignment import deviation
+from hne.core.eigen.certificate import EigenPairs, certified
 from hne.core.eigen.exchange import RowBlock, read_result, write_problem, write_rows
 from hne.core.eigen.slepc import find_launch, rank_count, solve_folder
-from hne.core.eigen.solve import certified
 from hne.core.neighbors.blocked_search import BlockedSearch
-from hne.core.reconstruction import errors_of_rows
-from hne.core.records import EigenPairs, FloatArray, IndexArray, Settings, SparseMatrix
+from hne.core.records import FloatArray, IndexArray, Settings, SparseMatrix
 from hne.core.samples.kinds import Samples
 from hne.core.samples.tables import check_matrix
 from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
-from hne.core.weights.layers import inner_matrix, row_weights
+from hne.core.weights.layers import inner_matrix, reconstruction_errors, row_weights
 from hne.exceptions import InputError, refuse
 
 MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]
@@ -70,7 +69,7 @@ def weight_rows(X: Samples, neighbors: IndexArray, settings: Settings, kernel: s
         ends = np.concatenate([[0], np.cumsum(counts)])
         J = csr_array((values, near, ends), shape=(len(counts), len(reached)))
         places = np.searchsorted(reached, np.arange(*block))
-        arrays["errors"] = errors_of_rows(np.asarray(X[reached]), places, J)
+        arrays["errors"] = reconstruction_errors(np.asarray(X[reached]), J, places)
     return arrays
 
 

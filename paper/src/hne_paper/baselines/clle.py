@@ -19,23 +19,14 @@ from sklearn.utils.validation import validate_data
 
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.baselines.methods import Baseline, check_common, check_unique
-from hne.core.eigen.alignment import alignment
+from hne.core.eigen.alignment import Alignment, alignment
+from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
 from hne.core.notices import warn_of_close_eigenvalues
 from hne.core.parameters import check_number
 from hne.core.pieces.split import connected_pieces
-from hne.core.records import (
-    Alignment,
-    EigenPairs,
-    FloatArray,
-    IndexArray,
-    NeighborGraph,
-    Pieces,
-    Settings,
-    SparseMatrix,
-    Weights,
-)
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, SparseMatrix, Weights
 from hne.core.samples.tables import output_kind
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse

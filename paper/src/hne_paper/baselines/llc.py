@@ -21,8 +21,7 @@ from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.baselines.methods import Baseline, check_common, check_unique
 from hne.core.parameters import check_integer, check_number
 from hne.core.pieces.split import connected_pieces
-from hne.core.principal import fix_signs
-from hne.core.records import FloatArray, Pieces, Settings, SparseMatrix
+from hne.core.records import FloatArray, Pieces, Settings, SparseMatrix, fix_signs
 from hne.core.samples.check import check_new_samples
 from hne.core.samples.scaling import check_within_reach
 from hne.core.samples.tables import is_table, output_kind

@@ -16,7 +16,8 @@ import numpy as np
 from hne._runtime.threads import limit_blas_threads
 from hne.core.chart.stress import Picture, Ways, candidate_pictures, farthest_first, longest_way
 from hne.core.chart.unfolding import Pairs, listed_pairs, near_pairs, polish, stress_of, unfold
-from hne.core.eigenpairs import PieceEmbeddings, leading
+from hne.core.eigen.certificate import EigenPairs
+from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.edges import Edges, edges_of
 from hne.core.pieces.arrange import arrange_at_scale
 from hne.core.principal import piece_centers, principal_coordinates
@@ -24,7 +25,6 @@ from hne.core.records import (
     ALONG_GRAPH,
     UNFOLDED,
     Chart,
-    EigenPairs,
     FloatArray,
     IndexArray,
     NeighborGraph,
@@ -143,7 +143,7 @@ def rescaled_coordinates(
         if known is None or not np.array_equal(known.rows, rows):
             known = LocalGeometry.of(samples, settings, n_threads)
         if settings.coordinates != "chart":
-            return _rescale(piece, leading(pairs, settings.n_components), settings, known)
+            return _rescale(piece, pairs.leading(settings.n_components), settings, known)
         if not len(piece.near_pairs.first):
             return _Drawn(principal_coordinates(X, rows, settings.n_components))
         Y, chart = chart_of(piece, flat_share, settings.n_components, known)

@@ -1,19 +1,78 @@
 """Weights -> Alignment: A = I - W and B = I - J, whose G = gamma A'A + B'B is PSD with G @ 1 == 0."""
 
 from contextlib import closing
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, triu
 
 from hne._runtime.progress import track
 from hne._runtime.threads import load_unbroken, map_blocks
-from hne.core.records import Alignment, SparseMatrix, Weights, index_kind
+from hne.core.records import FloatArray, SparseMatrix, Weights, index_kind
 
 # Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
 NUMBA_MIN_WORK = 30_000_000
 # Rows a block, and its multiplications, near 10 ns each: half a second that an interrupt may have to wait.
 BLOCK_ROWS, BLOCK_WORK = 16_384, 50_000_000
+
+
+class Operator(Protocol):
+    """G as what can be done with it, wherever A and B are."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G."""
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]."""
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A = I - W and B = I - J; G = gamma A'A + B'B is symmetric, PSD, and G @ 1 == 0."""
+
+    A: SparseMatrix
+    B: SparseMatrix
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return int(self.A.shape[0])
+
+    def matrix(self) -> SparseMatrix:
+        """G itself, CSC with sorted indices."""
+        G = (self.gamma * (self.A.T @ self.A) + self.B.T @ self.B).tocsc()
+        G.sort_indices()
+        return G
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G; its largest entry is the scale of G."""
+        squares: FloatArray = self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
+        return squares
+
+    def stacked(self, Y: FloatArray) -> FloatArray:
+        """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""
+        n = self.n_samples
+        image = np.empty((2 * n, Y.shape[1]))
+        image[:n] = self.A @ Y
+        image[:n] *= np.sqrt(self.gamma)
+        image[n:] = self.B @ Y
+        return image
+
+    def apply(self, Y: FloatArray) -> FloatArray:
+        """G @ Y without forming G, which keeps digits that the product A'A has lost."""
+        product: FloatArray = self.A.T @ (self.A @ Y)
+        product *= self.gamma
+        product += self.B.T @ (self.B @ Y)
+        return product
 
 
 def alignment(weights: Weights, gamma: float) -> Alignment:

@@ -12,7 +12,11 @@ import math
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from hne._runtime.memory import gigabytes
+from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.exchange import SPARE
 from hne.core.records import INT32_MAX, LANDMARKS, nearest_landmarks
 from hne.exceptions import InputError, TooLargeError
@@ -20,6 +24,8 @@ from hne.exceptions import InputError, TooLargeError
 # c above, and entries of the factor for each s^2, fitted to those 19 problems; operations for each s^3, to the rolls.
 SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
 
+# Rows of G whose entries are counted to know how many there are in all.
+COUNTED_ROWS = 256
 # Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
 DENSE_MAX_SAMPLES = 500
 # Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
@@ -79,6 +85,20 @@ class Sizes:
     row_entries: float  # entries a row of G
     n_landmarks: int | None = None
     n_components: int | None = None  # where more eigenpairs are wanted than dimensions
+
+    @classmethod
+    def of(cls, alignment: Alignment, count: int) -> "Sizes":
+        """Count entries a row of G on a few rows, evenly spread."""
+        A, B, n = alignment.A, alignment.B, alignment.n_samples
+        rows = np.unique(np.linspace(0, n - 1, min(n, COUNTED_ROWS)).astype(np.intp))
+        number = np.full(n, -1, dtype=np.intp)
+        number[rows] = np.arange(len(rows))
+        # Row j of B'B has the columns of every row of B that has an entry in column j.
+        hits = np.flatnonzero(number[B.indices] >= 0)
+        sources = np.searchsorted(B.indptr, hits, side="right") - 1
+        meets = csr_array((np.ones(len(hits)), (number[B.indices[hits]], sources)), shape=(len(rows), n))
+        pattern = csr_array((np.ones(B.nnz, dtype=np.float32), B.indices, B.indptr), shape=B.shape)
+        return cls(n, count, A.nnz / n, B.nnz / n, max((meets @ pattern).nnz / len(rows), B.nnz / n))
 
     @property
     def triangle_entries(self) -> float:

@@ -20,11 +20,11 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
-from hne.core.eigen.alignment import upper_triangle
+from hne.core.eigen.alignment import Alignment, upper_triangle
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.eigen.factor import NotPositiveDefiniteError, factorized
 from hne.core.eigen.iterative import RitzSpace, centered, sine_between
-from hne.core.records import Alignment, FloatArray, IndexArray, Solve, SparseMatrix
+from hne.core.records import FloatArray, IndexArray, Settings, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -40,17 +40,16 @@ SHAKING = 1e-5
 SHAKEN = 1e4
 
 
-def direct_eigenvectors(
-    alignment: Alignment, count: int, tol: float, random_state: object, n_threads: int = 1
-) -> FloatArray:
+def direct_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int = 1) -> FloatArray:
     """Orthonormal basis (n, count + 2) of the bottom eigenvectors of G, ascending, the constant one left out.
 
-    The first `count` have converged to `tol`, the others are on their way.
+    The wanted ones have converged to `tol`, the others are on their way.
     """
     order, local = in_local_order(alignment)
-    start = random_generator(random_state).uniform(-1.0, 1.0, (alignment.n_samples, count + SPARE_VECTORS["direct"]))
+    n, count = alignment.n_samples, settings.n_eigenvectors(alignment.n_samples)
+    start = random_generator(settings.random_state).uniform(-1.0, 1.0, (n, count + SPARE_VECTORS["direct"]))
     with shift_inverted(upper_triangle(local, n_threads), n_threads) as solve:
-        vectors = block_krylov(solve, local, count, tol, start)
+        vectors = block_krylov(solve, local, count, settings.effective_tol, start)
     basis = np.empty_like(vectors)
     basis[order] = vectors
     return basis

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from hne._runtime.files import atomic_write, make_folder
-from hne.core.records import Alignment, FloatArray, SparseMatrix, index_kind
+from hne.core.eigen.alignment import Alignment
+from hne.core.records import FloatArray, SparseMatrix, index_kind
 from hne.exceptions import InputError
 
 PROBLEM_FORMAT, RESULT_FORMAT, VERSION = "hne eigenproblem", "hne eigenpairs", 1

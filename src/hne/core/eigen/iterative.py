@@ -22,9 +22,10 @@ from scipy.sparse.linalg import splu
 
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
-from hne.core.eigen.alignment import upper_triangle
+from hne.core.eigen.alignment import Alignment, upper_triangle
+from hne.core.eigen.certificate import allowed_residual
 from hne.core.eigen.costs import BASIS_BLOCKS, MULTIGRID_MAX_ROW, SPARE_VECTORS, Sizes, precondition_kind
-from hne.core.records import Alignment, FloatArray, Solve, SparseMatrix
+from hne.core.records import FloatArray, Settings, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
@@ -36,12 +37,6 @@ REDUCTION = 0.1
 # Where a chart is made of many vectors, the last of which are some of many: how far their span may still move, with
 # residuals of no more than this share of what their certificate allows.
 CHART_MOVED, CHART_RESIDUAL = 0.01, 0.5
-# Largest residual relative to the scale of G. Solvers leave 1e-16 to 1e-14 of it; at 1e-11 a mixture with the wrong
-# eigenvectors shows up to some 10 000 samples of a surface, beyond which they differ by less.
-LARGEST_RESIDUAL = 1e-11
-# The other source of residuals, a plane that is off by tol: how many times tol * next eigenvalue to forgive, because it
-# leans to later eigenvectors as well (Gaussians in 10 and 20 dimensions, n = 2 500, leave half of one).
-LEANING = 100
 # Coordinates of the samples beside the constant, leading ones first: as many as surfaces and solids need.
 NEAR_NULL_COORDINATES = 3
 # Couplings below this share of the diagonals do not aggregate. No limit, or twice this one, takes more steps on a roll.
@@ -67,22 +62,18 @@ class Precondition:
 
 
 def iterative_eigenvectors(
-    alignment: Alignment,
-    precondition: Precondition,
-    count: int,
-    tol: float,
-    random_state: object,
-    *,
-    is_for_chart: bool = False,
+    alignment: Alignment, settings: Settings, n_threads: int = 1, samples: FloatArray | None = None
 ) -> FloatArray:
     """Orthonormal basis (n, count + 4) of the bottom eigenvectors of G, ascending, the constant one left out.
 
-    The first `count` have converged to `tol`, for a chart to less; the others are on their way.
+    The wanted ones have converged to `tol`, for a chart to less; the others are on their way.
     """
-    n, width = alignment.n_samples, count + SPARE_VECTORS["iterative"]
-    start = random_generator(random_state).uniform(-1.0, 1.0, (n, width))
+    n, tol, is_for_chart = alignment.n_samples, settings.effective_tol, settings.coordinates == "chart"
+    count = settings.n_eigenvectors(n)
+    width = count + SPARE_VECTORS["iterative"]
+    precondition = preconditioner(alignment, samples, count, n_threads)
     space, plane = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0))
-    space.add(start)
+    space.add(random_generator(settings.random_state).uniform(-1.0, 1.0, (n, width)))
     scale = float(alignment.diagonal().max())
     digits = np.finfo(float).eps * scale
     for step in track("iterations", range(MAX_STEPS)):
@@ -109,12 +100,6 @@ def iterative_eigenvectors(
     raise RuntimeError(msg)
 
 
-def allowed_residual(scale: float, next_value: float, tol: float) -> float:
-    """The largest residual that rounding, and a plane that is off by `tol`, explain."""
-    # A plane that is off by an angle leaves that angle times the eigenvalues it leans to.
-    return LARGEST_RESIDUAL * scale + LEANING * tol * next_value
-
-
 def corrections(
     alignment: Alignment, precondition: Precondition, residuals: FloatArray, reduction: float = REDUCTION
 ) -> FloatArray:
@@ -139,8 +124,9 @@ def corrections(
     return solution
 
 
-def preconditioner(alignment: Alignment, samples: FloatArray | None, sizes: Sizes, n_threads: int) -> Precondition:
+def preconditioner(alignment: Alignment, samples: FloatArray | None, count: int, n_threads: int) -> Precondition:
     """Choose the kind by the entries a row of G, and build it."""
+    sizes = Sizes.of(alignment, count)
     if precondition_kind(sizes) == "multigrid":
         return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
     if sizes.row_entries <= MULTIGRID_MAX_ROW:

@@ -27,9 +27,10 @@ import psutil
 from hne._runtime.files import expanded
 from hne._runtime.progress import one_line, step
 from hne._runtime.random import random_generator
+from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.direct import in_local_order
 from hne.core.eigen.exchange import Result, has_result, read_result, write_alignment
-from hne.core.records import Alignment, FloatArray, Settings
+from hne.core.records import FloatArray, Settings
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError, caller_stacklevel, quoted
 
 logger = logging.getLogger("hne")

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hne.core.principal import fix_signs
-from hne.core.records import BoolArray, FloatArray, IndexArray
+from hne.core.records import BoolArray, FloatArray, IndexArray, fix_signs
 from hne.exceptions import refuse
 
 # Empty space around a piece, in cells and as a share of its longest side.

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.records import LANDMARKS, UNFOLDED, UNSETTLED, Chart, Core, NeighborGraph, is_settled
+from hne.core.eigen.certificate import UNSETTLED, is_settled
+from hne.core.records import LANDMARKS, UNFOLDED, Chart, Core, NeighborGraph
 from hne.core.tangent.score import LocalGeometry
 from hne.core.trust.measures import TIES_NOTED, Measures, Shape, measures
 from hne.core.trust.record import CERTAIN, Assessment, Finding

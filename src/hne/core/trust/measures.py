@@ -10,10 +10,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from hne._runtime.progress import mute_progress
-from hne.core.eigenpairs import leading
+from hne.core.eigen.certificate import EigenPairs
 from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
-from hne.core.records import Chart, Core, EigenPairs, FloatArray, IndexArray, NeighborGraph, Weights
+from hne.core.records import Chart, Core, FloatArray, IndexArray, NeighborGraph, Weights
 from hne.core.samples.kinds import Distances, Samples, is_complete, is_dense
 from hne.core.tangent.dimension import Dimension
 from hne.core.tangent.frames import Frames, is_measurable
@@ -80,7 +80,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
     dimension, shape = None, None
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
     chart = rescaled.charts[0] if rescaled.charts else None
-    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else leading(pairs, d)
+    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else pairs.leading(d)
     if drawn is not None and is_measurable(len(rows), d):
         geometry = _with_distances(geometry)
         dimension = _attempted("dimension", lambda: geometry.dimension)

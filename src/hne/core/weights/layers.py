@@ -1,4 +1,4 @@
-"""Blocks of targets -> their weights: local sets, local Gram matrices, inner weights, joint weights.
+"""Blocks of targets -> their weights: local sets, local Gram matrices, inner weights, joint weights; J -> X rebuilt.
 
 Rows are independent of each other, so the result has the same bits for any block size and any number of
 threads. Two kernels compute a block: NumPy batches, and their numba twin for work worth its start.
@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
-from hne.core.samples.kinds import Samples, difference_width, gram_of_differences, is_dense
+from hne.core.samples.kinds import (
+    Distances,
+    Samples,
+    difference_width,
+    gram_of_differences,
+    gram_of_distances,
+    is_dense,
+    row_lengths,
+    width,
+)
 from hne.exceptions import InputError
 
 logger = logging.getLogger("hne")
@@ -276,3 +285,43 @@ def _numbered(samples: IndexArray, reached: IndexArray) -> IndexArray:
     places[reached - first] = np.arange(len(reached))
     # The last place is for those who are absent.
     return places[np.where(samples >= 0, samples - first, window)]
+
+
+def reconstruct(X: FloatArray | SparseMatrix, J: SparseMatrix) -> FloatArray | SparseMatrix:
+    """Rebuild targets (t, D) from the samples X by weights J (t, n), whose rows sum to one."""
+    if issparse(X):
+        return J @ X
+    # J X = mean + J (X - mean), which keeps the digits of data far from the origin.
+    center = X.mean(axis=0)
+    rebuilt: FloatArray = J @ (X - center) + center
+    return rebuilt
+
+
+def reconstruction_errors(X: Samples, J: SparseMatrix, targets: IndexArray | None = None) -> FloatArray:
+    """Length of x_i - sum_j J_ij x_j for each sample, the error of the paper's tables; NaN where row i is empty.
+
+    Rows of J are those of `targets` among the samples, None for all of them.
+    """
+    if isinstance(X, Distances):
+        errors = _errors_from_distances(X, J)
+    else:
+        errors = np.empty(J.shape[0])
+        targets = np.arange(len(errors)) if targets is None else targets
+        centered = X if issparse(X) else X - X.mean(axis=0)
+        step = rows_within(8 * width(X) * (max(1, J.nnz // J.shape[0]) if issparse(X) else 1))
+        for start in range(0, len(errors), step):
+            rows = slice(start, start + step)
+            errors[rows] = row_lengths(centered[targets[rows]] - J[rows] @ centered)
+    errors[np.diff(J.indptr) == 0] = np.nan
+    return errors
+
+
+def _errors_from_distances(X: Distances, J: SparseMatrix) -> FloatArray:
+    """|x - J x|^2 = v' K v with K the Gram matrix of the differences from x, for rows with equally many weights."""
+    errors = np.zeros(X.shape[0])
+    for size, rows in _batches(np.diff(J.indptr), 0):
+        entries = J.indptr[rows][:, None] + np.arange(size)
+        ids, v = J.indices[entries].astype(np.intp), J.data[entries]
+        K, unit = gram_of_distances(X, X[rows], ids)
+        errors[rows] = unit * np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", v, K, v), 0.0))
+    return errors
