@@ -155,7 +155,7 @@ def test_sections_say_which_command_made_them(tmp_path, fakes):
 def test_no_seeds_are_refused(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["reproduce", "--seeds", "0"])
-    assert "argument --seeds: must be at least 1, got 0" in capsys.readouterr().err
+    assert "argument --seeds: must be a whole number, at least 1, got '0'" in capsys.readouterr().err
 
 
 def test_without_matplotlib_nothing_is_begun(tmp_path, capsys, monkeypatch):

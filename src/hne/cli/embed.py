@@ -211,29 +211,23 @@ def _report(
 
     table = ready.table
     is_here = options.parameters["metric"] != PRECOMPUTED and not _is_read_by_workers(options)
+    shared = ("feature_names", "labels", "ids", "color", "id_name", "rows", "source")
+    told |= {name: getattr(table, name) for name in shared}
     details = gather_details(
         X=ready.X if is_here else None,
         features=table.X if is_here else None,
-        feature_names=table.feature_names,
-        labels=table.labels,
-        ids=table.ids,
-        color=table.color,
         images=_images(table),
         title=title_of(options),
-        id_name=table.id_name,
-        rows=table.rows,
         data_notes=table.notices,
-        source=table.source,
         # Outputs will be there already when somebody makes it again.
         command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
         **told,
     )
     trust = result.trust
     if trust is not None:
-        of_cli = [
-            replace(one, text=with_cli_names(one.text), remedy=with_cli_names(one.remedy)) for one in trust.findings
-        ]
-        trust = replace(trust, verdict=with_cli_names(trust.verdict), findings=tuple(of_cli))
+        words = [(one, with_cli_names(one.text), with_cli_names(one.remedy)) for one in trust.findings]
+        findings = tuple(replace(one, text=text, remedy=remedy) for one, text, remedy in words)
+        trust = replace(trust, verdict=with_cli_names(trust.verdict), findings=findings)
     write_report(path, result, replace(details, trust=trust))
 
 
