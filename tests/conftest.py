@@ -17,7 +17,7 @@ from hne.datasets import make_swiss_roll
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile(
-    "hne", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "hne", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("hne")
 
@@ -28,6 +28,11 @@ def hears_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def one_fast(first, *others):
+    """Values of a parameter: the first in the fast suite, the others in the slow one."""
+    return [first, *(pytest.param(value, marks=pytest.mark.slow) for value in others)]
 
 
 def frozen(array):

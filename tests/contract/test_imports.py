@@ -1,4 +1,4 @@
-"""The house: rooms import downward only, imports do nothing heavy, public names are the ones promised."""
+"""Imports do nothing heavy, and public names are the ones promised."""
 
 import ast
 import importlib
@@ -11,12 +11,11 @@ import pytest
 import hne
 
 SOURCE = Path(hne.__file__).parent
-FILES = list(SOURCE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text()))
+def test_every_module_says_what_it_is():
+    silent = [path for path in SOURCE.rglob("*.py") if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert not silent
 
 
 @pytest.mark.parametrize(

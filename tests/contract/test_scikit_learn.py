@@ -10,17 +10,20 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from scipy.sparse import csc_array, csr_array
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, chebyshev, cityblock, cosine
 from sklearn import manifold
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer, kneighbors_graph
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hne import HNE, PUBLISHED, LinearHNE
+from hne.estimators.projection import CONSTRAINTS
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import procrustes_error, trustworthiness
+from hne.settings import VARIANTS
 from tests.conftest import advised, frozen
 
 PLAIN = {**PUBLISHED, "n_neighbors": 5, "reg": 1e-3}
@@ -33,6 +36,27 @@ def grid(n_rows=7, n_columns=9):
     chart = np.array([(x, y) for x in range(n_rows) for y in range(n_columns)], dtype=float)
     chart += 0.05 * rng.normal(size=chart.shape)
     return frozen(chart @ np.linalg.qr(rng.normal(size=(3, 2)))[0].T), chart
+
+
+# All warnings: what is advice must be none.
+@pytest.mark.filterwarnings("error")
+@parametrize_with_checks([HNE(), HNE(**PUBLISHED), HNE(metric="precomputed"), LinearHNE()])
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+@parametrize_with_checks(
+    [HNE(variant=variant, eigen_solver=solver) for variant in VARIANTS for solver in ("auto", "direct")]
+    + [HNE(variant=variant, metric="precomputed") for variant in VARIANTS]
+    + [HNE(metric="cosine"), HNE(metric="manhattan"), HNE(pieces="join")]
+    + [HNE(include_self=False), HNE(n_neighbors=3, n_components=1)]
+    + [LinearHNE(constraint=constraint) for constraint in CONSTRAINTS]
+    + [LinearHNE(variant="ihne"), LinearHNE(variant="rhne"), LinearHNE(n_neighbors=3, n_components=1)]
+)
+def test_scikit_learns_contract_holds_for_every_kind_of_model(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("solver", ["dense", "direct", "iterative"])
@@ -86,13 +110,11 @@ def test_a_search_of_neighbors_before_it_in_a_pipeline_changes_nothing():
     assert procrustes_error(found, HNE(n_neighbors=6).fit_transform(X)) < 1e-8
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "cosine"])
-def test_another_metric_is_the_same_by_name_and_by_function(metric):
+@pytest.mark.parametrize(
+    ("metric", "function"), [("manhattan", cityblock), ("chebyshev", chebyshev), ("cosine", cosine)]
+)
+def test_another_metric_is_the_same_by_name_and_by_function(metric, function):
     X = grid()[0] + 3.0
-
-    def function(a, b):
-        return pairwise_distances(a[None], b[None], metric=metric)[0, 0]
-
     named, called = (HNE(n_neighbors=6, metric=given).fit_transform(X) for given in (metric, function))
     np.testing.assert_allclose(named, called, atol=1e-7)
 

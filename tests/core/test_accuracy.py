@@ -8,13 +8,13 @@ from hne import PUBLISHED, embed
 from hne.datasets import make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
 from hne.settings import VARIANTS
+from tests.conftest import one_fast
 
-# One of them in the fast suite.
-EACH_VARIANT = ["ihne", *(pytest.param(variant, marks=pytest.mark.slow) for variant in ("rhne", "bhne"))]
+EACH_VARIANT = one_fast(*VARIANTS)
 
 
 @pytest.mark.parametrize("variant", EACH_VARIANT)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
+@pytest.mark.parametrize("seed", one_fast(*range(10)))
 def test_a_dense_roll_is_unrolled_in_both_coordinates(variant, seed):
     roll = make_swiss_roll(10_000, random_state=seed)
     Y = embed(roll.X, **PUBLISHED | {"n_neighbors": 8, "reg": 1e-5, "variant": variant}).Y

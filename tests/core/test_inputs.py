@@ -13,7 +13,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, radius_neighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hne import HNE, PUBLISHED, LinearHNE, embed
 from hne.core.neighbors.graph import knn_graph
@@ -36,16 +35,6 @@ NAMES = ["a", "b", "c"]
 def small():
     """Samples of a small Swiss roll, dense enough for what two ways to it have to agree in."""
     return frozen(make_swiss_roll(160, even=True, random_state=3).X)
-
-
-# The default kind of input runs these checks in tests/contract.
-@pytest.mark.slow
-@parametrize_with_checks(
-    [HNE(variant=variant, metric="precomputed") for variant in VARIANTS]
-    + [HNE(metric="cosine"), HNE(metric="manhattan"), HNE(pieces="join")]
-)
-def test_scikit_learns_contract_holds_for_every_kind_of_input(estimator, check):
-    check(estimator)
 
 
 OUTPUT_CHECKS = [

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, embed
@@ -26,24 +25,6 @@ from hne.settings import DEFAULTS, Settings
 from tests.conftest import advised
 
 VARIANTS = ("ihne", "rhne", "bhne")
-
-
-# All warnings: what is advice must be none.
-@pytest.mark.filterwarnings("error")
-@parametrize_with_checks([HNE(n_neighbors=5)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("error")
-@parametrize_with_checks(
-    [HNE(variant=variant) for variant in VARIANTS]
-    + [HNE(variant=variant, eigen_solver="direct") for variant in VARIANTS]
-    + [HNE(include_self=False), HNE(n_neighbors=3, n_components=1)]
-)
-def test_scikit_learns_contract_holds_for_every_variant(estimator, check):
-    check(estimator)
 
 
 def test_the_short_name_is_the_same_class():

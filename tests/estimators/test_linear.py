@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hne import HNE, PUBLISHED, LinearHNE
 from hne.datasets import make_swiss_roll
@@ -44,17 +43,6 @@ def noisy_plane(plane):
     """The plane with a little of all dimensions, and its chart."""
     X, chart = plane
     return frozen(X + 0.03 * np.random.default_rng(1).normal(size=X.shape)), chart
-
-
-@parametrize_with_checks([LinearHNE()])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([LinearHNE(constraint="orthonormal"), LinearHNE(3, n_components=1), LinearHNE(variant="ihne")])
-def test_scikit_learns_contract_holds_for_every_variant(estimator, check):
-    check(estimator)
 
 
 def test_parameters_are_those_of_hne_with_its_defaults_or_the_published_ones():
