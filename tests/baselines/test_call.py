@@ -13,7 +13,7 @@ from sklearn import config_context, get_config
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
-from hne.baselines import BASELINES, METHODS, baseline_embedding, methods, sklearn_methods
+from hne.baselines import BASELINES, METHODS, baseline_embedding, call, methods
 from hne.datasets import make_swiss_roll
 from hne.exceptions import (
     BaselineError,
@@ -75,7 +75,7 @@ def islands(count, size=30):
 
 
 def embeds_as(monkeypatch, answer):
-    monkeypatch.setattr(sklearn_methods.LocallyLinearEmbedding, "fit_transform", answer)
+    monkeypatch.setattr(call.LocallyLinearEmbedding, "fit_transform", answer)
 
 
 @every_relative_of_lle
@@ -151,7 +151,7 @@ def told(monkeypatch):
         calls.append({name: value for name, value in model.get_params().items() if value != defaults[name]})
         return np.zeros((len(X), 2))
 
-    monkeypatch.setattr(sklearn_methods, "fitted_coordinates", fitted_coordinates)
+    monkeypatch.setattr(call, "fitted_coordinates", fitted_coordinates)
     return calls
 
 
@@ -262,7 +262,7 @@ def test_a_library_that_is_not_installed_or_broken_is_named_with_what_to_run(pla
     def breaks(module):
         raise ImportError("cannot import name 'jit'. Sorry\nfor that")
 
-    monkeypatch.setattr(sklearn_methods, "load_unbroken", breaks)
+    monkeypatch.setattr(call, "load_unbroken", breaks)
     monkeypatch.setattr(methods, "find_spec", lambda name: name)
     with pytest.raises(MissingExtraError, match=f"'jit'. Run: pip install --upgrade {library}"):
         baseline_embedding(method, plane[0])
@@ -385,7 +385,7 @@ def test_a_constant_and_a_repeat_are_no_coordinates(plane, monkeypatch, second):
 
 @pytest.fixture
 def arpack_first(monkeypatch):
-    monkeypatch.setattr(sklearn_methods, "DENSE_MAX", 0)
+    monkeypatch.setattr(call, "DENSE_MAX", 0)
 
 
 def test_above_some_thousands_of_samples_arpack_finds_the_same_plane(arpack_first, caplog):
@@ -411,7 +411,7 @@ def test_where_arpack_fails_the_dense_solver_takes_over_and_says_so(plane, arpac
     assert affine_errors(baseline_embedding("ltsa", X, n_neighbors=8), chart).max() < 1e-3
     assert "Error in determining null-space with ARPACK" in caplog.text
     assert "The dense eigensolver takes over." in caplog.text
-    monkeypatch.setattr(sklearn_methods, "STAND_IN_MAX", 0)
+    monkeypatch.setattr(call, "STAND_IN_MAX", 0)
     with pytest.raises(BaselineError, match="Error in determining null-space with ARPACK"):
         baseline_embedding("ltsa", X, n_neighbors=8)
 
