@@ -22,7 +22,7 @@ from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, MissingExtraError
 from hne.metrics import geodesic_quality, rank_quality
 from hne.viz.report import Details, Measure, gather_details, measures, notebook_html, report_page, write_report
-from hne.viz.report.columns import color_rank, draw_rows, encode_column, natural_order, page_columns
+from hne.viz.report.details import color_rank, draw_rows, encode_column, natural_order, page_columns
 from hne.viz.report.measures import better_by_pca
 from hne.viz.report.pictures import most_frequent, thumbnail_sheet, thumbnail_size
 from tests.conftest import advised

@@ -7,8 +7,7 @@ import numpy as np
 
 from hne.core.parameters import check_integer
 from hne.core.pieces.bridges import find_bridges
-from hne.core.records import FloatArray, IndexArray, SparseMatrix
-from hne.core.spectrum import Scree
+from hne.core.records import FloatArray, SparseMatrix
 from hne.core.spectrum import scree as eigenvalues
 from hne.exceptions import refuse
 from hne.viz.plots import drawing, sources
@@ -71,24 +70,20 @@ def neighbor_links(
         refuse("model", f"must have two coordinates and at most {TOO_MANY} samples for links", got, "Use scatter")
     first, second = sources.check_components(components, d)
     points = Y[:, [first, second]]
-    row = None if sample is None else _check_sample(sample, points)
+    if sample is not None:
+        sample = check_integer("sample", sample, 0, "Pass the number of a row, counted from 0")
+        if sample >= n:
+            refuse("sample", f"must be below the number of samples, {n}", str(sample), "Rows are counted from 0")
+        if not np.isfinite(points[sample]).all():
+            refuse("sample", "must have coordinates", f"{sample}, which is in no embedded piece", "See is_embedded_")
     axes = drawing.check_axes(axes)
     names = (sources.axis_name(model, first), sources.axis_name(model, second))
     finish(axes, names, title, is_plane=True, units=result_of(model) is not None)
-    if row is None:
+    if sample is None:
         _draw_graph(axes, model, points, W, color)
     else:
-        _draw_layers(axes, points, W, row)
+        _draw_layers(axes, points, W, sample)
     return axes
-
-
-def _check_sample(sample: object, points: FloatArray) -> int:
-    row = check_integer("sample", sample, 0, "Pass the number of a row, counted from 0")
-    if row >= len(points):
-        refuse("sample", f"must be below the number of samples, {len(points)}", str(row), "Rows are counted from 0")
-    if not np.isfinite(points[row]).all():
-        refuse("sample", "must have coordinates", f"{row}, which is in no embedded piece", "See is_embedded_")
-    return row
 
 
 def _draw_graph(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, color: Any) -> None:
@@ -100,9 +95,8 @@ def _draw_graph(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, colo
     draw_links(axes, points, sources.edges(W))
     draw_links(axes, points, circuits, colors=BRIDGE_COLOR, linewidths=1.1, linestyles=(0, (5, 3)), alpha=0.9, zorder=3)
     draw_links(axes, points, bridges, colors=BRIDGE_COLOR, linewidths=2.0, alpha=1.0, zorder=3)
-    drawing.draw_key(
-        axes, draw_points(axes, points, paint(color, len(points), model), size=0.6 * drawing.dot_size(len(points)))
-    )
+    painted = paint(color, len(points), model)
+    drawing.draw_key(axes, draw_points(axes, points, painted, size=0.6 * drawing.dot_size(len(points))))
     remarks = [f"{len(bridges)} bridge{'' if len(bridges) == 1 else 's'}{' in red' if len(bridges) else ''}"]
     if result is not None and len(circuits):
         fate = "cut" if result.is_cut else "suspected"
@@ -112,10 +106,10 @@ def _draw_graph(axes: Any, model: Any, points: FloatArray, W: SparseMatrix, colo
 
 def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) -> None:
     """One sample with its neighbors and theirs, all others in gray, and a square around them at least."""
-    inner = _neighbors(W, sample)
+    inner = W[[sample]].indices.astype(np.intp)
+    theirs = W[inner]
     first = np.column_stack([np.full(len(inner), sample), inner])
-    pairs = [(near, far) for near in inner for far in _neighbors(W, near)]
-    second = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    second = np.column_stack([np.repeat(inner, np.diff(theirs.indptr)), theirs.indices]).astype(np.intp)
     outer = np.setdiff1d(second[:, 1], [*inner, sample])
     draw_points(axes, points, paint(OTHERS_COLOR, len(points)))
     draw_links(axes, points, second, colors=OUTER_COLOR, linewidths=0.9, alpha=0.8, zorder=3)
@@ -130,16 +124,9 @@ def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) ->
     # Limits that are not fixed are widened along one axis, to one scale in the whole frame.
     axes.set_xlim(middle[0] - reach, middle[0] + reach, auto=True)
     axes.set_ylim(middle[1] - reach, middle[1] + reach, auto=True)
-    layers = [
-        (f"{len(inner)} neighbors (inner layer)", INNER_COLOR, "o"),
-        (f"{len(outer)} more of theirs (outer layer)", OUTER_COLOR, "o"),
-    ]
-    drawing.draw_legend(axes, [(f"sample {sample}", "black", "D"), *layers])
-
-
-def _neighbors(W: SparseMatrix, sample: int) -> IndexArray:
-    neighbors: IndexArray = W.indices[W.indptr[sample] : W.indptr[sample + 1]].astype(np.intp)
-    return neighbors
+    layers = [(f"sample {sample}", "black", "D"), (f"{len(inner)} neighbors (inner layer)", INNER_COLOR)]
+    layers.append((f"{len(outer)} more of theirs (outer layer)", OUTER_COLOR))
+    drawing.draw_key(axes, drawing.Key(entries=layers))
 
 
 def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = None) -> Any:
@@ -178,17 +165,6 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     axes = drawing.check_axes(axes)
     if not len(spectrum.values):
         return drawing.empty_panel(axes, "the largest piece is too small to have eigenvalues", title or "")
-    _draw_scree(axes, spectrum)
-    remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
-    if spectrum.n_charted:
-        remarks.append(f"a chart of the first {spectrum.n_charted}")
-    if spectrum.is_short:
-        remarks.append("more would take long to solve for")
-    drawing.note(axes, remarks)
-    return finish(axes, ("number after the constant one", "eigenvalue"), title)
-
-
-def _draw_scree(axes: Any, spectrum: Scree) -> None:
     values, used = spectrum.values, spectrum.n_used
     numbers = np.arange(1, len(values) + 1)
     axes.plot(numbers, values, color="#c4c7cc", linewidth=1, zorder=1)
@@ -201,19 +177,21 @@ def _draw_scree(axes: Any, spectrum: Scree) -> None:
     axes.set_xlim(0.5, len(values) + 0.5)
     axes.legend(frameon=False, fontsize=8.5, loc="lower right")
     if np.isfinite(spectrum.gap):
-        _draw_gap(axes, spectrum)
-
-
-def _draw_gap(axes: Any, spectrum: Scree) -> None:
-    """A double arrow between the last used eigenvalue and the next, with their ratio."""
-    used = spectrum.n_used
-    low, high = spectrum.values[used - 1 : used + 1]
-    place = used + 0.5
-    axes.hlines([low, high], [used, place], [place, used + 1], color=NOTE_COLOR, linewidth=0.7, linestyle=":", zorder=2)
-    line = {"arrowstyle": "<->", "color": NOTE_COLOR, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (place, low), (place, high), arrowprops=line)
-    text = {"ha": "right", "va": "bottom", "fontsize": 9, "color": "#202124"}
-    axes.annotate(f"gap: {spectrum.gap:.3g} times", (place, high), (2, 5), textcoords="offset points", **text)
+        # A double arrow between the last used eigenvalue and the next, with their ratio.
+        low, high, place = *values[used - 1 : used + 1], used + 0.5
+        thin = {"color": NOTE_COLOR, "linewidth": 0.7, "linestyle": ":", "zorder": 2}
+        axes.hlines([low, high], [used, place], [place, used + 1], **thin)
+        line = {"arrowstyle": "<->", "color": NOTE_COLOR, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (place, low), (place, high), arrowprops=line)
+        text = {"ha": "right", "va": "bottom", "fontsize": 9, "color": "#202124"}
+        axes.annotate(f"gap: {spectrum.gap:.3g} times", (place, high), (2, 5), textcoords="offset points", **text)
+    remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
+    if spectrum.n_charted:
+        remarks.append(f"a chart of the first {spectrum.n_charted}")
+    if spectrum.is_short:
+        remarks.append("more would take long to solve for")
+    drawing.note(axes, remarks)
+    return finish(axes, ("number after the constant one", "eigenvalue"), title)
 
 
 def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: str | None = None) -> Any:
@@ -255,32 +233,25 @@ def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: s
     if not len(rows):
         refuse("model", "must have samples that neighbors rebuild", f"{len(errors)} without", "Raise n_neighbors")
     order = rows[np.argsort(errors[rows], kind="stable")]
+    ascending, n = errors[order], len(order)
     axes = drawing.check_axes(axes)
-    _draw_errors(axes, errors[order], order[::-1][:count])
+    style: dict[str, Any] = {"s": 0.6 * drawing.dot_size(n), "color": USED_COLOR, "linewidths": 0, "zorder": 2}
+    axes.scatter(np.arange(1, n + 1), ascending, rasterized=n > drawing.MANY, **style)
+    line = {"arrowstyle": "-", "color": WORST_COLOR, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
+    text = {"ha": "right", "va": "center", "fontsize": 8.5, "color": "#202124", "arrowprops": line}
+    for below, row in enumerate(order[::-1][:count]):
+        point = (n - below, ascending[-1 - below])
+        axes.scatter(*point, s=26, color=WORST_COLOR, zorder=3)
+        axes.annotate(str(row), point, (0.86, 0.97 - 0.045 * below), textcoords="axes fraction", **text)
+    for share, name in ((0.5, "median"), (0.9, "90 %")):
+        value = float(np.quantile(ascending, share))
+        axes.axhline(value, color=NEXT_COLOR, linewidth=0.7, linestyle=":", zorder=1)
+        place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+        axes.annotate(f"{name} {value:.3g}", (0, value), (3, 2), fontsize=8, color=NOTE_COLOR, **place)
+    # Exact weights leave errors of 0 or rounding, which would stretch a scale of decades to nothing.
+    axes.set_yscale("log" if ascending[0] > 1e-6 * ascending[-1] else "linear")
     remarks = ["samples take part in rebuilding themselves"] if result.settings.include_self else []
     if len(rows) < len(errors):
         remarks.append(f"{len(errors) - len(rows)} of {len(errors)} samples have no neighbors")
     drawing.note(axes, remarks)
     return finish(axes, ("samples, best to worst", "reconstruction error"), title)
-
-
-def _draw_errors(axes: Any, errors: FloatArray, worst: IndexArray) -> None:
-    """Errors, ascending, against their ranks; lines at the median and at nine in ten; numbers of the worst rows."""
-    n = len(errors)
-    ranks = np.arange(1, n + 1)
-    axes.scatter(
-        ranks, errors, s=0.6 * drawing.dot_size(n), color=USED_COLOR, linewidths=0, zorder=2, rasterized=n > 20_000
-    )
-    line = {"arrowstyle": "-", "color": WORST_COLOR, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
-    style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": "#202124", "arrowprops": line}
-    for below, row in enumerate(worst):
-        point = (n - below, errors[-1 - below])
-        axes.scatter(*point, s=26, color=WORST_COLOR, zorder=3)
-        axes.annotate(str(row), point, (0.86, 0.97 - 0.045 * below), textcoords="axes fraction", **style)
-    for share, name in ((0.5, "median"), (0.9, "90 %")):
-        value = float(np.quantile(errors, share))
-        axes.axhline(value, color=NEXT_COLOR, linewidth=0.7, linestyle=":", zorder=1)
-        place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
-        axes.annotate(f"{name} {value:.3g}", (0, value), (3, 2), fontsize=8, color=NOTE_COLOR, **place)
-    # Exact weights leave errors of 0 or rounding, which would stretch a scale of decades to nothing.
-    axes.set_yscale("log" if errors[0] > 1e-6 * errors[-1] else "linear")

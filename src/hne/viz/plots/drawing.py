@@ -28,7 +28,7 @@ class Key:
 
     label: str = ""
     scale: Any = None  # matplotlib's norm and color map, of a color bar
-    entries: tuple[tuple[str, str], ...] = ()  # name and color of each group, of a legend
+    entries: Sequence[tuple[str, ...]] = ()  # name and color of each group, and its mark unless a dot, of a legend
 
 
 def check_axes(axes: Any) -> Any:
@@ -49,23 +49,19 @@ def draw_points(axes: Any, points: FloatArray, paint: Paint, *, size: float | No
     kept = has_place(points)
     points, paint = points[kept], paint.of(kept)
     n = len(points)
+    # Names and colors of those groups that have samples.
+    present = () if paint.codes is None else np.unique(paint.codes)
+    legend = Key(paint.name, entries=tuple(paint.groups[code] for code in present))
     if n > TOO_MANY:
-        return _draw_density(axes, points, paint)
+        return _draw_density(axes, points, paint, legend)
     order = np.arange(n) if paint.is_muted is None else np.argsort(~paint.is_muted, kind="stable")
     style: dict[str, Any] = {"linewidths": 0.3 if n <= 2_000 else 0.0, "edgecolors": "white", "zorder": 2}
     axes.scatter(*points[order].T, c=paint.colors[order], s=size or dot_size(n), rasterized=n > MANY, **style)
     if paint.values is None:
-        return _legend_key(paint)
+        return legend
     known = paint.values[np.isfinite(paint.values)]
-    if not known.size:
-        return Key()
-    return Key(paint.name, ScalarMappable(Normalize(known.min(), known.max()), value_map()))
-
-
-def _legend_key(paint: Paint) -> Key:
-    """Names and colors of those groups that have samples."""
-    present = set() if paint.codes is None else set(paint.codes.tolist())
-    return Key(paint.name, entries=tuple(group for code, group in enumerate(paint.groups) if code in present))
+    scale = ScalarMappable(Normalize(known.min(), known.max()), value_map()) if known.size else None
+    return Key(paint.name, scale)
 
 
 def dot_size(n: int) -> float:
@@ -73,7 +69,7 @@ def dot_size(n: int) -> float:
     return 1.5 if n > MANY else float(np.clip(22 * np.sqrt(500 / n), 3.0, 22.0))
 
 
-def _draw_density(axes: Any, points: FloatArray, paint: Paint) -> Key:
+def _draw_density(axes: Any, points: FloatArray, paint: Paint, legend: Key) -> Key:
     """Cells with the color of most of their samples, the mean of their values, or how many they are."""
     from matplotlib.colors import LogNorm, to_rgba
 
@@ -90,7 +86,7 @@ def _draw_density(axes: Any, points: FloatArray, paint: Paint) -> Key:
         colors = np.array([to_rgba(color) for _, color in paint.groups])[members.argmax(axis=1)]
         colors[counts == 0] = 0.0
         axes.imshow(colors.reshape(height, width, 4), **style)
-        return _legend_key(paint)
+        return legend
     style["cmap"] = value_map()
     if paint.values is not None:
         known = np.isfinite(paint.values)
@@ -119,25 +115,24 @@ def draw_links(axes: Any, points: FloatArray, links: IndexArray, **style: Any) -
 
 def draw_key(axes: Any, key: Key, *, among: Any = None) -> None:
     """Put a color bar or a legend beside the axes, or beside all of a figure."""
+    from matplotlib.lines import Line2D
+
     if key.scale is not None:
         bar = axes.figure.colorbar(key.scale, ax=axes if among is None else among, shrink=0.85, aspect=28, pad=0.02)
         bar.set_label(key.label, fontsize=9)
         bar.ax.tick_params(labelsize=8)
         bar.outline.set_visible(False)
     elif key.entries:
-        draw_legend(axes, [(name, color, "o") for name, color in key.entries], key.label, among=among)
-
-
-def draw_legend(axes: Any, entries: list[tuple[str, str, str]], title: str = "", *, among: Any = None) -> None:
-    """Put a legend of names, colors and marks beside the axes, or beside all of a figure."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=color, label=name, linestyle="none", marker=mark) for name, color, mark in entries]
-    style: dict[str, Any] = {"title": title, "frameon": False, "fontsize": 8.5, "title_fontsize": 9, "markerscale": 0.9}
-    if among is None:
-        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **style)
-    else:
-        axes.figure.legend(handles=handles, loc="outside right upper", **style)
+        handles = [
+            Line2D([], [], color=color, label=name, linestyle="none", marker=mark[0] if mark else "o")
+            for name, color, *mark in key.entries
+        ]
+        style: dict[str, Any] = {"title": key.label, "frameon": False, "fontsize": 8.5, "title_fontsize": 9}
+        style |= {"handles": handles, "markerscale": 0.9}
+        if among is None:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **style)
+        else:
+            axes.figure.legend(loc="outside right upper", **style)
 
 
 def note(axes: Any, remarks: Sequence[str], *, below: bool = False) -> None:
@@ -186,8 +181,7 @@ def oriented(Y: FloatArray, chart: FloatArray, *, stretched: bool = True) -> Flo
     lengths, spread = (matrix.std(axis=0) if stretched else np.ones(Y.shape[1]) for matrix in (Y, chart))
     source = (Y - Y.mean(axis=0)) / np.where(lengths > 0, lengths, 1.0)
     rotation, _ = orthogonal_procrustes(source, (chart - chart.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
-    turned: FloatArray = source @ rotation * spread
-    return turned
+    return np.asarray(source @ rotation * spread)
 
 
 def embedding_panel(
@@ -204,9 +198,7 @@ def embedding_panel(
 
     `size` is that of the points. Not `equal`, each axis is stretched to the panel, as suits eigenvectors.
     """
-    Y = _first_columns(Y, 2, "Y")
-    if neighbors is not None:
-        draw_links(axes, Y, _pairs(neighbors), alpha=0.5)
+    Y = _draw_neighbors(axes, Y, 2, "Y", neighbors)
     axes.scatter(*Y.T, c=colors, s=size, linewidths=0.3, edgecolors="white", zorder=2)
     axes.set_title(title, fontsize=11, loc="left")
     if equal:
@@ -228,9 +220,7 @@ def space_panel(
 
     `view` is the elevation and the azimuth of the eye, in degrees.
     """
-    X = _first_columns(X, 3, "X")
-    if neighbors is not None:
-        draw_links(axes, X, _pairs(neighbors), alpha=0.5)
+    X = _draw_neighbors(axes, X, 3, "X", neighbors)
     axes.scatter(*X.T, c=colors, s=size, linewidths=0.4, edgecolors="white", depthshade=False)
     axes.set_title(title, fontsize=11)
     axes.view_init(elev=view[0], azim=view[1])
@@ -248,14 +238,13 @@ def empty_panel(axes: Any, reason: str, title: str = "", *, line: int = 32) -> A
     return bare(axes)
 
 
-def _first_columns(matrix: FloatArray, count: int, name: str) -> FloatArray:
-    checked = check_matrix(matrix, name)
-    if checked.shape[1] < count:
+def _draw_neighbors(axes: Any, matrix: FloatArray, count: int, name: str, neighbors: IndexArray | None) -> FloatArray:
+    """Return the first columns of a matrix, with lines drawn between each row and its neighbors (n, k)."""
+    points = check_matrix(matrix, name)[:, :count]
+    if points.shape[1] < count:
         rule = f"must have at least {count} columns to be drawn"
-        refuse(name, rule, str(checked.shape[1]), f"Embed in {count} dimensions")
-    return checked[:, :count]
-
-
-def _pairs(neighbors: IndexArray) -> IndexArray:
-    """Each sample with each of its neighbors, (n k, 2)."""
-    return np.column_stack([np.repeat(np.arange(len(neighbors)), neighbors.shape[1]), neighbors.ravel()])
+        refuse(name, rule, str(points.shape[1]), f"Embed in {count} dimensions")
+    if neighbors is not None:
+        pairs = np.column_stack([np.repeat(np.arange(len(neighbors)), neighbors.shape[1]), neighbors.ravel()])
+        draw_links(axes, points, pairs, alpha=0.5)
+    return points

@@ -76,15 +76,11 @@ def scatter(
     if labels is not None and (isinstance(labels, str) or len(labels) != 2):
         refuse("labels", "must be a pair of texts, one for each axis", quoted(labels), "Pass two")
     if d > 1:
-        first, second = sources.check_components(components, d)
-        points, names = Y[:, [first, second]], (sources.axis_name(model, first), sources.axis_name(model, second))
-    elif painted.values is not None:
-        points, names = (
-            np.column_stack([painted.values, Y[:, 0]]),
-            (painted.name or "color", sources.axis_name(model, 0)),
-        )
+        columns = sources.check_components(components, d)
+        points, names = Y[:, columns], [sources.axis_name(model, column) for column in columns]
     else:
-        points, names = np.column_stack([np.arange(n), Y[:, 0]]), ("row", sources.axis_name(model, 0))
+        across, name = (np.arange(n), "row") if painted.values is None else (painted.values, painted.name or "color")
+        points, names = np.column_stack([across, Y[:, 0]]), [name, sources.axis_name(model, 0)]
     if links and n > drawing.TOO_MANY:
         refuse("links", f"can be drawn of at most {drawing.TOO_MANY} samples", str(n), "Pass links=False")
     pairs = sources.edges(sources.inner_weights(model)) if links else None
@@ -96,20 +92,15 @@ def scatter(
         drawing.draw_key(axes, key)
     has_units = d == 1 or result_of(model) is not None
     drawing.finish(axes, names if labels is None else labels, title, is_plane=d > 1, units=has_units)
-    drawing.note(axes, _left_out(Y, painted, points))
-    return axes
-
-
-def _left_out(Y: FloatArray, painted: Paint, points: FloatArray) -> list[str]:
-    """What is not drawn, or gray, in words."""
     kept, is_lost = has_place(points), np.isnan(Y).any(axis=1)
-    is_gray = np.zeros(len(Y), dtype=bool) if painted.values is None else np.isnan(painted.values) & kept
+    is_gray = np.zeros(n, dtype=bool) if painted.values is None else np.isnan(painted.values) & kept
     counts = {
-        f"of {len(Y)} samples have no coordinates": is_lost,
+        f"of {n} samples have no coordinates": is_lost,
         "have no color value": ~is_lost & ~kept,
         "without a value in gray": is_gray,
     }
-    return [f"{rows.sum()} {words}" for words, rows in counts.items() if rows.any()]
+    drawing.note(axes, [f"{rows.sum()} {words}" for words, rows in counts.items() if rows.any()])
+    return axes
 
 
 def scatter_images(
@@ -156,9 +147,14 @@ def scatter_images(
     >>> len(axes.artists)
     9
     """
-    Y, pictures = coordinates(model), _check_images(images)
-    if len(pictures) != len(Y):
-        refuse("images", f"must have one for each of the {len(Y)} samples", str(len(pictures)), "Pass all of them")
+    Y, pixels = coordinates(model), np.asarray(images)
+    is_image = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[3] in (3, 4))
+    if not is_image or pixels.dtype.kind not in "biuf" or not pixels.size:
+        rule = "must be numbers of shape (n, height, width) or (n, height, width, 3)"
+        remedy = "Pass images.reshape(n, height, width)"
+        refuse("images", rule, f"{pixels.dtype} of shape {pixels.shape}", remedy)
+    if len(pixels) != len(Y):
+        refuse("images", f"must have one for each of the {len(Y)} samples", str(len(pixels)), "Pass all of them")
     if Y.shape[1] == 1:
         refuse("model", "must have two coordinates for images to be drawn", "1", "Embed with n_components=2")
     count = check_integer("n_images", n_images, 1, "Try n_images=14")
@@ -168,28 +164,21 @@ def scatter_images(
         axes.set_aspect("auto")
     kept = has_place(Y)
     points = Y[kept][:, sources.check_components(components, Y.shape[1])]
-    zoom = zoom or THUMBNAIL / max(pictures.shape[1:3])
-    draw_images(
-        axes, points, sources.paint(color, len(Y), model).colors[kept], pictures[kept], count, zoom, equal=equal
-    )
+    colors = sources.paint(color, len(Y), model).colors[kept]
+    zoom = zoom or THUMBNAIL / max(pixels.shape[1:3])
+    low, high = brightness_range(pixels)
+    pictures = (pixels[kept].astype(np.float64) - low) / (high - low)
+    draw_images(axes, points, colors, pictures, count, zoom, equal=equal)
     return axes
 
 
-def _check_images(images: ArrayLike) -> FloatArray:
-    """Return the images with brightness from 0 to 1."""
-    pixels: Any = np.asarray(images)
-    is_image = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[3] in (3, 4))
-    if not is_image or pixels.dtype.kind not in "biuf" or not pixels.size:
-        rule = "must be numbers of shape (n, height, width) or (n, height, width, 3)"
-        remedy = "Pass images.reshape(n, height, width)"
-        refuse("images", rule, f"{pixels.dtype} of shape {pixels.shape}", remedy)
-    brightness: FloatArray = pixels.astype(np.float64)
-    low, high = min(0.0, float(np.nanmin(brightness))), float(np.nanmax(brightness))
-    if pixels.dtype == np.uint8:
-        low, high = 0.0, 255.0
-    elif low >= 0 and high <= 1:
-        return brightness
-    return (brightness - low) / (high - low if high > low else 1.0)
+def brightness_range(images: NDArray[Any]) -> tuple[float, float]:
+    """What is black and what is white: 0 and 1, or 255 of bytes, unless the images go beyond."""
+    if images.dtype == np.uint8:
+        return 0.0, 255.0
+    known = images[np.isfinite(images)]
+    low, high = (min(0.0, float(known.min())), float(known.max())) if known.size else (0.0, 1.0)
+    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
 
 
 def draw_images(
@@ -208,31 +197,22 @@ def draw_images(
     if equal:
         low, reach = (low + high - reach.max()) / 2, np.full(2, reach.max())
     scaled = (points - low) / reach
-    chosen = _spread_out(scaled, n_images)
-    for place, center in zip(chosen, _rooms(scaled, chosen), strict=True):
-        picture = OffsetImage(images[place], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
-        box = {"edgecolor": colors[place], "linewidth": 1.2, "boxstyle": "square,pad=0"}
-        line = {"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-        frame: dict[str, Any] = {"frameon": True, "pad": 0.0, "bboxprops": box, "arrowprops": line, "zorder": 3}
-        axes.add_artist(AnnotationBbox(picture, points[place], low + center * reach, **frame))
-
-
-def _rooms(points: FloatArray, chosen: IndexArray) -> FloatArray:
-    """Where to put the pictures of the chosen points, in the unit square: of places around each the freest.
-
-    Free is a place far from other pictures first, from points second, and within the square.
-    """
     angles = np.arange(16) * np.pi / 8
     around = np.vstack([radius * np.column_stack([np.cos(angles), np.sin(angles)]) for radius in (0.12, 0.17)])
     placed = np.empty((0, 2))
-    for point in points[chosen]:
-        places = point + around
-        from_points = np.linalg.norm(places[:, None] - points[None], axis=2).min(axis=1)
+    for chosen in _spread_out(scaled, n_images):
+        # Of places around the point the freest: far from other pictures first, from points second, and in the frame.
+        places = scaled[chosen] + around
+        from_points = np.linalg.norm(places[:, None] - scaled[None], axis=2).min(axis=1)
         from_pictures = np.linalg.norm(places[:, None] - placed[None], axis=2).min(axis=1, initial=0.3)
         outside = np.maximum(np.abs(places - 0.5).max(axis=1) - 0.55, 0)
         free = 3 * np.minimum(from_pictures, 0.17) + np.minimum(from_points, 0.1) - 4 * outside
         placed = np.vstack([placed, places[np.argmax(free)]])
-    return placed
+        picture = OffsetImage(images[chosen], zoom=zoom, cmap="gray", norm=Normalize(0, 1))
+        box = {"edgecolor": colors[chosen], "linewidth": 1.2, "boxstyle": "square,pad=0"}
+        line = {"arrowstyle": "-", "color": colors[chosen], "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        frame: dict[str, Any] = {"frameon": True, "pad": 0.0, "bboxprops": box, "arrowprops": line, "zorder": 3}
+        axes.add_artist(AnnotationBbox(picture, points[chosen], low + placed[-1] * reach, **frame))
 
 
 def _spread_out(points: FloatArray, count: int) -> IndexArray:
@@ -295,7 +275,16 @@ def compare(
     shown = _check_embeddings(embeddings)
     n = next((len(Y) for Y in shown.values() if not isinstance(Y, str)), 0)
     painted = sources.paint(color, n if n or color is None or isinstance(color, str) else len(color))
-    axes = _grid(len(shown), columns)
+    count = len(shown)
+    most = min(count, 5) if columns is None else check_integer("columns", columns, 1, "Try columns=4")
+    rows = -(-count // most)
+    across = most if columns is not None else -(-count // rows)
+    size = (PANEL[0] * across + 0.9, PANEL[1] * rows + 0.2)
+    figure, grid = sources.pyplot().subplots(rows, across, figsize=size, squeeze=False, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
+    for spare in grid.ravel()[count:]:
+        spare.set_axis_off()
+    axes: NDArray[Any] = grid.ravel()[:count]
     keys = []
     for panel, (name, Y), model in zip(axes, shown.items(), embeddings.values(), strict=True):
         if isinstance(Y, str):
@@ -306,11 +295,10 @@ def compare(
             heading = name
         panel.set_title((titles or {}).get(name, heading), loc="left", fontsize=10)
     bar = next((key for key in keys if key.scale is not None and key.label != drawing.DENSITY), drawing.Key())
-    drawing.draw_key(
-        axes[0], drawing.Key(painted.name, entries=painted.groups) if painted.groups else bar, among=list(axes)
-    )
+    key = drawing.Key(painted.name, entries=painted.groups) if painted.groups else bar
+    drawing.draw_key(axes[0], key, among=list(axes))
     if title is not None:
-        axes[0].figure.suptitle(title, fontsize=12, x=0.01, ha="left")
+        figure.suptitle(title, fontsize=12, x=0.01, ha="left")
     return axes
 
 
@@ -331,26 +319,12 @@ def _check_embeddings(embeddings: Mapping[str, Any]) -> dict[str, FloatArray | s
     return shown
 
 
-def _grid(count: int, columns: int | None) -> NDArray[Any]:
-    """As many panels, in rows of equal length; places that are left over stay empty."""
-    most = min(count, 5) if columns is None else check_integer("columns", columns, 1, "Try columns=4")
-    rows = -(-count // most)
-    across = most if columns is not None else -(-count // rows)
-    size = (PANEL[0] * across + 0.9, PANEL[1] * rows + 0.2)
-    figure, grid = sources.pyplot().subplots(rows, across, figsize=size, squeeze=False, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
-    for spare in grid.ravel()[count:]:
-        spare.set_axis_off()
-    panels: NDArray[Any] = grid.ravel()[:count]
-    return panels
-
-
 def _draw_panel(
     axes: Any, Y: FloatArray, model: Any, painted: Paint, chart: ArrayLike | None, components: Sequence[int]
 ) -> drawing.Key:
     """One embedding, turned to the chart where there is one; one coordinate against the number of the row."""
     n, d = Y.shape
-    # One coordinate is drawn against the number of the row: there is no scale to share.
+    # A single one has no scale to share.
     result, kept = result_of(model) if d > 1 else None, has_place(Y)
     if chart is not None:
         turned = np.full_like(Y, np.nan)

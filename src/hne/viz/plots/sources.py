@@ -73,15 +73,13 @@ def coordinates(model: Any, name: str = "model") -> FloatArray:
 
 def has_place(points: FloatArray) -> BoolArray:
     """Whether each row is finite, (n,)."""
-    placed: BoolArray = np.asarray(np.isfinite(points).all(axis=1))
-    return placed
+    return np.asarray(np.isfinite(points).all(axis=1))
 
 
 def axis_name(model: Any, column: int) -> str:
     """What an axis shows."""
     result = result_of(model)
-    number = f"coordinate {column + 1}"
-    return number if result is None else f"{result.kind} {number} (units of X)"
+    return f"coordinate {column + 1}" if result is None else f"{result.kind} coordinate {column + 1} (units of X)"
 
 
 def check_components(components: Sequence[int], d: int) -> tuple[int, int]:
@@ -154,10 +152,8 @@ class Paint:
 
     def of(self, rows: Any) -> "Paint":
         """The paint of some of the samples."""
-        values, codes, is_muted = (
-            None if column is None else column[rows] for column in (self.values, self.codes, self.is_muted)
-        )
-        return replace(self, colors=self.colors[rows], values=values, codes=codes, is_muted=is_muted)
+        columns = {name: getattr(self, name) for name in ("colors", "values", "codes", "is_muted")}
+        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
 
 
 def paint(color: Any, n: int, model: Any = None) -> Paint:
@@ -179,15 +175,21 @@ def paint(color: Any, n: int, model: Any = None) -> Paint:
     if is_rgb:
         return Paint(column[:, :3].astype(np.float64), name)
     values = None if is_category else _numbers(column)
-    return _group_paint(column, name) if values is None else _value_paint(values, name)
+    if values is None:
+        return _group_paint(column, name)
+    is_known = np.isfinite(values)
+    colors = np.tile(_rgb(MISSING_COLOR), (n, 1))
+    if is_known.any():
+        colors[is_known] = value_colors(values[is_known])
+    return Paint(colors, name, values=np.where(is_known, values, np.nan), is_muted=~is_known)
 
 
 def _numbers(column: NDArray[Any]) -> FloatArray | None:
     """The values as numbers, NaN where there is none; nothing where they are names."""
     kind = column.dtype.kind
     if kind in "mM":
-        got = f"values of {column.dtype}"
-        refuse("color", "must be numbers or names", got, "Pass color.astype('int64')", InputTypeError)
+        remedy = "Pass color.astype('int64')"
+        refuse("color", "must be numbers or names", f"values of {column.dtype}", remedy, InputTypeError)
     if kind != "O":
         return column.astype(np.float64) if kind in "iuf" else None
     is_gone = _is_missing(column)
@@ -200,14 +202,6 @@ def _numbers(column: NDArray[Any]) -> FloatArray | None:
 def _is_missing(column: NDArray[Any]) -> BoolArray:
     """Which values are None, NaN or pandas' NA."""
     return np.array([one is None or str(one) in {"nan", "<NA>", "NaT"} for one in column], dtype=bool)
-
-
-def _value_paint(values: FloatArray, name: str) -> Paint:
-    is_known = np.isfinite(values)
-    colors = np.tile(_rgb(MISSING_COLOR), (len(values), 1))
-    if is_known.any():
-        colors[is_known] = value_colors(values[is_known])
-    return Paint(colors, name, values=np.where(is_known, values, np.nan), is_muted=~is_known)
 
 
 def _group_paint(column: NDArray[Any], name: str) -> Paint:

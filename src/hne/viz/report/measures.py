@@ -73,10 +73,18 @@ def measures(
     else:
         samples = samples[is_embedded]
         linear = leading_coordinates(InputScaling.fit(samples).transform(samples), Y.shape[1])
-        cut = _cut_pairs(result, is_embedded)
         ranks = _of_ranks(result, samples, Y, linear, rank_seconds)
+        # Pairs of embedded samples, numbered among themselves, whose edge was cut: other paths would take them.
+        pairs = result.short_circuits if result.is_cut else result.short_circuits[:0]
+        cut = (np.cumsum(is_embedded) - 1)[pairs[is_embedded[pairs].all(axis=1)]]
         compared = [*ranks, *_of_paths(result, samples, Y, linear, cut)]
-    return (*compared, _of_rebuilding(result, is_embedded), _of_residuals(result))
+    eigenpairs = result.eigenpairs
+    if eigenpairs is None:
+        residual, note = None, "Not measured: the largest piece is too small for eigenvectors."
+    else:
+        which = "Of the largest piece. " if len(result.core.parts) > 1 else ""
+        residual, note = float(eigenpairs.residuals.max()), f"{which}{eigenpairs.certificate}."
+    return (*compared, _of_rebuilding(result, is_embedded), Measure("eigenvector residual", residual, note))
 
 
 def better_by_pca(compared: Sequence[Measure]) -> list[str]:
@@ -134,14 +142,6 @@ def _of_ranks(
     return [Measure(name, getattr(kept, name), note, errors[name], getattr(of_pca, name)) for name in OF_RANKS]
 
 
-def _cut_pairs(result: Embedding, is_embedded: BoolArray) -> IndexArray:
-    """Pairs of embedded samples, numbered among themselves, whose edge was cut; other paths would take them."""
-    pairs = result.short_circuits if result.is_cut else result.short_circuits[:0]
-    numbers = np.cumsum(is_embedded) - 1
-    renumbered: IndexArray = numbers[pairs[is_embedded[pairs].all(axis=1)]]
-    return renumbered
-
-
 def _of_paths(
     result: Embedding, X: FloatArray, Y: FloatArray, linear: FloatArray, cut: IndexArray
 ) -> Iterator[Measure]:
@@ -161,7 +161,18 @@ def _of_paths(
 
 
 def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
-    name, errors, link = "relative reconstruction error", result.reconstruction_errors[is_embedded], mean_link(result)
+    """Mean error of the samples, in mean distances to a neighbor."""
+    name, X, graph = "relative reconstruction error", result.core.X, result.core.graph
+    if result.settings.metric in {"euclidean", PRECOMPUTED} or isinstance(X, Distances):
+        lengths = graph.distances[graph.indices >= 0]
+    else:
+        # Euclidean lengths of the links of some places, evenly drawn.
+        n = graph.n_samples
+        rows = np.unique(np.linspace(0, n - 1, min(n, MEASURED_PLACES)).astype(np.intp))
+        of_rows = [lengths_between(X, X[row : row + 1], graph.indices[row : row + 1]) for row in rows]
+        lengths = np.concatenate(of_rows)[graph.indices[rows] >= 0]
+    link = float(result.units.restore_lengths(lengths.mean())) if lengths.size else math.nan
+    errors = result.reconstruction_errors[is_embedded]
     errors = errors[np.isfinite(errors)]
     if not len(errors) or not 0 < link < math.inf:
         return Measure(name, None, "Not measured: no sample has neighbors at a measurable distance.")
@@ -171,25 +182,3 @@ def _of_rebuilding(result: Embedding, is_embedded: BoolArray) -> Measure:
         else "Samples are left out of their own outer layer (include_self=False)."
     )
     return Measure(name, float(errors.mean()) / link, itself)
-
-
-def mean_link(result: Embedding) -> float:
-    """Mean distance to a neighbor, in the units of the data; NaN where nobody has any."""
-    X, graph = result.core.X, result.core.graph
-    if result.settings.metric in {"euclidean", PRECOMPUTED} or isinstance(X, Distances):
-        lengths = graph.distances[graph.indices >= 0]
-    else:
-        # Euclidean lengths of the links of some places, evenly drawn.
-        n = graph.n_samples
-        rows = np.unique(np.linspace(0, n - 1, min(n, MEASURED_PLACES)).astype(np.intp))
-        of_rows = [lengths_between(X, X[row : row + 1], graph.indices[row : row + 1]) for row in rows]
-        lengths = np.concatenate(of_rows)[graph.indices[rows] >= 0]
-    return float(result.units.restore_lengths(lengths.mean())) if lengths.size else math.nan
-
-
-def _of_residuals(result: Embedding) -> Measure:
-    pairs = result.eigenpairs
-    if pairs is None:
-        return Measure("eigenvector residual", None, "Not measured: the largest piece is too small for eigenvectors.")
-    which = "Of the largest piece. " if len(result.core.parts) > 1 else ""
-    return Measure("eigenvector residual", float(pairs.residuals.max()), f"{which}{pairs.certificate}.")

@@ -11,11 +11,12 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
+import sklearn
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -27,8 +28,9 @@ from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.trust.record import Assessment
 from hne.settings import DEFAULTS, Settings, known_settings, suited
-from hne.viz.report.columns import (
-    Column,
+from hne.viz.report.details import (
+    Details,
+    check_details,
     draw_rows,
     encode_column,
     first_color,
@@ -37,9 +39,8 @@ from hne.viz.report.columns import (
     sample_ids,
     shorten,
 )
-from hne.viz.report.details import Details, check_details
 from hne.viz.report.measures import better_by_pca, measures, written
-from hne.viz.report.pictures import FIRST_CATEGORY, Picture, color_by, draw_dots, scree_of, thumbnail_sheet
+from hne.viz.report.pictures import FIRST_CATEGORY, color_by, draw_dots, scree_of, thumbnail_sheet
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,7 +54,6 @@ POLICY = (
 MAX_POINTS, MAX_LINKED, MAX_LINKS = 1_000_000, 100_000, 4_000_000
 # Samples that are rebuilt worst, and short circuits, that a page lists and draws.
 WORST, MAX_SHORTS = 20, 60
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
 MAX_VALUE = 80
 # Shares of samples that lie in tangent planes: on a surface, and near none.
 NEAR, FAR = 1.0, 0.0
@@ -82,14 +82,15 @@ def report_page(
 ) -> str:
     """The report as text, with so many points, links of so many points and short circuits at most."""
     details = check_details(details or Details(), len(result.Y))
-    trust, worst = details.trust_in(result), _worst_rebuilt(result)
-    compared = measures(result, details.X)
+    trust, compared = details.trust_in(result), measures(result, details.X)
+    is_embedded = np.isfinite(result.Y).all(axis=1)
+    errors = np.where(is_embedded, result.reconstruction_errors, np.nan)
+    known = np.flatnonzero(np.isfinite(errors))
+    worst = known[np.argsort(-errors[known], kind="stable")[:WORST]]
     shorts = trust.short_circuits[:max_shorts]
     rows = draw_rows(len(result.Y), max_points, np.union1d(worst, shorts).astype(np.intp).tolist())
     meta, blocks, left_out = _data_blocks(result, details, rows, max_linked)
     meta["shorts"] = np.searchsorted(rows, shorts).tolist()
-    n_embedded = int(np.isfinite(result.Y).all(axis=1).sum())
-    errors = result.reconstruction_errors[worst].tolist()
     return render_page(
         "report.html",
         SCRIPTS,
@@ -98,9 +99,9 @@ def report_page(
         quality={one.name: one for one in compared},
         warnings=[*_warnings(result, details, trust), *better_by_pca(compared)],
         shorts=list(zip(*(_names(details, ends) for ends in shorts.T), strict=True)),
-        worst=list(zip(_names(details, worst), np.searchsorted(rows, worst).tolist(), errors, strict=True)),
+        worst=list(zip(_names(details, worst), np.searchsorted(rows, worst), errors[worst], strict=True)),
         scree=scree_of(result),
-        n_embedded=n_embedded,
+        n_embedded=int(is_embedded.sum()),
         versions=versions(),
         left_out=left_out,
         meta=meta,
@@ -114,15 +115,31 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     trust = details.trust_in(result)
     embedded = np.flatnonzero(np.isfinite(result.Y).all(axis=1))
     rows = embedded[draw_rows(len(embedded), MOST_DOTS)]
-    column = _color_column(details, rows)
-    template = environment().get_template("notebook.html")
-    return template.render(
-        **_facts(result, details, trust),
-        warnings=_warnings(result, details, trust),
-        style=static_text("notebook.css"),
-        color_name="" if column is None else column.name,
-        n_drawn=len(rows),
-        picture=_notebook_picture(result, rows, column) if len(rows) else None,
+    # The chosen column, or the one that tells samples apart best by color.
+    names = details.columns if details.color is None else [details.color]
+    encoded = (encode_column(name, np.asarray(details.columns[name])[rows]) for name in names)
+    columns = [column for column in encoded if column is not None]
+    number = first_color(columns) if details.color is None or not columns else 0
+    column = None if number is None else columns[number]
+    picture = None
+    if len(rows):
+        Y = result.rescaled_Y[rows].astype(np.float64)
+        # A line is spread by the rows of its samples, as high as it is long.
+        up = rows / max(rows[-1], 1) * np.ptp(Y) if Y.shape[1] == 1 else Y[:, 1]
+        codes = np.full(len(rows), FIRST_CATEGORY) if column is None else color_by(column).codes
+        diameter = float(np.clip(7.5 - 1.6 * np.log10(len(rows)), 2.2, 6))
+        picture = draw_dots(np.column_stack([Y[:, 0], up]), codes, SIDE, (LEAST_SIDE, SIDE), MARGIN, diameter)
+    return (
+        environment()
+        .get_template("notebook.html")
+        .render(
+            **_facts(result, details, trust),
+            warnings=_warnings(result, details, trust),
+            style=static_text("notebook.css"),
+            color_name="" if column is None else column.name,
+            n_drawn=len(rows),
+            picture=picture,
+        )
     )
 
 
@@ -160,11 +177,7 @@ def static_text(*names: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """The number with its noun.
-
-    >>> counted(1, "piece"), counted(200, "sample")
-    ('1 piece', '200 samples')
-    """
+    """The number with its noun, of which there may be one."""
     return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
 
 
@@ -234,13 +247,9 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
 
 def versions() -> list[tuple[str, str]]:
     """Names and versions of what an embedding depends on."""
-    known = [("hne", __version__)]
-    for name in LIBRARIES:
-        try:
-            known.append((name, version(name)))
-        except PackageNotFoundError:
-            known.append((name, "unknown"))
-    return [*known, ("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
+    libraries = [("hne", __version__), ("numpy", np.__version__), ("scipy", scipy.__version__)]
+    system = [("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
+    return [*libraries, ("scikit-learn", sklearn.__version__), *system]
 
 
 def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[str]:
@@ -249,13 +258,6 @@ def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[st
     if details.embedding_warnings is not None:
         others = [message for message in details.embedding_warnings if trust.verdict not in message]
     return [*map(capitalized, others), *details.data_notes]
-
-
-def _worst_rebuilt(result: Embedding) -> IndexArray:
-    """Rows of the embedded samples with the largest reconstruction errors, the largest first."""
-    errors = np.where(np.isfinite(result.Y).all(axis=1), result.reconstruction_errors, np.nan)
-    known = np.flatnonzero(np.isfinite(errors))
-    return known[np.argsort(-errors[known], kind="stable")[:WORST]]
 
 
 def _names(details: Details, rows: IndexArray) -> list[str]:
@@ -315,23 +317,3 @@ def _base64(array: NDArray[Any]) -> str:
     """The array's bytes, little-endian."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return base64.b64encode(little.tobytes()).decode("ascii")
-
-
-def _color_column(details: Details, rows: IndexArray) -> Column | None:
-    """The chosen column, or the one that tells samples apart best by color."""
-    names = details.columns if details.color is None else [details.color]
-    columns = [encode_column(name, np.asarray(details.columns[name])[rows]) for name in names]
-    known = [column for column in columns if column is not None]
-    if details.color is not None:
-        return known[0] if known else None
-    number = first_color(known)
-    return None if number is None else known[number]
-
-
-def _notebook_picture(result: Embedding, rows: IndexArray, column: Column | None) -> Picture:
-    Y = result.rescaled_Y[rows].astype(np.float64)
-    # A line is spread by the rows of its samples, as high as it is long.
-    up = rows / max(rows[-1], 1) * np.ptp(Y) if Y.shape[1] == 1 else Y[:, 1]
-    codes = np.full(len(rows), FIRST_CATEGORY) if column is None else color_by(column).codes
-    diameter = float(np.clip(7.5 - 1.6 * np.log10(len(rows)), 2.2, 6))
-    return draw_dots(np.column_stack([Y[:, 0], up]), codes, SIDE, (LEAST_SIDE, SIDE), MARGIN, diameter)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hne.core.records import Embedding, FloatArray, IndexArray
 from hne.exceptions import MissingExtraError
-from hne.viz.report.columns import Column
+from hne.viz.plots.embeddings import brightness_range
+from hne.viz.report.details import Column
 
 # Numbers of colors, as the style sheets have them: steps of the ramp from 0, what is missing, ten categories, others.
 RAMP, TEN = 17, 10
@@ -95,11 +96,11 @@ def draw_dots(
     scale = min((width - 2 * margin) / spread[0], (heights[1] - 2 * margin) / spread[1])
     height = min(heights[1], max(heights[0], math.ceil(2 * margin + scale * spread[1])))
     fitted = (places - (low + high) / 2) * scale * [1, -1] + [width / 2, height / 2]
-    paths = []
-    for number in np.unique(codes).tolist():
-        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in fitted[codes == number].tolist())
-        paths.append((number, dots))
-    return Picture(width, height, diameter, tuple(paths))
+    paths = tuple(
+        (number, "".join(f"M{x:.1f} {y:.1f}h0" for x, y in fitted[codes == number].tolist()))
+        for number in np.unique(codes).tolist()
+    )
+    return Picture(width, height, diameter, paths)
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def thumbnail_sheet(images: NDArray[Any], rows: IndexArray) -> Sheet | None:
     per_row = min(len(rows), SHEET // width)
     n_rows = -(-len(rows) // per_row)
     sheet = np.zeros((n_rows * height, per_row * width, *images.shape[3:]), dtype=np.uint8)
-    low, high = _brightness(images)
+    low, high = brightness_range(images)
     for position, row in enumerate(rows.tolist()):
         share = (np.nan_to_num(images[row].astype(np.float64), nan=low) - low) / (high - low)
         pixels = np.rint(255 * np.clip(share, 0, 1)).astype(np.uint8)
@@ -178,12 +179,3 @@ def thumbnail_sheet(images: NDArray[Any], rows: IndexArray) -> Sheet | None:
     picture = Image.fromarray(sheet)
     picture.save(written, "PNG", optimize=True) if is_lossless else picture.save(written, "JPEG", quality=88)
     return Sheet(written.getvalue(), "image/png" if is_lossless else "image/jpeg", width, height, per_row)
-
-
-def _brightness(images: NDArray[Any]) -> tuple[float, float]:
-    """What is black and what is white: 0 and 1, unless the images go beyond, as in `hne.viz.plots.scatter_images`."""
-    if images.dtype == np.uint8:
-        return 0.0, 255.0
-    known = images[np.isfinite(images)]
-    low, high = (min(0.0, float(known.min())), float(known.max())) if known.size else (0.0, 1.0)
-    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)

@@ -14,7 +14,7 @@ from hne.exceptions import refuse
 from hne.settings import VARIANTS
 from hne.tuning import Trial, Tuning
 from hne.tuning.record import MEASURED
-from hne.viz.report.columns import draw_rows, encode_column, shorten
+from hne.viz.report.details import draw_rows, encode_column, shorten
 from hne.viz.report.page import parameters, render_page, versions, write_page
 from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
 
@@ -69,10 +69,18 @@ def write_tuning_report(
     if color is not None and np.shape(color) != (tuning.n_samples,):
         rule = f"must have one value for each of {tuning.n_samples} samples"
         refuse("color", rule, str(np.shape(color)), "Pass as many")
-    trials = _shown_trials(tuning)
+    # The choice, the runner-up, and the next best as far as their coordinates are kept; by score after the choice.
+    kept = [trial for trial in tuning.trials if trial.Y is not None and trial is not tuning.best]
+    others = sorted(kept, key=lambda trial: trial is not tuning.runner_up)[: MOST_PICTURES - 1]
+    trials = [tuning.best, *(trial for trial in kept if any(trial is one for one in others))]
     places = align_embeddings([np.asarray(trial.Y, dtype=np.float64) for trial in trials])
     rows = draw_rows(len(places[0]), MOST_POINTS)
-    coloring = _coloring(tuning, color, places[0])
+    if color is None:
+        coloring: Coloring | None = Coloring(ramp_steps(places[0][:, 0])[0])
+    else:
+        values = np.asarray(color)
+        column = encode_column("color", values if tuning.rows is None else values[tuning.rows])
+        coloring = None if column is None else color_by(column)  # too many different texts
     codes = np.zeros(len(rows), dtype=np.intp) if coloring is None else coloring.codes[rows]
     scores = [trial.score for trial in tuning.trials if trial.outcome == MEASURED]
     low = max(min(scores), SMALLEST)
@@ -106,13 +114,6 @@ def write_tuning_report(
     write_page(path, page)
 
 
-def _shown_trials(tuning: Tuning) -> list[Trial]:
-    """The choice, the runner-up, and the next best as far as their coordinates are kept; by score after the choice."""
-    kept = [trial for trial in tuning.trials if trial.Y is not None and trial is not tuning.best]
-    others = sorted(kept, key=lambda trial: trial is not tuning.runner_up)[: MOST_PICTURES - 1]
-    return [tuning.best, *(trial for trial in kept if any(trial is one for one in others))]
-
-
 def align_embeddings(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
     """The first one on its principal axes, the others turned to it; centered, no lengths changed."""
     centered = [Y - Y.mean(axis=0) for Y in embeddings]
@@ -122,15 +123,6 @@ def align_embeddings(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
         left, _, right = np.linalg.svd(Y.T @ aligned[0])
         aligned.append(Y @ (left @ right))
     return aligned
-
-
-def _coloring(tuning: Tuning, color: Any, Y: FloatArray) -> Coloring | None:
-    """By the first coordinate, or by values of the tuned samples; None for too many different texts."""
-    if color is None:
-        return Coloring(ramp_steps(Y[:, 0])[0])
-    values = np.asarray(color)
-    column = encode_column("color", values if tuning.rows is None else values[tuning.rows])
-    return None if column is None else color_by(column)
 
 
 def _picture(Y: FloatArray, codes: IndexArray) -> Picture:
