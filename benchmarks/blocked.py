@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from approximate import clusters, curved_gaussian
 from hne._runtime.threads import limit_blas_threads
-from hne.core.neighbors.blocked import NeighborLists
-from hne.core.neighbors.blocked_search import BlockedSearch, blocked_search
+from hne.core.neighbors.blocked import BlockedSearch, NeighborLists, blocked_search
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import FloatArray, NeighborGraph
 from hne.datasets import make_swiss_roll

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import embedded_pieces
-from hne.core.neighbors.graph import canonicalize, neighbor_graph
+from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import split_into_pieces
 from hne.core.records import FloatArray
+from hne.core.samples.canonical import canonicalize
 from hne.core.samples.check import check_samples
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share

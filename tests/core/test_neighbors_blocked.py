@@ -15,11 +15,9 @@ from hne.core.neighbors import approximate as _approximate
 from hne.core.neighbors import blocked as _blocked
 from hne.core.neighbors import exact as _exact
 from hne.core.neighbors import graph as _graph
-from hne.core.neighbors.blocked import cut_into_blocks, nearest_in_blocks
-from hne.core.neighbors.blocked_search import blocked_search
+from hne.core.neighbors.blocked import blocked_search, cut_into_blocks, nearest_in_blocks
 from hne.core.neighbors.graph import knn_graph, nearest_by
-from hne.core.neighbors.metric import estimated_params
-from hne.core.samples.unique import unique_samples
+from hne.core.samples.canonical import estimated_params, unique_samples
 from hne.datasets import make_swiss_roll
 from tests.conftest import frozen
 
@@ -177,13 +175,11 @@ def test_on_a_roll_only_neighboring_blocks_are_read_and_of_those_little_is_searc
     X = roll_of(20_000)
     blocks = cut_into_blocks(X, evenly(X, 10))
     read, searched = [], []
-    points, within = _blocked.Blocks.points, _blocked.nearest_within
+    points, within = _blocked.Blocks.points, _blocked.nearest
     monkeypatch.setattr(
         _blocked.Blocks, "points", lambda self, number: read.append(self.ranges[number]) or points(self, number)
     )
-    monkeypatch.setattr(
-        _blocked, "nearest_within", lambda ours, *rest: searched.append(len(ours)) or within(ours, *rest)
-    )
+    monkeypatch.setattr(_blocked, "nearest", lambda ours, *rest: searched.append(len(ours)) or within(ours, *rest))
     nearest_in_blocks(blocks, X[8000:10_000], 6, np.arange(8000, 10_000))
     assert read[0] == (8000, 10_000)
     assert sorted(read[1:]) == [(6000, 8000), (10_000, 12_000)]

@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from hne import HNE, PUBLISHED
-from hne.core.samples import unique as _distinct
+from hne.core.samples import canonical as _distinct
+from hne.core.samples.canonical import InputScaling, check_within_reach, unique_samples
 from hne.core.samples.kinds import Distances, gram_of_distances, gram_of_sparse, lengths_between, row_lengths, width
-from hne.core.samples.scaling import InputScaling, check_within_reach
-from hne.core.samples.unique import unique_samples
 from hne.core.weights import batch as _batch
 from hne.exceptions import InputError
 from tests.conftest import frozen, lattice_clouds

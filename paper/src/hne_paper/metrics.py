@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_positive
 from hne.core.records import BoolArray, FloatArray, IndexArray
-from hne.core.samples.scaling import InputScaling
+from hne.core.samples.canonical import InputScaling
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics.errors import centered_alike, check_length, check_rows, check_some, unexplained
 

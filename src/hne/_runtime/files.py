@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hne._runtime.context import bound
+from hne._runtime.progress import bound
 from hne.exceptions import InputError
 
 fcntl: Any

@@ -13,14 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO, TypeVar
 
-from hne._runtime.context import bound
-
 logger = logging.getLogger("hne")
 # A child, so that who logs can tell advice from all else.
 advice = logging.getLogger("hne.advice")
 
 Item = TypeVar("Item")
 Record = TypeVar("Record")
+Value = TypeVar("Value")
 
 # Seconds between two counters of a task: a terminal writes over the last one, a log file keeps each.
 TERMINAL_PAUSE, LOG_PAUSE = 0.2, 10.0
@@ -47,6 +46,16 @@ class Listener:
 _REMARKS: ContextVar[list[str]] = ContextVar("hne_remarks", default=[])  # noqa: B039, shared by nobody who reads it
 _LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("hne_listeners", default=())
 _ADVISED: ContextVar[tuple[Callable[[str], None], ...]] = ContextVar("hne_advised", default=())
+
+
+@contextmanager
+def bound(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Give the variable this value until the block ends."""
+    before = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(before)
 
 
 def listening(*listeners: Listener) -> AbstractContextManager[None]:

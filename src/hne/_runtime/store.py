@@ -21,8 +21,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from hne._runtime.context import bound
 from hne._runtime.files import atomic_write, make_folder
+from hne._runtime.progress import bound
 from hne.exceptions import CheckpointError
 
 # Rows from and up to which a block goes.

@@ -25,8 +25,7 @@ from hne.baselines import BASELINES, METHODS, baseline_embedding
 from hne.baselines.methods import check_common
 from hne.core.pipeline import embed
 from hne.core.records import PUBLISHED, VARIANTS, FloatArray, Settings
-from hne.core.samples.check import check_samples
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.check import check_matrix, check_samples
 from hne.exceptions import HNEError, refuse
 from hne.metrics import geodesic_quality, rank_quality
 from hne.viz.plots import compare

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hne._runtime.memory import available_bytes, gigabytes
-from hne.core.neighbors.graph import canonicalize
 from hne.core.parameters import check_settings, is_auto
 from hne.core.records import FloatArray, Pieces, Settings, UniqueSamples
-from hne.core.samples.check import check_samples
-from hne.core.samples.scaling import InputScaling
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.canonical import InputScaling, canonicalize
+from hne.core.samples.check import check_matrix, check_samples
 from hne.exceptions import (
     BaselineError,
     DisconnectedGraphWarning,

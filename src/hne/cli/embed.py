@@ -333,9 +333,9 @@ def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[st
     That is not known of samples that were not read, and of a dimension that is to be found out first.
     """
     from hne._runtime.threads import thread_count
-    from hne.core.neighbors.graph import canonicalize
     from hne.core.parameters import check_parameters
     from hne.core.pipeline import known_distances
+    from hne.core.samples.canonical import canonicalize
     from hne.core.samples.check import check_samples
     from hne.core.tangent.frames import flat_share
 

@@ -14,7 +14,7 @@ from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
-from hne.core.neighbors.graph import canonicalize, neighbor_graph
+from hne.core.neighbors.graph import neighbor_graph
 from hne.core.notices import check_connected, check_lengths, emit_warnings
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
@@ -28,10 +28,9 @@ from hne.core.records import (
     UniqueSamples,
     Weights,
 )
-from hne.core.samples.check import check_samples
+from hne.core.samples.canonical import InputScaling, canonicalize
+from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import Distances, Samples, width
-from hne.core.samples.scaling import InputScaling
-from hne.core.samples.tables import output_kind
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
 from hne.core.tangent.score import local_geometry

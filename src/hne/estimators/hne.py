@@ -16,10 +16,9 @@ from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
 from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
-from hne.core.samples.check import check_new_samples, check_points
+from hne.core.samples.canonical import check_within_reach
+from hne.core.samples.check import check_new_samples, check_points, is_table, output_kind
 from hne.core.samples.kinds import Distances
-from hne.core.samples.scaling import check_within_reach
-from hne.core.samples.tables import is_table, output_kind
 from hne.core.trust.assess import assess
 from hne.core.trust.record import Assessment
 from hne.core.weights.layers import reconstruct

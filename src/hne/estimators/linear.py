@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hne._runtime.progress import run_stage, show_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.alignment import alignment
-from hne.core.neighbors.graph import canonicalize, neighbor_graph
+from hne.core.neighbors.graph import neighbor_graph
 from hne.core.notices import warn_of_close_eigenvalues, warn_of_recall
 from hne.core.parameters import check_choice, check_settings
 from hne.core.records import FloatArray, IndexArray, ShortCircuits, UniqueSamples, Weights
-from hne.core.samples.check import check_new_samples, check_points, check_samples
+from hne.core.samples.canonical import canonicalize
+from hne.core.samples.check import check_new_samples, check_points, check_samples, is_table, output_kind
 from hne.core.samples.kinds import Samples
-from hne.core.samples.tables import is_table, output_kind
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.weights.layers import layer_weights
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks

@@ -24,8 +24,8 @@ from hne.core import records
 from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.parameters import check_settings
 from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples
+from hne.core.samples.canonical import FARTHEST, ORDINARY, InputScaling
 from hne.core.samples.kinds import Distances, stored_matrix, stored_values
-from hne.core.samples.scaling import FARTHEST, ORDINARY, InputScaling
 from hne.exceptions import ModelFileError, refuse
 from hne.settings import PRECOMPUTED, Settings
 

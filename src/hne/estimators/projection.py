@@ -21,8 +21,8 @@ from hne._runtime.memory import available_bytes, gigabytes
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import Alignment
 from hne.core.records import FloatArray, SparseMatrix, fix_signs
+from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Samples, as_dense
-from hne.core.samples.scaling import InputScaling
 from hne.exceptions import TooLargeError, refuse
 
 CONSTRAINTS = ("uncorrelated", "orthonormal")

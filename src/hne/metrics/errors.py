@@ -9,10 +9,9 @@ from scipy.sparse import csr_array, issparse
 from hne._runtime.random import random_generator
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
+from hne.core.samples.canonical import InputScaling, unique_samples
+from hne.core.samples.check import check_matrix, check_stored
 from hne.core.samples.kinds import Samples
-from hne.core.samples.scaling import InputScaling
-from hne.core.samples.tables import check_matrix, check_stored
-from hne.core.samples.unique import unique_samples
 from hne.core.weights.layers import reconstruction_errors as lengths_of_errors
 from hne.exceptions import refuse
 

@@ -17,8 +17,7 @@ from hne._runtime.threads import thread_count
 from hne.core.neighbors.graph import knn_graph
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, index_kind
-from hne.core.samples.scaling import InputScaling
-from hne.core.samples.unique import unique_samples
+from hne.core.samples.canonical import InputScaling, unique_samples
 from hne.exceptions import DisconnectedGraphWarning, refuse
 from hne.metrics.errors import check_different, check_embedded
 

@@ -14,8 +14,8 @@ from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
 from hne.core.parameters import check_settings
 from hne.core.records import FloatArray, IndexArray
+from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Samples
-from hne.core.samples.scaling import InputScaling
 from hne.exceptions import refuse
 from hne.metrics.errors import check_embedded, check_sampled
 from hne.metrics.rows import COUNTED_NEIGHBORS, Products, products, settle, sparse_products

@@ -9,8 +9,7 @@ from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_settings
 from hne.core.records import Settings
-from hne.core.samples.scaling import InputScaling, check_told_apart
-from hne.core.samples.unique import unique_samples
+from hne.core.samples.canonical import InputScaling, check_told_apart, unique_samples
 from hne.core.tangent.dimension import Dimension, estimated_dimension
 from hne.core.tangent.frames import frame_neighbors, is_measurable
 from hne.core.tangent.score import TangentScore, TangentScorer

@@ -26,17 +26,15 @@ from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
 from hne.core.eigenpairs import PieceEmbeddings
-from hne.core.neighbors.blocked_search import blocked_search
-from hne.core.neighbors.graph import canonicalize
-from hne.core.neighbors.metric import estimated_params
+from hne.core.neighbors.blocked import blocked_search
 from hne.core.notices import check_connected
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph
 from hne.core.pipeline import Backend, known_distances
 from hne.core.records import FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
+from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
-from hne.core.samples.scaling import InputScaling
 from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import choose_kernel, weights_from
 from hne.exceptions import InputTypeError, quoted, refuse

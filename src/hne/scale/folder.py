@@ -19,8 +19,8 @@ from hne import __version__
 from hne._runtime.files import atomic_write, expanded, make_folder, temporary_name
 from hne._runtime.store import Stage
 from hne.core.records import NeighborGraph
+from hne.core.samples.canonical import Fingerprints, Ranges, fingerprints, ranges_of
 from hne.core.samples.kinds import Distances, Samples
-from hne.core.samples.unique import Fingerprints, Ranges, fingerprints, ranges_of
 from hne.exceptions import CheckpointError, InputTypeError, quoted, refuse
 from hne.scale.executors import versions
 

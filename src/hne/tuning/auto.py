@@ -15,13 +15,13 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from hne._runtime.progress import advise, show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.neighbors.graph import canonicalize, neighbor_graph, searched_graph
+from hne.core.neighbors.graph import neighbor_graph, searched_graph
 from hne.core.parameters import check_number, check_parameters
 from hne.core.pipeline import known_distances
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, UniqueSamples
+from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Samples, is_dense, take
-from hne.core.samples.scaling import InputScaling
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import quoted, refuse

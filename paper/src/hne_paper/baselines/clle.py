@@ -27,7 +27,7 @@ from hne.core.notices import warn_of_close_eigenvalues
 from hne.core.parameters import check_number
 from hne.core.pieces.split import connected_pieces
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, SparseMatrix, Weights
-from hne.core.samples.tables import output_kind
+from hne.core.samples.check import output_kind
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hne._runtime.files import atomic_write, make_folder
 from hne.core.records import FloatArray, IndexArray
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.check import check_matrix
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
 from hne.viz import plots

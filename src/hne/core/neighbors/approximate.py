@@ -168,22 +168,6 @@ class InvertedFile:
             faiss.write_index(self._index, str(unfinished))
 
 
-def read_index(path: Path) -> Any:
-    """The index of faiss that an inverted file has written."""
-    with one_thread() as faiss:
-        return faiss.read_index(str(path))
-
-
-def listed_near(index: Any, points: Points, count: int, lists: IndexArray) -> tuple[IndexArray, Points]:
-    """The nearest to each point in given lists of an index, -1 for none, and their squared distances."""
-    near: IndexArray = np.empty((len(points), count), dtype=np.int64)
-    squares: Points = np.empty((len(points), count), dtype=np.float32)
-    index.nprobe = lists.shape[1]
-    with one_thread():
-        index.search_preassigned(points, count, lists, None, D=squares, I=near)
-    return near, squares
-
-
 def nearest_lists(quantizer: Any, points: Points, n_probes: int, n_threads: int) -> IndexArray:
     """Numbers of the lists (t, n_probes) whose centers, an index of faiss, are nearest to each point."""
 

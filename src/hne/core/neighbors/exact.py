@@ -60,32 +60,21 @@ Search = Callable[[IndexArray, int], Proposal]
 
 
 def nearest(
-    X: Samples, targets: Samples, n_neighbors: int, leave_out: IndexArray | None = None, n_threads: int = 1
-) -> tuple[IndexArray, FloatArray, str]:
-    """Nearest samples of X to each target, their distances, and the method that proposed them; both dense or both CSR.
-
-    `leave_out[i]` is a sample that target i may not have as a neighbor.
-    """
-    method = exact_method(X)
-    logger.info("neighbors: %s search, n = %d, %d features", method, X.shape[0], X.shape[1])
-    indices, distances = nearest_within(X, targets, n_neighbors, None, leave_out, n_threads)
-    return indices, distances, method
-
-
-def nearest_within(
     X: Samples,
     targets: Samples,
     n_neighbors: int,
-    reach: FloatArray | None = None,
     leave_out: IndexArray | None = None,
     n_threads: int = 1,
-) -> tuple[IndexArray, FloatArray]:
-    """Nearest samples of X to each target and their distances, as far as they are within the target's reach.
+    reach: FloatArray | None = None,
+) -> tuple[IndexArray, FloatArray, str]:
+    """Nearest samples of X to each target, their distances, and the method that proposed them; both dense or both CSR.
 
-    A row with fewer ends in index NOBODY and distance inf. `leave_out[i]` is -1 where target i may have anybody.
+    `leave_out[i]` is a sample that target i may not have as a neighbor, -1 where it may have anybody. Neighbors are
+    within the target's `reach`, where there is one: a row with fewer ends in index NOBODY and distance inf.
     """
     n, t = X.shape[0], targets.shape[0]
-    proposer, pending = exact_method(X), np.arange(t)
+    method = proposer = exact_method(X.shape[1], is_sparse=issparse(X))
+    pending = np.arange(t)
     if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
         search, spare = _scan_search(X, targets), TREE_SPARE
     elif proposer == "brute":
@@ -101,9 +90,14 @@ def nearest_within(
     indices, distances = np.empty((t, n_neighbors), dtype=np.intp), np.empty((t, n_neighbors))
     n_candidates = min(n_neighbors + spare, n)
     while pending.size:
-        block = _block_rows(X, n_candidates, proposer)
+        # Differences to candidates stay small, and an interrupt is soon heard.
         if proposer == "tree":
-            block = min(block, max(SMALLEST_SHARE, -(-pending.size // (SHARES * n_threads))))
+            block = min(TREE_MAX_BLOCK, max(SMALLEST_SHARE, -(-pending.size // (SHARES * n_threads))))
+        elif issparse(X):
+            block = max(1, SPARSE_BYTES // (16 * n))
+        else:
+            block = max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (n * width(X)))
+        block = min(block, rows_at_once(n_candidates, width(X)))
         blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
 
         def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
@@ -126,19 +120,12 @@ def nearest_within(
             # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
             proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, reach)
         n_candidates = min(2 * n_candidates, n)
-    return indices, distances
+    return indices, distances, method
 
 
-def exact_method(X: Samples) -> str:
-    """Name the exact search that serves these samples: "tree" or "brute"."""
-    return "tree" if X.shape[1] <= TREE_MAX_FEATURES and not issparse(X) else "brute"
-
-
-def _block_rows(X: Samples, n_candidates: int, proposer: str) -> int:
-    """Targets a block, so that differences to their candidates stay small and an interrupt is soon heard."""
-    n = X.shape[0]
-    quick = TREE_MAX_BLOCK if proposer == "tree" else max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (n * width(X)))
-    return min(max(1, SPARSE_BYTES // (16 * n)) if issparse(X) else quick, rows_at_once(n_candidates, width(X)))
+def exact_method(n_features: int, *, is_sparse: bool = False) -> str:
+    """Name the exact search that serves such samples: "tree" or "brute"."""
+    return "tree" if n_features <= TREE_MAX_FEATURES and not is_sparse else "brute"
 
 
 def rows_at_once(n_candidates: int, n_features: int) -> int:
@@ -184,12 +171,11 @@ def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -
         if reach is None:
             lengths, candidates = tree.query(targets[rows], ranks)
             return candidates, lengths * (1 - ROUNDING)
-        groups = [rows[start : start + LIMIT_ROWS] for start in range(0, len(rows), LIMIT_ROWS)]
-        limits = [float(surely(reach[group].max())) for group in groups]
-        answers = [
-            tree.query(targets[group], ranks, distance_upper_bound=limit)
-            for group, limit in zip(groups, limits, strict=True)
-        ]
+        answers = []
+        for start in range(0, len(rows), LIMIT_ROWS):
+            group = rows[start : start + LIMIT_ROWS]
+            limit = float(surely(reach[group].max()))
+            answers.append(tree.query(targets[group], ranks, distance_upper_bound=limit))
         # Behind the last candidate within the limit, SciPy has distance inf, which is beyond any reach.
         lengths, candidates = (np.concatenate(part) for part in zip(*answers, strict=True))
         return candidates, lengths * (1 - ROUNDING)

@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hne.core.neighbors.edges import keep_edges, with_edges
-from hne.core.neighbors.graph import nearest_by
-from hne.core.neighbors.metric import is_squared
+from hne.core.neighbors.graph import is_squared, nearest_by
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings
 from hne.core.samples.kinds import Samples, take_among
 from hne.exceptions import refuse

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hne.core.neighbors.metric import is_squared
+from hne.core.neighbors.graph import is_squared
 from hne.core.records import FloatArray
 from hne.core.samples.kinds import Distances, Samples
 

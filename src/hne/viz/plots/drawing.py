@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from hne.core.records import FloatArray, IndexArray
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.check import check_matrix
 from hne.exceptions import InputTypeError, refuse
 from hne.viz.plots.sources import Paint, has_place, pyplot, value_map
 

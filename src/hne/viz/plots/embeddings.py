@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.check import check_matrix
 from hne.exceptions import InputTypeError, quoted, refuse
 from hne.viz.plots import drawing, sources
 from hne.viz.plots.sources import Paint, coordinates, has_place, result_of

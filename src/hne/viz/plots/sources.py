@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
-from hne.core.samples.tables import check_matrix
+from hne.core.samples.check import check_matrix
 from hne.exceptions import InputTypeError, MissingExtraError, quoted, refuse
 
 # Part of matplotlib's plasma that stands out on white; its lightness rises throughout, so it survives print and

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 
 from hne.core.principal import leading_coordinates
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray
+from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Distances, lengths_between
-from hne.core.samples.scaling import InputScaling
 from hne.exceptions import HNEError
 from hne.metrics import rank_quality
 from hne.metrics.geodesics import geodesic_qualities

@@ -1,24 +1,30 @@
-"""Samples -> UniqueSamples: which are copies of each other, and an order that does not depend on where they stand.
+"""Samples -> what the pipeline works with: each once, in an order of their own, in units that float64 bears.
 
 A sample's fingerprint is a sum, modulo 2^64, of one scrambled number for each of its values and their columns: exact
 and the same in any order of summing. Zeros and constant columns add nothing, and values count in the power of two that
 is next to the largest: dense and sparse samples, in whatever unit of that kind, have the same fingerprints, and so the
 same neighbors where distances tie. Samples are ordered by the first column that is not constant, which keeps neighbors
 near in memory, then by fingerprint; those that agree in both are compared value by value.
+
+Ordinary data stays in its units, extreme data is moved and scaled into range.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-from hne.core.records import FloatArray, IndexArray, SparseMatrix, UniqueSamples
-from hne.core.samples.kinds import Distances, Samples, as_dense, stored_values
+from hne._runtime.threads import limit_blas_threads
+from hne.core.records import FloatArray, IndexArray, Settings, SparseMatrix, UniqueSamples
+from hne.core.samples.check import check_places
+from hne.core.samples.kinds import Distances, Samples, as_dense, is_dense, stored_matrix, stored_values
+from hne.exceptions import refuse
 
 Fingerprints = NDArray[np.uint64]
 
@@ -26,6 +32,37 @@ BLOCK_BYTES = 2**25
 # Where the bits of a float64 have its exponent, and from where on those of all values are too small to be written there
 # (2**-1022): values below are raised first, which no value of theirs is too large for.
 EXPONENT_BIT, TINY_EXPONENT, RAISE = 52, -500, 500
+# Squares of numbers within 2**+-ORDINARY, summed over any number of features, stay normal numbers.
+ORDINARY = 300
+# In those units, squares of differences up to 2**FARTHEST do not overflow, and of 2**-FARTHEST do not vanish.
+FARTHEST = 500
+ONE_REACH = "must not mix magnitudes beyond float64's reach"
+DROP_DWARFS = "Drop the samples or features that dwarf the others, or rescale them"
+
+
+def canonicalize(X: Samples, settings: Settings) -> tuple[UniqueSamples, "InputScaling", Samples, Settings]:
+    """Which samples are distinct, those in units that float64 bears, and settings with what they tell of the metric."""
+    distinct = unique_samples(X)
+    check_places(distinct, settings)
+    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.index]
+    units = InputScaling.fit(X, moved=settings.metric == "euclidean")
+    inside = units.transform(X)
+    if units.scale != 1.0 or units.origin is not None:
+        check_told_apart(distinct.n_places, unique_samples(inside).n_places)
+    params = estimated_params(settings.metric, settings.metric_params, inside)
+    return distinct, units, inside, replace(settings, metric_params=params)
+
+
+def estimated_params(metric: Any, params: Any, X: Samples) -> Any:
+    """Parameters of the metric with what it takes from the samples, once for all searches among any of them."""
+    known = {} if params is None else dict(params)
+    if is_dense(X):
+        with limit_blas_threads(1):
+            if metric == "seuclidean" and "V" not in known:
+                return known | {"V": np.var(X, axis=0, ddof=1)}
+            if metric == "mahalanobis" and not known.keys() & {"V", "VI"}:
+                return known | {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X.T)))}
+    return params
 
 
 @dataclass(frozen=True)
@@ -175,3 +212,92 @@ def scrambled(numbers: Fingerprints) -> Fingerprints:
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed ^= mixed >> np.uint64(31)
     return mixed
+
+
+@dataclass(frozen=True)
+class InputScaling:
+    """x -> (x - origin) * scale; the method does not depend on either, and a power of two changes no digit."""
+
+    origin: FloatArray | None = None  # None where data is not moved: ordinary, sparse, or distances
+    scale: float = 1.0
+
+    @classmethod
+    def fit(cls, X: Samples, *, moved: bool = True) -> "InputScaling":
+        """Choose units for these samples; `moved=False` leaves their origin, on which some metrics depend."""
+        values: Any = stored_values(X)
+        largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+        if is_ordinary(largest):
+            return cls()
+        if values is not X or not moved:
+            units = cls(scale=_unit(largest))
+        else:
+            half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
+            largest = 2 * half_spread
+            # A value in the middle of each column: exact for columns far from zero, and no outlier's.
+            units = cls(np.partition(X, len(X) // 2, axis=0)[len(X) // 2], _unit(half_spread))
+        with np.errstate(over="ignore"):
+            apart = np.abs(values if units.origin is None else values - units.origin)
+        # What there is a difference of must be there in these units too: it may vanish in them.
+        smallest = float(np.abs(units.transform(values)).min(where=apart > 0, initial=1.0))
+        if smallest < 2.0**-FARTHEST:
+            got = f"differences from {apart.min(where=apart > 0, initial=np.inf):.0e} to {largest:.0e}"
+            refuse("X", ONE_REACH, got, DROP_DWARFS)
+        return units
+
+    def transform(self, X: Samples) -> Samples:
+        """X in these units; X itself where it is ordinary."""
+        if isinstance(X, Distances):
+            return Distances(self.transform(X.matrix))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X * self.scale
+            # Scaled in the first place, by half the scale: the difference of two huge numbers may overflow, and tiny
+            # ones have no digit to lose.
+            scaled: FloatArray = (X * (self.scale / 2) - self.origin * (self.scale / 2)) * 2
+        return scaled
+
+    def inverse_transform(self, X: Samples) -> Samples:
+        """X back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            if self.origin is None:
+                return X if self.scale == 1.0 else X / self.scale
+            original: FloatArray = (X / 2 + self.origin * (self.scale / 2)) / (self.scale / 2)
+        return original
+
+    def restore_lengths(self, lengths: FloatArray) -> FloatArray:
+        """Lengths back in the units of the data; inf where float64 ends."""
+        with np.errstate(over="ignore"):
+            original: FloatArray = lengths / self.scale
+        return original
+
+
+def is_ordinary(largest: float) -> bool:
+    """Whether samples whose largest value is that need no units of their own."""
+    return abs(math.frexp(largest)[1]) <= ORDINARY
+
+
+def _unit(largest: float) -> float:
+    """The power of two that brings the largest value next to 1."""
+    return math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+
+
+def check_told_apart(n_places: int, n_told: int) -> None:
+    """Raise where some of the different samples are equal in the units of the pipeline."""
+    if n_told < n_places:
+        got = f"{n_places} different samples of which float64 tells {n_told} apart beside the largest"
+        refuse("X", ONE_REACH, got, DROP_DWARFS)
+
+
+def check_within_reach(new: Samples, units: InputScaling) -> Samples:
+    """Return new samples in the units of the fitted ones, or name the first that is too far to be measured."""
+    inside = units.transform(new)
+    largest = as_dense(np.abs(stored_matrix(inside)).max(axis=1)).ravel()
+    too_far = ~(largest <= 2.0**FARTHEST)
+    if too_far.any():
+        row = int(np.flatnonzero(too_far)[0])
+        # The largest value says more than a distance that is infinite.
+        far = largest[row] / units.scale
+        far = far if np.isfinite(far) else np.abs(stored_matrix(new)[row : row + 1]).max()
+        rule = f"must be within {2.0**FARTHEST / units.scale:.0e} of the fitted samples to be placed among them"
+        refuse("X", rule, f"{far:.1e} in row {row}", "Check the units of X")
+    return inside
