@@ -32,8 +32,7 @@ from hne.settings import PRECOMPUTED, Settings
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT, VERSION = "hne-model", 1
-REMEDY = "Save the model again, or fetch a fresh copy of the file"
-OTHER_FILE = "Pass the file that save, or hne embed --save, wrote"
+OTHER_FILE = "Pass the file that save wrote"
 # All kinds of numbers that NumPy has but long doubles, which are not the same everywhere, and complex ones.
 NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 CSR: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
@@ -171,10 +170,10 @@ def _preparation(file: "ModelFile") -> Any:
 
     preparation, n = file.build(ColumnPreprocessor, file.unpack_all("preparation")), file.header["n_features_in"]
     shape, pixel_scale = preparation.image_shape, preparation.pixel_scale
+    is_whole = len(preparation.feature_names) == n and preparation.scaling in SCALINGS
     is_image = shape is None or (len(shape) in {2, 3} and min(shape) > 0 and math.prod(shape) == n)
-    is_image = is_image and (pixel_scale is None or 0 < pixel_scale < math.inf)
-    is_whole = len(preparation.feature_names) == n and preparation.scaling in SCALINGS and is_image
-    file.require(is_whole, f"'preparation' in its header must be that of {n} features")
+    is_scaled = pixel_scale is None or 0 < pixel_scale < math.inf
+    file.require(is_whole and is_image and is_scaled, f"'preparation' in its header must be that of {n} features")
     for name, low in {"fill": -FINITE, "center": -FINITE, "scale": 5e-324}.items():
         if getattr(preparation, name) is not None:
             file.check_numbers(f"preparation.{name}", getattr(preparation, name), (n,), low, FINITE)
@@ -189,7 +188,7 @@ class ModelFile:
     header: Mapping[str, Any]
     arrays: Arrays
 
-    def refuse(self, reason: str, remedy: str = REMEDY) -> NoReturn:
+    def refuse(self, reason: str, remedy: str = "Save the model again, or fetch a fresh copy of it") -> NoReturn:
         """Raise the error that says what is wrong with the file."""
         msg = f"cannot read '{self.path}': {reason}. {remedy}."
         raise ModelFileError(msg)
@@ -215,11 +214,9 @@ class ModelFile:
 
     def _unpack(self, value: Any) -> Any:  # noqa: PLR0911, one for each kind
         """What `_pack` was given."""
-        if isinstance(value, list):
-            return [self._unpack(item) for item in value]
-        if not isinstance(value, dict):
-            return value
         match value:
+            case list():
+                return [self._unpack(item) for item in value]
             case {"kind": "float", "value": "nan" | "inf" | "-inf" as text}:
                 return float(text)
             case {"kind": "tuple", "items": list(items)}:
@@ -231,8 +228,10 @@ class ModelFile:
             case {"kind": "csr_array" | "csr_matrix" as kind, "name": str(name), "shape": [int(), int()] as shape}:
                 return self._csr(CSR[kind], name, (shape[0], shape[1]))
             case {"kind": str(kind), **parts} if kind in RECORDS:
-                return self.build(RECORDS[kind], {name: self._unpack(part) for name, part in parts.items()})
-        return self.refuse(f"its header holds a value of no kind that is known ({value.get('kind')!r:.40})")
+                return self.build(RECORDS[kind], {str(name): self._unpack(part) for name, part in parts.items()})
+            case dict():
+                self.refuse(f"its header holds a value of no kind that is known ({value.get('kind')!r:.40})")
+        return value
 
     def _csr(self, cls: Any, name: str, shape: tuple[int, int]) -> SparseMatrix:
         """The CSR matrix of that name and shape; nothing in it points outside."""
@@ -310,8 +309,8 @@ def _read_file(file: ModelFile, stream: IO[bytes]) -> ModelFile:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         file.refuse(f"it is not a saved model (no header of '{FORMAT}')", OTHER_FILE)
     if header.get("version") != VERSION:
-        got = f"it is of format {header.get('version')!r:.20}, and this hne reads format {VERSION}"
-        file.refuse(got, "Use the hne that wrote it, or save the model anew")
+        got = header.get("version")
+        file.refuse(f"it is of format {got!r:.20}, and this hne reads {VERSION}", "Use the hne that wrote it")
     file.check_kinds("its header", header, HEADER)
     file.require(header["arrays"] == sorted(arrays), "its arrays are not those that its header lists")
     return replace(file, header=header, arrays=arrays)
@@ -402,8 +401,8 @@ def _check_pieces(file: ModelFile, core: Core, settings: Settings) -> None:
         if A is not None:
             check("core.rescaled.matrices", A, (d if chart is None else width, d), -LONGEST, LONGEST)
         if chart is not None:
-            is_route = chart.route in ROUTES and chart.n_put_back >= 0
-            file.require(is_route, "'charts' in its header must say how each chart was found")
+            is_known = chart.route in ROUTES and chart.n_put_back >= 0
+            file.require(is_known, "'charts' in its header must say how each chart was found")
             check("B of a chart", chart.B, (width, d), -LONGEST, LONGEST)
             check("spectrum of a chart", chart.spectrum, (width,), 0, FINITE)
             check("stress of a chart", chart.stress, (), 0, np.inf)
