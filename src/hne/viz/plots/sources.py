@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.check import check_matrix
@@ -58,7 +57,7 @@ def coordinates(model: Any, name: str = "model") -> FloatArray:
     """
     result = result_of(model)
     Y = getattr(model, "embedding_", model) if result is None else result.rescaled_Y
-    if Y is model and isinstance(model, BaseEstimator):
+    if Y is model and hasattr(model, "fit"):
         got = f"{type(model).__name__} without coordinates"
         refuse(name, "must be fitted or an array", got, "Call fit, or pass what it made of X")
     matrix = np.asarray(Y)

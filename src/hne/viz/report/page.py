@@ -11,12 +11,11 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy
-import sklearn
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -54,6 +53,7 @@ POLICY = (
 MAX_POINTS, MAX_LINKED, MAX_LINKS = 1_000_000, 100_000, 4_000_000
 # Samples that are rebuilt worst, and short circuits, that a page lists and draws.
 WORST, MAX_SHORTS = 20, 60
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 MAX_VALUE = 80
 # Shares of samples that lie in tangent planes: on a surface, and near none.
 NEAR, FAR = 1.0, 0.0
@@ -246,10 +246,14 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Names and versions of what an embedding depends on."""
-    libraries = [("hne", __version__), ("numpy", np.__version__), ("scipy", scipy.__version__)]
-    system = [("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
-    return [*libraries, ("scikit-learn", sklearn.__version__), *system]
+    """Names and versions of what an embedding depends on; metadata tells them without loading what is not needed."""
+    known = [("hne", __version__)]
+    for name in LIBRARIES:
+        try:
+            known.append((name, version(name)))
+        except PackageNotFoundError:
+            known.append((name, "unknown"))
+    return [*known, ("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
 
 
 def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[str]:
