@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from hne.cli import main
 from hne.exceptions import InputError, TooLargeError
 from hne.io import READERS, read_table
-from hne.io import child as _child
+from hne.io import hdf5 as _hdf5
 from hne.io.files import File
 
-needs_children = pytest.mark.skipif(not _child.can_fork(), reason="no children here")
+needs_children = pytest.mark.skipif(not _hdf5.can_fork(), reason="no children here")
 
 
 def crash(*_):
@@ -58,8 +58,8 @@ FATES = {
 @pytest.mark.parametrize(("reader", "kind", "says"), FATES.values(), ids=FATES.keys())
 def test_what_becomes_of_a_child_is_told(tmp_path, monkeypatch, capfd, reader, kind, says):
     savemat(tmp_path / "x.mat", {"x": np.eye(9)})
-    monkeypatch.setattr(_child, "SECONDS", 0.6)
-    monkeypatch.setattr(_child, "PATIENCE", 1 if reader is sleep else 9)
+    monkeypatch.setattr(_hdf5, "SECONDS", 0.6)
+    monkeypatch.setattr(_hdf5, "PATIENCE", 1 if reader is sleep else 9)
     monkeypatch.setitem(READERS, "mat", reader)
     before = psutil.Process().children()
     with pytest.raises(kind, match=says):
@@ -79,7 +79,7 @@ def test_tables_come_over_to_the_bit_and_can_be_written_to(tmp_path, monkeypatch
     for name in ("x.mat", "sparse.mat"):
         table = read_table(tmp_path / name)
         with monkeypatch.context() as patch:
-            patch.setattr(_child, "can_fork", lambda: False)
+            patch.setattr(_hdf5, "can_fork", lambda: False)
             here = read_table(tmp_path / name)
         dense, other = (X.toarray() if hasattr(X, "toarray") else X for X in (table.X, here.X))
         assert (dense == other).all()
@@ -96,7 +96,7 @@ def test_tables_come_over_to_the_bit_and_can_be_written_to(tmp_path, monkeypatch
 def test_a_child_is_not_believed_more_than_a_table(tmp_path):
     (tmp_path / "x.mat").write_bytes(b"anything")
     with pytest.raises(InputError, match=r"crashes its reader \(status 0\)"):
-        _child.read_in_child(File(tmp_path / "x.mat", "'x.mat'"), lambda: os.getcwd)
+        _hdf5.read_in_child(File(tmp_path / "x.mat", "'x.mat'"), lambda: os.getcwd)
 
 
 @needs_children

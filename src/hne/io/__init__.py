@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hne.io.arrays import read_npy, read_npz
-from hne.io.child import read_in_child
 from hne.io.columnar import read_columnar
 from hne.io.files import File, ReadOptions, kind_of, locate
-from hne.io.hdf5 import read_hdf5, read_mat
+from hne.io.hdf5 import read_hdf5, read_in_child, read_mat
 from hne.io.images import read_images
-from hne.io.preprocess import ColumnPreprocessor, PreparedTable, prepare_new, prepare_table
-from hne.io.table import Table, add_hints, detect_column_roles
+from hne.io.preprocess import ColumnPreprocessor, PreparedTable, detect_column_roles, prepare_new, prepare_table
+from hne.io.table import Table
 from hne.io.text import read_text
 from hne.io.write import Coordinates, check_output_ending, write_coordinates
 
@@ -76,4 +75,4 @@ def read_table(source: Path | str, options: ReadOptions | None = None, stream: B
         table = read_in_child(file, read) if kind in FOREIGN else read()
         if not table.X.shape[0]:
             file.refuse("must have samples", "none", "Check how it was written")
-        return add_hints(detect_column_roles(table, options), options)
+        return detect_column_roles(table, options)

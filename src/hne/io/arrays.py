@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, load_npz
 
 from hne.exceptions import quoted, shortened
-from hne.io.files import File, ReadOptions
-from hne.io.table import LISTED, TEXT_BYTES, Table, as_label, matrix_table, numbered, unit_pixels
+from hne.io.files import TEXT_BYTES, File, ReadOptions
+from hne.io.table import Table, as_label, listed, matrix_table, numbered, unit_pixels
 
 # What people call the matrix of samples, the likeliest first.
 MATRIX_NAMES = ("x", "data", "features", "fea", "images", "samples", "points", "inputs", "matrix", "arr_0")
@@ -102,7 +102,7 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         named = next((entry for entry in entries if entry.name.strip("/") == str(options.array).strip("/")), None)
         if named is None:
             near = difflib.get_close_matches(options.array, [entry.name for entry in entries], n=1)
-            remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {_listed(entries)}"
+            remedy = f"Did you mean {quoted(near[0])}?" if near else f"It has {listed(entries, str)}"
             file.refuse("has no such array", f"array='{shortened(options.array)}'", remedy)
         _check_matrix(file, named)
         return named
@@ -121,17 +121,13 @@ def _choose_entry(file: File, entries: Sequence[Entry], options: ReadOptions) ->
         if len(matrices) > 1 and len(called) == 1:
             matrices = called
     if len(matrices) > 1:
-        file.refuse("must hold one matrix of samples", _listed(matrices), f"Choose one: array='{matrices[0].name}'")
+        file.refuse("must hold one matrix of samples", listed(matrices, str), f"Choose one: array='{matrices[0].name}'")
     if not matrices and len(entries) != 1:
-        got = _listed(entries) or "none"
+        got = listed(entries, str) or "none"
         file.refuse("must hold a matrix of numbers", got, "Save samples as rows, features as columns")
     (entry,) = matrices or entries
     _check_matrix(file, entry)
     return entry
-
-
-def _listed(entries: Sequence[Entry]) -> str:
-    return ", ".join(map(str, entries[:LISTED])) + (", ..." if len(entries) > LISTED else "")
 
 
 def _check_matrix(file: File, entry: Entry) -> None:

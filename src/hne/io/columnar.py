@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hne._runtime.progress import track
 from hne.exceptions import quoted, shortened
-from hne.io.files import UNREADABLE, File, ReadOptions, extra
-from hne.io.table import LABEL, LISTED, NUMBER, TEXT, TEXT_BYTES, Table, as_label, assign_roles, build_table, with_gaps
+from hne.io.files import TEXT_BYTES, UNREADABLE, File, ReadOptions, extra
+from hne.io.table import LABEL, NUMBER, TEXT, Table, as_label, assign_roles, build_table, listed, with_gaps
 
 UNNAMED_INDEX = "__index_level_"
 # A kind beside those of roles: columns of lists of numbers.
@@ -31,8 +31,7 @@ def read_columnar(file: File, options: ReadOptions) -> Table:
         left = [
             f"{quoted(keys[i])} ({shortened(str(stored.schema.types[i]))})" for i, kind in enumerate(kinds) if not kind
         ]
-        more = ", ..." if len(left) > LISTED else ""
-        rest = f"Columns that are neither numbers nor text are left out: {', '.join(left[:LISTED])}{more}."
+        rest = f"Columns that are neither numbers nor text are left out: {listed(left, str)}."
         pandas = json.loads((stored.schema.metadata or {}).get(b"pandas") or "{}")
         declared = [key for key in pandas.get("index_columns", []) if isinstance(key, str)]
         index_keys = declared or [key for key in keys if key.startswith(UNNAMED_INDEX)]

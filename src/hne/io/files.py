@@ -54,6 +54,8 @@ UNREADABLE = (
     ValueError, TypeError, SyntaxError, LookupError, OSError, EOFError, AttributeError, OverflowError, RuntimeError,
     SystemError, MatReadError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+# A short text in a list: its characters, Python's header, and the place in the list.
+TEXT_BYTES = 72
 # Characters of what a library says: its own words, and what it quotes.
 MOST_REASON = 300
 

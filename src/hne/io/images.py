@@ -63,24 +63,21 @@ def _find_images(file: File) -> tuple[list[Path], int]:
     """Images below the folder, but for hidden ones, and the number of other files."""
     every = (path for path in file.path.rglob("*") if path.is_file())
     files = [path for path in every if not any(part.startswith(".") for part in path.relative_to(file.path).parts)]
-    paths = sorted((path for path in files if path.suffix.lower() in PICTURES), key=_natural)
-    if not paths and any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
-        remedy = "Let Dask workers read it (hne embed --dask), or save it as .npy"
-        file.refuse("must be a file or a folder of images", "a Zarr array", remedy)
+    paths = [path for path in files if path.suffix.lower() in PICTURES]
     if not paths:
-        rule = "must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM)"
-        if files:
-            file.refuse(rule, f"{len(files)} other files", "Name one of the files in it")
-        file.refuse(rule, "an empty one", "Check the path")
-    return paths, len(files) - len(paths)
+        got, remedy = ("an empty one", "Check the path")
+        if any((file.path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
+            got, remedy = "a Zarr array", "Let Dask workers read it (hne embed --dask), or save it as .npy"
+        elif files:
+            got, remedy = f"{len(files)} other files", "Name one of the files in it"
+        file.refuse("must be a file or a folder of images (PNG, JPEG, GIF, BMP, TIFF, WebP, PGM)", got, remedy)
 
+    def natural(path: Path) -> list[list[int | str]]:
+        # Runs of letters and of digits take turns: 2 comes before 10, folder by folder.
+        runs = [enumerate(re.split(r"(\d+)", part.lower())) for part in path.parts]
+        return [[int(run) if i % 2 else run for i, run in part] for part in runs]
 
-def _natural(path: Path) -> list[list[tuple[int, int, str]]]:
-    """Order in which 2 comes before 10, folder by folder."""
-    return [
-        [(0, int(run), "") if run.isdecimal() else (1, 0, run) for run in re.split(r"(\d+)", part.lower()) if run]
-        for part in path.parts
-    ]
+    return sorted(paths, key=natural), len(files) - len(paths)
 
 
 def _check_options(file: File, options: ReadOptions, *, has_folders: bool) -> None:
@@ -155,7 +152,10 @@ def _pixels(file: File, path: Path, mode: str, size: tuple[int, int]) -> NDArray
         image = operations.exif_transpose(opened)
         is_deep = image.mode in DEEP_MODES or image.mode == "F"
         if is_deep:
-            image = pillow.fromarray(_unit_greys(image))
+            # 16 bits of grey, or numbers of single precision, which tell their largest by themselves.
+            greys = np.asarray(image, dtype=np.float32)
+            largest = 65535 if image.mode in DEEP_MODES else next((w for w in (1, 255) if greys.max() <= w), 65535)
+            image = pillow.fromarray(greys / np.float32(largest))
         elif "A" in image.getbands() or "transparency" in image.info:
             image = image.convert("RGBA")
             image = pillow.alpha_composite(pillow.new("RGBA", image.size, "white"), image)
@@ -170,11 +170,3 @@ def _pixels(file: File, path: Path, mode: str, size: tuple[int, int]) -> NDArray
             return values / 255
         grey = np.clip(values, 0, 1)
         return grey if mode == GREY else np.repeat(grey[..., None], 3, axis=2)
-
-
-def _unit_greys(image: Any) -> NDArray[np.float32]:
-    """Pixels from 0 to 1 of an image with 16 bits of grey, or with numbers of single precision."""
-    values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
-    if image.mode in DEEP_MODES:
-        return values / np.float32(65535)
-    return values if values.max() <= 1 else values / np.float32(255 if values.max() <= 255 else 65535)

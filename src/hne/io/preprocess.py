@@ -1,27 +1,44 @@
-"""Table -> samples without missing values, their columns scaled, and what does the same to others."""
+"""Table -> roles that its values give away -> samples without missing values, scaled, and what does so to others."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from math import isqrt
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
-from hne.exceptions import refuse
-from hne.io.table import Table
+from hne.exceptions import quoted, refuse
+from hne.io.files import ReadOptions
+from hne.io.sniff import is_number
+from hne.io.table import LISTED, Table, as_ids, listed
 
 MISSING = ("refuse", "drop", "impute")
 SCALINGS = ("none", "standard", "robust")
 # A normal distribution's quartiles lie so many standard deviations apart: robust and standard scale agree on it.
 NORMAL_QUARTILES = 1.3489795003921634
-# Rows that a message lists, and names of columns.
-LISTED = 8
 # Spreads of columns so many times apart: the wider ones alone decide who is near.
 SCALE_RATIO = 1000.0
+# What people call a column of classes; numbers in it are names of groups, if there are no more than so many.
+CLASS_NAME = re.compile(
+    r"(target|class(es)?|labels?|group|cluster|species|category|kind|type|diagnosis|outcome)"
+    r"([ ._-]?(id|no|nr|code))?",
+    re.IGNORECASE,
+)
+MAX_CLASSES = 30
+# Names that columns get here where the file has none for them.
+GENERIC = re.compile(r"x\d+")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+COUNTS = "counts the rows"
+# Rows from which it is no accident that numbers count up by one, or that texts differ throughout.
+MIN_ROWS = 10
+# Rows of fewer numbers are seldom images: 8 x 8.
+FEWEST_PIXELS = 64
 
 
 @dataclass(frozen=True)
@@ -87,22 +104,88 @@ class PreparedTable:
     preprocessor: ColumnPreprocessor  # which fills and scales others alike
 
 
+def detect_column_roles(table: Table, options: ReadOptions) -> Table:
+    """The table without columns that only look like features: names of samples, counters of rows, and classes.
+
+    A counter among the features decides the picture, which then shows the order of the rows; a class leaks the answer.
+    Both are set apart with a notice, and whoever wants them as features names them in `columns`.
+    """
+    X: Any = table.X
+    ids, id_name, labels, notices = table.ids, table.id_name, dict(table.labels), []
+    texts = (name for name, values in labels.items() if name != table.color and _are_names(values))
+    named = next(texts, None) if ids is None else None
+    if named is not None:
+        ids, id_name = as_ids(labels.pop(named)), named
+        notices.append(f"Column {quoted(named)} differs in every row: it names the samples.")
+    apart: dict[int, str] = {}
+    if not (options.columns or options.features or issparse(X) or table.image_shape is not None):
+        with np.errstate(invalid="ignore", over="ignore"):
+            # Of wide tables, few columns pass the first two rows.
+            suspects = np.flatnonzero(X[1] - X[0] == 1).tolist() if len(X) >= MIN_ROWS else []
+            apart = {i: COUNTS for i in suspects if (np.diff(X[:, i]) == 1).all()}
+        for i, name in enumerate(table.feature_names):
+            if i not in apart and CLASS_NAME.fullmatch(name.strip()):
+                known = X[~np.isnan(X[:, i]), i]
+                is_whole = (known == np.rint(known)).all()
+                if is_whole and len(np.unique(known)) <= min(MAX_CLASSES, len(known) // 2):
+                    apart[i] = "looks like classes"
+        apart = {i: looks for i, looks in apart.items() if table.feature_names[i] != table.color}
+    if len(apart) == X.shape[1]:
+        apart = {}
+    for i, looks in apart.items():
+        name, role = table.feature_names[i], "is a label"
+        if looks == COUNTS and ids is None:
+            ids, id_name, role = as_ids(X[:, i]), name, "names the samples"
+        else:
+            labels[name] = X[:, i]
+        notices.append(f"Column {quoted(name)} {looks}: it {role}, and is no feature unless `columns` has it.")
+    table = replace(table, ids=ids, id_name=id_name, labels=labels).noticed(*notices)
+    if apart:
+        kept = [i for i in range(X.shape[1]) if i not in apart]
+        table = replace(table, X=X[:, kept], feature_names=tuple(table.feature_names[i] for i in kept))
+    # Models know their features.
+    return table if table.image_shape is not None or options.features else _add_hints(table)
+
+
+def _are_names(column: NDArray[Any]) -> bool:
+    """Whether texts differ in every row, and are neither numbers with a word among them nor days, which color well."""
+    texts = column.tolist() if column.dtype == object else []
+    if len(texts) < MIN_ROWS or None in texts or len(set(texts)) < len(texts):
+        return False
+    return not all(map(DAY.match, texts)) and 2 * sum(map(is_number, texts)) < len(texts)
+
+
+def _add_hints(table: Table) -> Table:
+    """The table with notices of few features among other columns, and of rows that may be images."""
+    n_samples, n_features = table.X.shape
+    is_generic = all(GENERIC.fullmatch(name) for name in table.feature_names)
+    has_others = bool(table.labels) or table.ids is not None
+    if has_others and not is_generic and n_features <= LISTED:
+        return table.noticed(f"Features: {listed(table.feature_names)}.")
+    side = isqrt(n_features)
+    # As many rows as columns are rather distances.
+    may_be_images = is_generic and FEWEST_PIXELS <= n_features == side**2 != n_samples
+    if may_be_images and table.X.min() >= 0:
+        return table.noticed(f"Rows may be images of {side} x {side}: add image_size=({side}, {side}) to see them.")
+    return table
+
+
 def prepare_table(
     table: Table, missing: str = "refuse", scale: str = "none", *, are_distances: bool = False
 ) -> PreparedTable:
     """The samples to embed, and how others are to be treated to go with them."""
     if are_distances and (scale != "none" or missing != "refuse"):
         refuse("metric='precomputed'", "takes distances as they are", "`scale` or `missing`", "Leave it out")
-    gaps = _rows_where(table.X, np.isnan)
-    if len(gaps) and missing == "refuse":
-        remedy = "Compute these distances" if are_distances else "Add missing='drop' or missing='impute'"
-        _refuse_gaps(table, gaps, remedy)
-    if missing == "impute" and len(gaps):
-        _check_fillable(table)
-    table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
-    _check_finite(table)
+    fills = missing == "impute"
+    if fills and not issparse(table.X):
+        empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
+        if len(empty):
+            names = listed([table.feature_names[column] for column in empty])
+            refuse("missing='impute'", "needs a value in each column", f"none in {names}", "Add `drop` for them")
+    remedy = "Compute these distances" if are_distances else "Add missing='drop' or missing='impute'"
+    table = _without_gaps(table, remedy, drops=missing == "drop", fills=fills)
     preprocessor = replace(
-        ColumnPreprocessor.fit(table.X, table.feature_names, scale, fills=missing == "impute"),
+        ColumnPreprocessor.fit(table.X, table.feature_names, scale, fills=fills),
         image_shape=table.image_shape,
         pixel_scale=table.pixel_scale,
     )
@@ -124,14 +207,36 @@ def prepare_new(table: Table, preprocessor: ColumnPreprocessor, missing: str = "
     if table.X.shape[1] != len(names):
         rule = f"must have the {len(names)} features of the model"
         refuse("new samples", rule, str(table.X.shape[1]), "Pass a file of the kind that was fitted")
-    gaps = _rows_where(table.X, np.isnan)
-    if missing == "impute" and preprocessor.fill is None:
+    fills = preprocessor.fill is not None
+    if missing == "impute" and not fills:
         refuse("missing='impute'", "needs a model that was fitted with it", "one without medians", "Choose drop")
-    if len(gaps) and missing != "drop" and preprocessor.fill is None:
-        _refuse_gaps(table, gaps, "Add missing='drop'")
-    table = _drop_rows(table, gaps) if missing == "drop" else _notice_filled(table, gaps)
-    _check_finite(table)
+    table = _without_gaps(table, "Add missing='drop'", drops=missing == "drop", fills=fills)
     return PreparedTable(table, preprocessor.transform(table.X), preprocessor)
+
+
+def _without_gaps(table: Table, remedy: str, *, drops: bool, fills: bool) -> Table:
+    """The table whose missing values are dropped, or noted to be filled, or else refused; infinite ones always are."""
+    gaps = _rows_where(table.X, np.isnan)
+    rows, numbers = f"{len(gaps)} row{'s' * (len(gaps) != 1)}", _row_numbers(table, gaps)
+    if len(gaps) and drops:
+        table = keep_rows(table, np.setdiff1d(np.arange(table.X.shape[0]), gaps))
+        table = table.noticed(f"left out {rows} with missing values ({numbers}).")
+    elif len(gaps) and fills:
+        if issparse(table.X):
+            refuse("missing='impute'", "needs a dense table", "a sparse matrix", "Choose missing='drop'")
+        table = table.noticed(f"filled missing values of {rows} with the medians of their columns ({numbers}).")
+    elif len(gaps):
+        X: Any = table.X[gaps]
+        columns = np.flatnonzero(np.isnan(X.toarray() if issparse(X) else X).any(axis=0))
+        names = ", ".join(f"'{table.feature_names[column]}'" for column in columns[:3]) + ", ..." * (len(columns) > 3)
+        refuse("rows", "must be without missing values", f"{rows} with some ({numbers}; in {names})", remedy)
+    for row in _rows_where(table.X, np.isinf)[:1]:
+        X = table.X[[row]]
+        values = (X.toarray() if issparse(X) else X)[0]
+        column = np.flatnonzero(np.isinf(values))[0]
+        place = f"row {_row_numbers(table, np.array([row]))}, column '{table.feature_names[column]}'"
+        refuse("rows", "must be finite", f"{values[column]} in {place}", "Mend or leave out that row")
+    return table
 
 
 def _rows_where(X: Any, test: Callable[[Any], Any]) -> IndexArray:
@@ -145,34 +250,10 @@ def _rows_where(X: Any, test: Callable[[Any], Any]) -> IndexArray:
     return rows
 
 
-def _refuse_gaps(table: Table, gaps: IndexArray, remedy: str) -> NoReturn:
-    X: Any = table.X[gaps]
-    columns = np.flatnonzero(np.isnan(X.toarray() if issparse(X) else X).any(axis=0))
-    names = ", ".join(f"'{table.feature_names[column]}'" for column in columns[:3]) + ", ..." * (len(columns) > 3)
-    got = f"{_count_rows(gaps)} with some ({_row_numbers(table, gaps)}; in {names})"
-    refuse("rows", "must be without missing values", got, remedy)
-
-
-def _check_fillable(table: Table) -> None:
-    if issparse(table.X):
-        refuse("missing='impute'", "needs a dense table", "a sparse matrix", "Choose missing='drop'")
-    empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
-    if len(empty):
-        names = ", ".join(f"'{table.feature_names[column]}'" for column in empty[:LISTED])
-        refuse("missing='impute'", "needs a value in each column", f"none in {names}", "Add `drop` for them")
-
-
-def _notice_filled(table: Table, gaps: IndexArray) -> Table:
-    filled = f"filled missing values of {_count_rows(gaps)} with the medians of their columns"
-    return table.noticed(f"{filled} ({_row_numbers(table, gaps)}).") if len(gaps) else table
-
-
-def _drop_rows(table: Table, gaps: IndexArray) -> Table:
-    """The table without these rows, and a notice of it."""
-    if not len(gaps):
-        return table
-    notice = f"left out {_count_rows(gaps)} with missing values ({_row_numbers(table, gaps)})."
-    return keep_rows(table, np.setdiff1d(np.arange(table.X.shape[0]), gaps)).noticed(notice)
+def _row_numbers(table: Table, rows: IndexArray) -> str:
+    """Numbers of rows as the file counts them."""
+    numbers = rows + 1 if table.rows is None else table.rows[rows]
+    return listed(numbers.tolist(), str)
 
 
 def keep_rows(table: Table, keep: IndexArray) -> Table:
@@ -188,16 +269,6 @@ def keep_rows(table: Table, keep: IndexArray) -> Table:
         ids=None if table.ids is None else tuple(table.ids[row] for row in keep),
         labels={name: values[keep] for name, values in table.labels.items()},
     )
-
-
-def _check_finite(table: Table) -> None:
-    """Refuse infinite values, by the row as the file counts it, and the column."""
-    for row in _rows_where(table.X, np.isinf)[:1]:
-        X: Any = table.X[[row]]
-        values = (X.toarray() if issparse(X) else X)[0]
-        column = np.flatnonzero(np.isinf(values))[0]
-        place = f"row {_row_numbers(table, np.array([row]))}, column '{table.feature_names[column]}'"
-        refuse("rows", "must be finite", f"{values[column]} in {place}", "Mend or leave out that row")
 
 
 def scale_hint(table: Table) -> str:
@@ -220,13 +291,3 @@ def scale_hint(table: Table) -> str:
         f"'{table.feature_names[known[narrow]]}' by {spread[narrow]:.3g}, so that the wide ones alone decide who is "
         "near. Add scale='standard' or scale='robust' to weigh all alike."
     )
-
-
-def _count_rows(rows: IndexArray) -> str:
-    return f"{len(rows)} row{'s' if len(rows) != 1 else ''}"
-
-
-def _row_numbers(table: Table, rows: IndexArray) -> str:
-    """Numbers of rows as the file counts them."""
-    numbers = rows + 1 if table.rows is None else table.rows[rows]
-    return ", ".join(map(str, numbers[:LISTED])) + (", ..." if len(rows) > LISTED else "")

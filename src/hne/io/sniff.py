@@ -8,19 +8,22 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TextIO
 
+import numpy as np
+
+from hne.core.records import FloatArray
 from hne.exceptions import quoted, shortened
 from hne.io.files import GZIP, KINDS, File, ReadOptions, kind_inside, reason_of
 
-# Encodings that the first bytes tell; what is none of them and no UTF-8 is read as FALLBACK.
+# Encodings that the first bytes tell; what is none of them and no UTF-8 is read as WINDOWS.
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-FALLBACK = "cp1252"
+WINDOWS = "cp1252"
 NO_UTF8 = "The text is no UTF-8 and was read as Windows-1252; `encoding` names another."
 # Lines, and characters, of the beginning that a table is judged by; of very long lines at least MIN_LINES.
 MAX_LINES, MAX_CHARACTERS, MIN_LINES = 200, 1 << 18, 3
@@ -39,7 +42,7 @@ NO_NUMBER = NO_TEXT | {
     "na", "None", "none", "?", "-", "--", ".", "..", "NAN", "Null", "-nan", "#NV", "#DIV/0!", "#NUM!",
 }  # fmt: skip
 # Digits after a zero: 007 is a code, 0, 0.5 and 0e5 are numbers.
-CODE = re.compile(r"\s*0[0-9]")
+CODE, LATER_CODE = re.compile(r"\s*0[0-9]"), re.compile(r"\n[ \t]*0[0-9]")  # the latter in a later line
 
 
 def number(cell: str, decimal: str = ".") -> float:
@@ -51,6 +54,26 @@ def number(cell: str, decimal: str = ".") -> float:
     if "_" in text or CODE.match(text) or (decimal == "," and "." in text):
         raise ValueError
     return float(text.replace(",", ".") if decimal == "," else text)
+
+
+def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
+    """Numbers of a column's cells; ValueError where one is neither a number nor missing.
+
+    >>> numbers(("1,5", "NA"), ",")
+    array([1.5, nan])
+    """
+    joined = "\n".join(cells)
+    # What `number` takes for a name, looked for in all cells at once.
+    if "_" in joined or CODE.match(joined) or LATER_CODE.search(joined):
+        raise ValueError
+    if decimal == ",":
+        if "." in joined:
+            return np.array([number(cell, decimal) for cell in cells], dtype=np.float64)
+        cells = tuple(cell.replace(",", ".") for cell in cells)
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return np.array([number(cell, ".") for cell in cells], dtype=np.float64)
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -136,7 +159,7 @@ def _fields_told(file: File) -> Iterator[None]:
 def sniff_dialect(file: File, options: ReadOptions) -> tuple[Dialect, list[list[str]]]:
     """Dialect of a text table, and its first rows, without the header."""
     encoding, lines, is_whole = _first_lines(file, options)
-    notices = [NO_UTF8] if encoding == FALLBACK and options.encoding is None else []
+    notices = [NO_UTF8] if encoding == WINDOWS and options.encoding is None else []
     comments, excel, skipped = _preface(lines)
     lines = lines[skipped:]
     separator = options.separator or excel or _separator(lines)
@@ -217,7 +240,7 @@ def _first_lines(file: File, options: ReadOptions) -> tuple[str, list[str], bool
         file.refuse("needs an encoding that Python knows", got, "Try utf-8, cp1252 or utf-16")
     except UnicodeDecodeError:
         if encoding == "utf-8" and options.encoding is None:
-            return _first_lines(file, replace(options, encoding=FALLBACK))
+            return _first_lines(file, replace(options, encoding=WINDOWS))
         file.refuse("must be text", f"bytes that are none in {encoding}", "Name its `encoding`, such as latin-1")
     return encoding, lines, True
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,7 @@ from scipy.sparse import issparse
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.exceptions import quoted, shortened
 from hne.io.files import File, ReadOptions
-from hne.io.sniff import is_number
 
-# A short text in a list: its characters, Python's header, and the place in the list.
-TEXT_BYTES = 72
 # Whole numbers from here on are not all float64's: digits would be lost.
 INEXACT = 2**53
 # The largest value of an 8-bit pixel.
@@ -35,25 +31,10 @@ ID_NAME = re.compile(
     r"\w{3,}(nr|nummer))|"
     r".*[a-z0-9](Id|ID|Ids|Nr|No|Number|Index|Key)"
 )
-# What people call a column of classes; numbers in it are names of groups, if there are no more than so many.
-CLASS_NAME = re.compile(
-    r"(target|class(es)?|labels?|group|cluster|species|category|kind|type|diagnosis|outcome)"
-    r"([ ._-]?(id|no|nr|code))?",
-    re.IGNORECASE,
-)
-MAX_CLASSES = 30
-# Names that columns get here where the file has none for them.
-GENERIC = re.compile(r"x\d+")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 # Names that a message lists before it says "...".
 LISTED = 8
 # Columns of numbers that are kept as labels where others were chosen: of a wide table, thousands were not.
 MOST_KEPT = 100
-COUNTS = "counts the rows"
-# Rows from which it is no accident that numbers count up by one, or that texts differ throughout.
-MIN_ROWS = 10
-# Rows of fewer numbers are seldom images: 8 x 8.
-FEWEST_PIXELS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +74,9 @@ class Roles:
     notices: tuple[str, ...] = ()
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[object], show: Callable[[Any], str] = quoted) -> str:
     """The first names, for messages."""
-    return ", ".join(map(quoted, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
+    return ", ".join(map(show, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
 
 
 def numbered(n_features: int, prefix: str = "x") -> tuple[str, ...]:
@@ -302,73 +283,6 @@ def matrix_table(
     else:
         fields |= {"X": X[:, chosen], "feature_names": tuple(every[i] for i in chosen), "image_shape": None}
     return build_table(file, options, roles, every, column, ids=ids, **fields)
-
-
-def detect_column_roles(table: Table, options: ReadOptions) -> Table:
-    """The table without columns that only look like features: names of samples, counters of rows, and classes.
-
-    A counter among the features decides the picture, which then shows the order of the rows; a class leaks the answer.
-    Both are set apart with a notice, and whoever wants them as features names them in `columns`.
-    """
-    X: Any = table.X
-    ids, id_name, labels, notices = table.ids, table.id_name, dict(table.labels), []
-    texts = (name for name, values in labels.items() if name != table.color and _are_names(values))
-    named = next(texts, None) if ids is None else None
-    if named is not None:
-        ids, id_name = as_ids(labels.pop(named)), named
-        notices.append(f"Column {quoted(named)} differs in every row: it names the samples.")
-    apart: dict[int, str] = {}
-    if not (options.columns or options.features or issparse(X) or table.image_shape is not None):
-        with np.errstate(invalid="ignore", over="ignore"):
-            # Of wide tables, few columns pass the first two rows.
-            suspects = np.flatnonzero(X[1] - X[0] == 1).tolist() if len(X) >= MIN_ROWS else []
-            apart = {i: COUNTS for i in suspects if (np.diff(X[:, i]) == 1).all()}
-        for i, name in enumerate(table.feature_names):
-            if i not in apart and CLASS_NAME.fullmatch(name.strip()):
-                known = X[~np.isnan(X[:, i]), i]
-                is_whole = (known == np.rint(known)).all()
-                if is_whole and len(np.unique(known)) <= min(MAX_CLASSES, len(known) // 2):
-                    apart[i] = "looks like classes"
-        apart = {i: looks for i, looks in apart.items() if table.feature_names[i] != table.color}
-    if len(apart) == X.shape[1]:
-        apart = {}
-    for i, looks in apart.items():
-        name, role = table.feature_names[i], "is a label"
-        if looks == COUNTS and ids is None:
-            ids, id_name, role = as_ids(X[:, i]), name, "names the samples"
-        else:
-            labels[name] = X[:, i]
-        notices.append(f"Column {quoted(name)} {looks}: it {role}, and is no feature unless `columns` has it.")
-    table = replace(table, ids=ids, id_name=id_name, labels=labels).noticed(*notices)
-    if not apart:
-        return table
-    kept = [i for i in range(X.shape[1]) if i not in apart]
-    return replace(table, X=X[:, kept], feature_names=tuple(table.feature_names[i] for i in kept))
-
-
-def _are_names(column: NDArray[Any]) -> bool:
-    """Whether texts differ in every row, and are neither numbers with a word among them nor days, which color well."""
-    texts = column.tolist() if column.dtype == object else []
-    if len(texts) < MIN_ROWS or None in texts or len(set(texts)) < len(texts):
-        return False
-    return not all(map(DAY.match, texts)) and 2 * sum(map(is_number, texts)) < len(texts)
-
-
-def add_hints(table: Table, options: ReadOptions) -> Table:
-    """The table with notices of few features among other columns and of rows that may be images; models know theirs."""
-    if table.image_shape is not None or options.features:
-        return table
-    n_samples, n_features = table.X.shape
-    is_generic = all(GENERIC.fullmatch(name) for name in table.feature_names)
-    has_others = bool(table.labels) or table.ids is not None
-    if has_others and not is_generic and n_features <= LISTED:
-        return table.noticed(f"Features: {listed(table.feature_names)}.")
-    side = isqrt(n_features)
-    # As many rows as columns are rather distances.
-    may_be_images = is_generic and FEWEST_PIXELS <= n_features == side**2 != n_samples
-    if may_be_images and table.X.min() >= 0:
-        return table.noticed(f"Rows may be images of {side} x {side}: add image_size=({side}, {side}) to see them.")
-    return table
 
 
 def unit_pixels(X: NDArray[Any], scale: float | None = None) -> tuple[NDArray[Any], float, tuple[str, ...]]:

@@ -12,39 +12,25 @@ from numpy.typing import NDArray
 from hne._runtime.progress import step
 from hne.core.records import FloatArray
 from hne.exceptions import quoted
-from hne.io.files import GZIP, File, ReadOptions
+from hne.io.files import GZIP, TEXT_BYTES, File, ReadOptions
 from hne.io.sniff import (
     CODE,
-    FALLBACK,
     NO_NUMBER,
     NO_TEXT,
     NO_UTF8,
+    WINDOWS,
     Dialect,
     is_number,
-    number,
+    numbers,
     open_rows,
     sniff_dialect,
 )
-from hne.io.table import (
-    INEXACT,
-    LABEL,
-    NUMBER,
-    TEXT,
-    TEXT_BYTES,
-    Roles,
-    Table,
-    assign_roles,
-    build_table,
-    listed,
-    matrix_table,
-)
+from hne.io.table import INEXACT, LABEL, NUMBER, TEXT, Roles, Table, assign_roles, build_table, listed, matrix_table
 
 # Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
 CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 6_000, 4, 4_000
 # Cells of a column that decide whether it is text with a few numbers, or numbers with a few texts.
 JUDGED = 10_000
-# Digits after a zero in a later one of many cells, a line each.
-LATER_CODE = re.compile(r"\n[ \t]*0[0-9]")
 # What spreadsheets and people write for 1000 and more.
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*")
 
@@ -58,27 +44,7 @@ def read_text(file: File, options: ReadOptions) -> Table:
         if dialect.encoding != "utf-8" or options.encoding is not None:
             got = f"bytes that are none in {dialect.encoding}"
             file.refuse("must be text", got, "Name its `encoding`, such as latin-1")
-    return read_text(file, replace(options, encoding=FALLBACK)).noticed(NO_UTF8)
-
-
-def numbers(cells: Sequence[str], decimal: str = ".") -> FloatArray:
-    """Numbers of a column's cells; ValueError where one is neither a number nor missing.
-
-    >>> numbers(("1,5", "NA"), ",")
-    array([1.5, nan])
-    """
-    joined = "\n".join(cells)
-    # What `number` takes for a name, looked for in all cells at once.
-    if "_" in joined or CODE.match(joined) or LATER_CODE.search(joined):
-        raise ValueError
-    if decimal == ",":
-        if "." in joined:
-            return np.array([number(cell, decimal) for cell in cells], dtype=np.float64)
-        cells = tuple(cell.replace(",", ".") for cell in cells)
-    try:
-        return np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        return np.array([number(cell, ".") for cell in cells], dtype=np.float64)
+    return read_text(file, replace(options, encoding=WINDOWS)).noticed(NO_UTF8)
 
 
 def _first_text(cells: Iterable[str], decimal: str) -> tuple[int, str] | None:
@@ -105,14 +71,12 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
         index, kinds[0] = 0, LABEL
         names[0] = next(name for name in ("id", "row", "index", "unnamed", "-") if name not in names)
     repeated: set[int] = set()
-    texts: dict[int, tuple[int, str]] = {}
     while True:
         roles = assign_roles(file, names, kinds, options, lambda i: i not in repeated and _is_unique(cells[i]), index)
         _check_fits(file, dialect, roles, len(sample))
-        columns = _read_columns(file, dialect, roles, kinds)
-        texts |= columns.texts
+        columns = _read_columns(file, dialect, roles)
         for i, (row, text) in columns.texts.items():
-            if options.columns and i in roles.features:
+            if options.columns:
                 got = f"{quoted(text)} in column {quoted(names[i])}, row {row}"
                 file.refuse("must have numbers in features", got, "Mend it, or leave the column out of `columns`")
             kinds[i] = TEXT
@@ -121,8 +85,10 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
             repeated.add(int(roles.id or 0))
         elif not columns.texts:
             break
+    beside = {i: columns.values(i, kinds[i]) for i in columns.beside}
     notices = ["The first column has no name: it names the samples."] if roles.id == index == 0 else []
-    notices += [notice for i in roles.labels for notice in _mixed_notice(names[i], columns, i, texts.get(i))]
+    for i in roles.labels:
+        notices += _mixed_notice(names[i], columns.beside[i], dialect.decimal) if beside[i].dtype == object else []
     if columns.n_empty:
         notices.append(f"Left out {columns.n_empty} empty row{'s' * (columns.n_empty != 1)} at the end of the file.")
     X, features = columns.X, [names[i] for i in roles.features]
@@ -134,7 +100,7 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
         kept = np.setdiff1d(np.arange(len(features)), empty)
         X, features = X[:, kept], [features[i] for i in kept]
     table = build_table(
-        file, options, roles, names, columns.values, X=X, feature_names=tuple(features), source=dialect.source,
+        file, options, roles, names, beside.__getitem__, X=X, feature_names=tuple(features), source=dialect.source,
         notices=dialect.notices,
     )  # fmt: skip
     return table.noticed(*notices)
@@ -156,81 +122,69 @@ def _check_fits(file: File, dialect: Dialect, roles: Roles, n_first: int) -> Non
 
 @dataclass
 class _Columns:
-    """What has been read: a matrix with room to grow, columns beside it, and what turned out to be no number."""
+    """What has been read: a matrix with room to grow, cells of columns beside it, and what is no number."""
 
     roles: Roles
-    kinds: Sequence[str]
     decimal: str
     n_rows: int = 0
     X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    beside: dict[int, list[Any]] = field(default_factory=dict)
+    beside: dict[int, list[str]] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
-    texts: dict[int, tuple[int, str]] = field(default_factory=dict)  # columns with text: its row, from 1, and the text
+    texts: dict[int, tuple[int, str]] = field(default_factory=dict)  # features with text: its row, from 1, and the text
     n_filled: int = 0  # rows up to the last one in which something is written
     n_empty: int = 0  # rows below it, which spreadsheets leave
 
     def add(self, chunk: list[list[str]]) -> None:
         """Add a chunk of rows."""
-        count = len(chunk)
+        count, features = len(chunk), self.roles.features
         if self.n_rows + count > len(self.X):
             # By an eighth at a time: what is not written yet takes no memory, and moving is the system's business.
-            shape = (max(self.n_rows + count, len(self.X) * 9 // 8), len(self.roles.features))
+            shape = (max(self.n_rows + count, len(self.X) * 9 // 8), len(features))
             if self.X.size:
                 self.X.resize(shape, refcheck=False)
             else:
                 self.X = np.empty(shape)
         block = self.X[self.n_rows : self.n_rows + count]
         try:
-            cells = [row[i] for row in chunk for i in self.roles.features]
-            block[:] = numbers(cells, self.decimal).reshape(block.shape)
+            block[:] = numbers([row[i] for row in chunk for i in features], self.decimal).reshape(block.shape)
         except ValueError:
-            columns = list(zip(*chunk, strict=True))
-            for place, i in enumerate(self.roles.features):
-                block[:, place] = self._numbers(i, columns[i])
+            for place, i in enumerate(features):
+                cells = [row[i] for row in chunk]
+                try:
+                    block[:, place] = numbers(cells, self.decimal)
+                except ValueError:
+                    row, text = _first_text(cells, self.decimal) or (1, cells[0])
+                    self.texts.setdefault(i, (self.n_rows + row, text))
         for i in (*self.roles.labels, *(() if self.roles.id is None else (self.roles.id,))):
-            texts = tuple(row[i] for row in chunk)
             # Words of a label come again and again: one copy of each will do.
-            shared = texts if i == self.roles.id else map(self.words.setdefault, texts, texts)
-            values = self._numbers(i, texts).tolist() if self.is_number(i) else shared
-            self.beside.setdefault(i, []).extend(values)
-        for place in range(count, 0, -1):
-            if any(map(str.strip, chunk[place - 1])):
-                self.n_filled = self.n_rows + place
-                break
+            cells = [row[i] for row in chunk]
+            self.beside.setdefault(i, []).extend(map(self.words.setdefault, cells, cells))
+        filled = (place for place in range(count, 0, -1) if any(map(str.strip, chunk[place - 1])))
+        self.n_filled = self.n_rows + next(filled, self.n_filled - self.n_rows)
         self.n_rows += count
 
-    def is_number(self, i: int) -> bool:
-        """Whether a column beside the features is kept as numbers."""
-        return self.kinds[i] == NUMBER and i != self.roles.id
-
-    def _numbers(self, i: int, cells: tuple[str, ...]) -> FloatArray:
-        try:
-            values = numbers(cells, self.decimal)
-        except ValueError:
-            place, text = _first_text(cells, self.decimal) or (1, cells[0])
-            self.texts.setdefault(i, (self.n_rows + place, text))
-            return np.full(len(cells), np.nan)
-        # Numbers beside the features are told as the file has them: they are text where float64 has no room.
-        for row in np.flatnonzero(np.abs(values) >= INEXACT).tolist() if i not in self.roles.features else ():
-            if cells[row].strip().lstrip("+-").isdecimal():
-                self.texts.setdefault(i, (self.n_rows + row + 1, cells[row]))
-        return values
-
-    def values(self, i: int) -> NDArray[Any]:
+    def values(self, i: int, kind: str) -> NDArray[Any]:
         """A column beside the features: numbers, names as they are, or texts with None for what is missing."""
-        column = self.beside[i]
-        if self.is_number(i):
-            return np.array(column, dtype=np.float64)
+        cells = self.beside[i]
         if i == self.roles.id:
-            return np.array(column, dtype=object)
-        stripped = {cell: cell.strip() for cell in set(column)}
+            return np.array(cells, dtype=object)
+        try:
+            values = numbers(cells, self.decimal) if kind == NUMBER else None
+        except ValueError:
+            values = None
+        if values is not None:
+            # Numbers beside the features are told as the file has them: they are text where float64 has no room.
+            large = np.flatnonzero(np.abs(values) >= INEXACT) if i not in self.roles.features else ()
+            if not any(cells[row].strip().lstrip("+-").isdecimal() for row in large):
+                return values
+        stripped = {cell: cell.strip() for cell in set(cells)}
         shared = {cell: None if text in NO_TEXT else text for cell, text in stripped.items()}
-        return np.array([shared[cell] for cell in column], dtype=object)
+        return np.array([shared[cell] for cell in cells], dtype=object)
 
 
-def _read_columns(file: File, dialect: Dialect, roles: Roles, kinds: Sequence[str]) -> _Columns:
-    """Read all rows; a column of numbers in which text was met has NaN there, and is told in `texts`."""
-    columns, n_fields = _Columns(roles, kinds, dialect.decimal), dialect.n_fields
+def _read_columns(file: File, dialect: Dialect, roles: Roles) -> _Columns:
+    """Read all rows; columns of numbers in which text was met are told in `texts`."""
+    columns, n_fields = _Columns(roles, dialect.decimal), dialect.n_fields
     size = min(max(CHUNK_CELLS // n_fields, LEAST_ROWS), MOST_ROWS)
     with open_rows(file, dialect) as rows:
         for chunk in iter(lambda: list(islice(rows, size)), []):
@@ -258,20 +212,19 @@ def _refuse_length(file: File, dialect: Dialect) -> None:
     file.refuse(f"must have {dialect.n_fields} fields in every row", got, remedy)
 
 
-def _mixed_notice(name: str, columns: _Columns, i: int, first: tuple[int, str] | None) -> list[str]:
+def _mixed_notice(name: str, column: list[str], decimal: str) -> list[str]:
     """A notice where most of a column's cells are numbers, and it is a label all the same."""
-    if columns.is_number(i):
-        return []
-    cells = [cell for cell in columns.beside[i][:JUDGED] if cell.strip() not in NO_NUMBER]
+    cells = [cell for cell in column[:JUDGED] if cell.strip() not in NO_NUMBER]
     numeric = sum(is_number(cell, ".") or is_number(cell, ",") or bool(THOUSANDS.fullmatch(cell)) for cell in cells)
-    row, text = first or _first_text(columns.beside[i], columns.decimal) or (0, "")
+    first = _first_text(column, decimal) if 2 * numeric > len(cells) else None
     # Whole numbers with more digits than float64 has are numbers too.
-    if 2 * numeric <= len(cells) or not row or is_number(text, columns.decimal):
+    if first is None:
         return []
-    other = "," if columns.decimal == "." else "."
+    row, text = first
+    other = "," if decimal == "." else "."
     if CODE.match(text):
         remedy = "Digits after a zero are codes; if they are numbers, write them without it."
-    elif columns.decimal == "." and THOUSANDS.fullmatch(text):
+    elif decimal == "." and THOUSANDS.fullmatch(text):
         remedy = "Its commas separate thousands: remove them to use it as a feature."
     elif is_number(text, other):
         remedy = f"If numbers are written that way, add decimal='{other}'"

@@ -114,18 +114,14 @@ def _whole(label: NDArray[Any]) -> NDArray[Any]:
 def _chunks(columns: Mapping[str, NDArray[Any]], n_samples: int) -> Iterator[list[list[Any]]]:
     """Columns of a chunk of rows after the other, as Python's values; None for what is missing."""
     for start in range(0, n_samples, CHUNK):
-        yield [_values(column[start : start + CHUNK]) for column in columns.values()]
+        chunk: list[list[Any]] = []
+        for column in columns.values():
+            part = column[start : start + CHUNK]
+            # Python's floats print as the shortest text that gives the same bits back.
+            values = [float(str(value)) for value in part] if part.dtype == np.float32 else part.tolist()
+            chunk.append([None if value != value else value for value in values])  # noqa: PLR0124, NaN
+        yield chunk
         step("rows written", min(start + CHUNK, n_samples), n_samples)
-
-
-def _values(column: NDArray[Any]) -> list[Any]:
-    """Python's values: its floats print as the shortest text that gives the same bits back."""
-    values: list[Any] = column.tolist()
-    if column.dtype.kind != "f":
-        return values
-    if column.dtype == np.float32:
-        values = [float(str(value)) for value in column]
-    return [None if value != value else value for value in values]  # noqa: PLR0124, NaN
 
 
 def _write_csv(path: Path, coordinates: Coordinates) -> None:
@@ -172,20 +168,19 @@ def _write_json(path: Path, coordinates: Coordinates) -> None:
 
 def _write_columnar(path: Path, coordinates: Coordinates) -> None:
     arrow = extra("pyarrow", f"writing '{path}'")
-    table = arrow.table({name: _arrow_column(arrow, column) for name, column in coordinates.columns().items()})
+    columns: dict[str, Any] = {}
+    for name, column in coordinates.columns().items():
+        if column.dtype.kind in "iuf":
+            columns[name] = arrow.array(np.ascontiguousarray(column), from_pandas=column.dtype.kind == "f")
+        elif any(isinstance(value, int) for value in column.tolist()):
+            columns[name] = arrow.array(column.tolist(), type=arrow.int64())
+        else:
+            texts = [None if value is None else str(value) for value in column.tolist()]
+            columns[name] = arrow.array(texts, type=arrow.string())
     if path.suffix.lower() in (".parquet", ".pq"):
-        extra("pyarrow.parquet", f"writing '{path}'").write_table(table, path)
+        extra("pyarrow.parquet", f"writing '{path}'").write_table(arrow.table(columns), path)
     else:
-        extra("pyarrow.feather", f"writing '{path}'").write_feather(table, str(path))
-
-
-def _arrow_column(arrow: Any, column: NDArray[Any]) -> Any:
-    if column.dtype.kind in "iuf":
-        return arrow.array(np.ascontiguousarray(column), from_pandas=column.dtype.kind == "f")
-    values = column.tolist()
-    if any(isinstance(value, int) for value in values):
-        return arrow.array(values, type=arrow.int64())
-    return arrow.array([None if value is None else str(value) for value in values], type=arrow.string())
+        extra("pyarrow.feather", f"writing '{path}'").write_feather(arrow.table(columns), str(path))
 
 
 COLUMNAR = (".parquet", ".pq", ".arrow", ".feather")
