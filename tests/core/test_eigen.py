@@ -315,8 +315,6 @@ def test_pardiso_keeps_to_the_threads_it_is_given():
     before = library.MKL_Get_Max_Threads()
     with _factor.mkl_threads(library, 1):
         assert library.MKL_Get_Max_Threads() == 1
-    with _factor.mkl_threads(library, None):
-        assert library.MKL_Get_Max_Threads() == before
     assert library.MKL_Get_Max_Threads() == before
 
 

@@ -9,7 +9,7 @@ from hne.core.neighbors.graph import knn_graph
 from hne.core.records import NeighborGraph, Settings
 from hne.core.weights import batch as _batch
 from hne.core.weights import layers as _layers
-from hne.core.weights.layers import layer_weights, target_weights
+from hne.core.weights.layers import layer_weights, reconstruct, reconstruction_errors, target_weights
 from hne.exceptions import InputError
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
@@ -368,3 +368,23 @@ def test_blocks_shrink_with_the_bytes_of_a_row():
     assert _layers.rows_within(100) == _layers.MAX_BLOCK
     assert 1 < _layers.rows_within(8 * 30 * 23_028) * 8 * 30 * 23_028 <= _layers.BLOCK_BYTES
     assert _layers.rows_within(10**12) == 1
+
+
+def test_samples_are_rebuilt_by_their_joint_weights(cloud):
+    J = weights_of(cloud, 6).J
+    np.testing.assert_allclose(reconstruct(cloud, J), J.toarray() @ cloud, atol=1e-12)
+
+
+def test_errors_are_lengths_not_squares(cloud, monkeypatch):
+    J = weights_of(cloud, 6).J
+    expected = reference.reconstruction_errors(cloud, J.toarray())
+    np.testing.assert_allclose(reconstruction_errors(cloud, J), expected, atol=1e-12)
+    monkeypatch.setattr(_layers, "BLOCK_BYTES", 1)
+    np.testing.assert_allclose(reconstruction_errors(cloud, J), expected, atol=1e-12)
+
+
+def test_errors_far_from_the_origin_keep_their_digits(cloud):
+    near, far = cloud, cloud + 1e8
+    J = weights_of(near, 6).J
+    # The shift itself rounds the samples by 1e-8.
+    np.testing.assert_allclose(reconstruction_errors(far, J), reconstruction_errors(near, J), atol=1e-6)

@@ -145,7 +145,7 @@ def add_eigen_to(commands: Any) -> None:
 def run_eigen(options: argparse.Namespace) -> None:
     """Solve what is to be solved, and tell of all."""
     from hne._runtime.threads import thread_count
-    from hne.core.eigen.exchange import PROBLEM_FILE, has_problem, has_result
+    from hne.core.eigen.exchange import PROBLEM_FILE, has_result
     from hne.core.eigen.slepc import find_launch, rank_count, solve_folder
 
     ranks = max(os.environ.get(name, "1") for name in OF_RANKS)
@@ -154,7 +154,7 @@ def run_eigen(options: argparse.Namespace) -> None:
         remedy = f"Run it once, with --launcher; or {program}"
         refuse("hne eigen", "starts ranks itself", f"started as one of {ranks}", remedy)
     below = sorted(path.parent for path in options.folder.rglob(PROBLEM_FILE))
-    folders = [options.folder] if has_problem(options.folder) else below
+    folders = [options.folder] if (options.folder / PROBLEM_FILE).is_file() else below
     if not folders:
         msg = f"'{options.folder}' has no {PROBLEM_FILE}, nor has a folder below it. Name a folder that hne wrote."
         raise InputError(msg)

@@ -97,24 +97,20 @@ def choose_landmarks(X: FloatArray, count: int, random_state: object, n_threads:
     some = np.sort(random.permutation(len(X))[: SAMPLES_A_LANDMARK * count])
     among = X[some]
     chosen = np.sort(random.permutation(len(some))[:count])
+    step = max(1, 2**22 // X.shape[1])
     for _ in range(ROUNDS):
         near = nearest(among[chosen], among, 1, None, n_threads)[0][:, 0]
-        chosen = _most_central(among, near, count)
+        # Of the samples of each landmark, the one nearest to their center. Every landmark has a sample: itself, for no
+        # other is as near.
+        cells = csr_array((np.ones(len(near)), (near, np.arange(len(near)))), shape=(count, len(near)))
+        centers = (cells @ among) / np.bincount(near, minlength=count)[:, None]
+        away = np.empty(len(among))
+        for start in range(0, len(among), step):
+            rows = slice(start, start + step)
+            away[rows] = ((among[rows] - centers[near[rows]]) ** 2).sum(axis=1)
+        order = np.lexsort((away, near))
+        chosen = np.sort(order[np.diff(near[order], prepend=-1) > 0])
     return some[chosen]
-
-
-def _most_central(X: FloatArray, near: IndexArray, count: int) -> IndexArray:
-    """Of the samples of each landmark, `near` of theirs, the one nearest to their center; ascending."""
-    # Every landmark has a sample: itself, for no other is as near.
-    cells = csr_array((np.ones(len(near)), (near, np.arange(len(near)))), shape=(count, len(near)))
-    centers = (cells @ X) / np.bincount(near, minlength=count)[:, None]
-    away = np.empty(len(X))
-    step = max(1, 2**22 // X.shape[1])
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
-        away[rows] = ((X[rows] - centers[near[rows]]) ** 2).sum(axis=1)
-    order = np.lexsort((away, near))
-    return np.sort(order[np.diff(near[order], prepend=-1) > 0])
 
 
 def interpolation(X: FloatArray, landmarks: IndexArray, n_components: int, n_threads: int = 1) -> SparseMatrix:
@@ -171,16 +167,12 @@ def restricted(
     with closing(map_blocks(of_block, starts, n_threads)) as blocks:
         for energy, mass in track("problem on landmarks", blocks, len(starts)):
             K, M = K + energy, M + mass
-    return _narrow(K), _narrow(M)
-
-
-def _narrow(matrix: SparseMatrix) -> SparseMatrix:
-    """CSR with indices as narrow as they can be."""
-    kind = index_kind(max(matrix.nnz, matrix.shape[0]))
-    parts = (matrix.data, matrix.indices.astype(kind, copy=False), matrix.indptr.astype(kind, copy=False))
-    narrow = csr_array(parts, shape=matrix.shape)
-    narrow.sort_indices()
-    return narrow
+    for matrix in (K, M):
+        # Indices as narrow as they can be.
+        kind = index_kind(max(matrix.nnz, m))
+        matrix.indices, matrix.indptr = matrix.indices.astype(kind, copy=False), matrix.indptr.astype(kind, copy=False)
+        matrix.sort_indices()
+    return K, M
 
 
 def bottom_coefficients(K: SparseMatrix, M: SparseMatrix, solve: Solve, count: int, random_state: object) -> FloatArray:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hne.core.records import FloatArray, IndexArray, Pieces, SparseMatrix, fix_signs
+from hne.core.records import FloatArray, IndexArray, Pieces, fix_signs
 from hne.core.samples.kinds import Distances, Samples, as_dense
 
 # Pieces from which the distance tells where another piece is: enough to span any plane it is drawn in.
@@ -53,7 +53,13 @@ def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
     share = csr_array((1.0 / pieces.sizes[pieces.labels], (pieces.labels, np.arange(n))), shape=(pieces.count, n))
     if isinstance(X, Distances):
         if X.is_complete and pieces.count <= MAX_CENTERS:
-            return _with_width(_scaled(_squares_between_means(X, share)), count)
+            # |a - b|^2 = mean d_ab^2 - (mean d_aa^2 + mean d_bb^2) / 2
+            between, step = np.zeros((pieces.count, pieces.count)), max(1, BLOCK_BYTES // (8 * n))
+            for start in range(0, n, step):
+                rows = slice(start, start + step)
+                between += share[:, rows] @ (share @ (X.matrix[rows] ** 2).T).T
+            within = np.diagonal(between)
+            return _with_width(_scaled(between - (within[:, None] + within[None, :]) / 2), count)
         _, first = np.unique(pieces.labels, return_index=True)
         away = X.at(first[:, None], first[None, :LANDMARKS])
         return _leading(np.zeros_like(away) if np.isnan(away).any() else away, count)
@@ -64,18 +70,6 @@ def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
         left, lengths, _ = randomized_svd(means, min(count + 1, *means.shape), random_state=0)
         means = left * lengths
     return _leading(means, count)
-
-
-def _squares_between_means(X: Distances, share: SparseMatrix) -> FloatArray:
-    """Squared distances of the means of pieces: |a - b|^2 = mean d_ab^2 - (mean d_aa^2 + mean d_bb^2) / 2."""
-    step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    between = np.zeros((share.shape[0], share.shape[0]))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
-        between += share[:, rows] @ (share @ (X.matrix[rows] ** 2).T).T
-    within = np.diagonal(between)
-    squares: FloatArray = between - (within[:, None] + within[None, :]) / 2
-    return squares
 
 
 def _scaled(squares: FloatArray) -> FloatArray:

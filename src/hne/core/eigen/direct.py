@@ -22,15 +22,13 @@ from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import Alignment, upper_triangle
 from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
+from hne.core.eigen.exchange import SHIFTS
 from hne.core.eigen.factor import NotPositiveDefiniteError, factorized
 from hne.core.eigen.iterative import RitzSpace, centered, sine_between
 from hne.core.records import FloatArray, IndexArray, Settings, Solve, SparseMatrix
 
 logger = logging.getLogger("hne")
 
-# Far below the wanted eigenvalues (1e-10 of the scale of G at n = 2 000, 1e-14 at 100 000), above rounding: a smaller
-# one would leave the constant vector's pivot to chance. A matrix that needs more to be positive definite gets more.
-SHIFTS = (1e-14, 1e-12, 1e-10)
 MAX_BLOCKS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 200, BASIS_BLOCKS["direct"], 6
 # Residuals of found eigenvectors, in units of what one rounding of G's largest entry makes.
 ROUNDING = 100

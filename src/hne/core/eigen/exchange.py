@@ -13,11 +13,10 @@ of what it wrote, and whoever has all records writes problem.json. Every file is
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -34,7 +33,9 @@ PIECES = ("indptr", "indices", "data")
 BLOCK_ROWS = 100_000
 # Eigenvectors beyond the wanted ones: Rayleigh-Ritz in the span of all brings back digits that G has lost.
 SPARE = 6
-# Of the scale of G, the smallest first that makes it positive definite (see `hne.core.eigen.direct`).
+# Of the scale of G: far below the wanted eigenvalues (1e-10 of it at n = 2 000, 1e-14 at 100 000), above rounding. A
+# smaller one would leave the constant vector's pivot to chance; a matrix that needs more to be positive definite gets
+# more.
 SHIFTS = (1e-14, 1e-12, 1e-10)
 
 
@@ -61,10 +62,7 @@ class Result:
 
 
 def write_rows(folder: Path, matrix: str, start: int, rows: SparseMatrix) -> RowBlock:
-    """Write consecutive rows of A or B, CSR, the first of them number `start`, into a folder that is there.
-
-    The records of all blocks go to `write_problem`, in any order.
-    """
+    """Write consecutive rows of A or B, CSR, the first of them number `start`, into a folder that is there."""
     stop = start + rows.shape[0]
     arrays = (
         rows.indptr.astype(np.int64),
@@ -87,7 +85,6 @@ def write_problem(
     gamma: float = 1.0,
     tol: float = 1e-7,
     seed: int = 0,
-    spare: int = SPARE,
     shifts: Sequence[float] = SHIFTS,
 ) -> None:
     """Write problem.json, once all blocks are there: `count` eigenpairs of gamma A'A + B'B are wanted."""
@@ -109,7 +106,7 @@ def write_problem(
         "n_samples": n_samples,
         "gamma": gamma,
         "count": count,
-        "spare": spare,
+        "spare": SPARE,
         "tol": tol,
         "seed": seed,
         "shifts": list(shifts),
@@ -128,11 +125,6 @@ def write_alignment(folder: Path, alignment: Alignment, *, block_rows: int = BLO
         for start in range(0, whole.shape[0], block_rows)
     ]
     write_problem(folder, blocks, alignment.n_samples, gamma=alignment.gamma, **parameters)
-
-
-def has_problem(folder: Path) -> bool:
-    """Whether there is a problem to solve."""
-    return (folder / PROBLEM_FILE).is_file()
 
 
 def has_whole_problem(folder: Path) -> bool:
@@ -162,26 +154,30 @@ def has_result(folder: Path) -> bool:
 def read_result(folder: Path) -> Result:
     """Read what the solver found, or raise InputError that names the file at fault."""
     path = folder / RESULT_FILE
-    facts = _read(path, lambda: json.loads(path.read_bytes()))
-    if not isinstance(facts, dict) or facts.get("format") != RESULT_FORMAT:
-        raise _refused(path, "is not a file of hne's")
-    if facts.get("version") != VERSION:
-        raise _refused(path, f"has version {facts.get('version')!r} where {VERSION} is read")
     try:
+        facts = json.loads(path.read_bytes())
+        if not isinstance(facts, dict) or facts.get("format") != RESULT_FORMAT:
+            _refuse(path, "is not a file of hne's")
+        if facts.get("version") != VERSION:
+            _refuse(path, f"has version {facts.get('version')!r} where {VERSION} is read")
         blocks = [(int(b["start"]), int(b["stop"]), int(b["checksum"])) for b in facts["vectors"]]
         basis = np.empty((int(facts["n_samples"]), int(facts["width"])))
-    except (KeyError, TypeError, ValueError) as error:
-        raise _refused(path, "is damaged") from error
-    if not has_result(folder):
-        raise _refused(path, "belongs to another problem than the folder's")
-    if not _covers(facts["vectors"], len(basis)):
-        raise _refused(path, "has vectors for some rows only")
-    for start, stop, expected in blocks:
-        path = folder / vectors_file(start, stop)
-        array: FloatArray = _read(path, partial(np.load, path, allow_pickle=False))
-        if array.dtype != np.float64 or array.shape != basis[start:stop].shape or checksum(array) != expected:
-            raise _refused(path, "is damaged")
-        basis[start:stop] = array
+        if not has_result(folder):
+            _refuse(path, "belongs to another problem than the folder's")
+        if not _covers(facts["vectors"], len(basis)):
+            _refuse(path, "has vectors for some rows only")
+        for start, stop, expected in blocks:
+            path = folder / vectors_file(start, stop)
+            array = np.load(path, allow_pickle=False)
+            if array.dtype != np.float64 or array.shape != basis[start:stop].shape or checksum(array) != expected:
+                _refuse(path, "is damaged")
+            basis[start:stop] = array
+    except InputError:
+        raise
+    except OSError as error:
+        _refuse(path, f"cannot be read: {(error.strerror or 'no array').lower()}", error)
+    except (KeyError, TypeError, ValueError, EOFError) as error:
+        _refuse(path, "is damaged", error)
     return Result(basis, facts)
 
 
@@ -216,14 +212,6 @@ def _covers(table: Sequence[dict[str, Any]], n_samples: int) -> bool:
     return bool(ranges) and [start for start, _ in ranges] == edges[:-1] and edges[-1] == n_samples
 
 
-def _read(path: Path, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except OSError as error:
-        raise _refused(path, f"cannot be read: {(error.strerror or 'no array').lower()}") from error
-    except (ValueError, EOFError) as error:
-        raise _refused(path, "is damaged") from error
-
-
-def _refused(path: Path, reason: str) -> InputError:
-    return InputError(f"'{path}' {reason}. Remove it, and solve the problem again.")
+def _refuse(path: Path, reason: str, error: Exception | None = None) -> NoReturn:
+    msg = f"'{path}' {reason}. Remove it, and solve the problem again."
+    raise InputError(msg) from error

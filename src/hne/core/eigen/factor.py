@@ -31,6 +31,7 @@ logger = logging.getLogger("hne")
 
 # Seconds between two looks at the other thread, and those it gets to end after an interrupt.
 PAUSE, GRACE = 0.1, 2.0
+THREAD_NAME = "hne factorization"
 # PARDISO's matrix type "real, symmetric positive definite", and its parameters with their values (numbered from 1):
 # take the values given here (1); order by minimum degree, or by METIS' nested dissection on all threads (2). Of a roll
 # of 20 000 samples the first takes half the time for equal fill, from 200 000 on the second. The two-level
@@ -54,11 +55,10 @@ class NotPositiveDefiniteError(RuntimeError):
 
 
 @contextmanager
-def factorized(upper: SparseMatrix, backend: str | None = None, n_threads: int | None = None) -> Iterator[Solve]:
+def factorized(upper: SparseMatrix, backend: str | None = None, n_threads: int = 1) -> Iterator[Solve]:
     """Factor the matrix whose upper triangle is given, CSR with sorted columns, and lend its solver for a while.
 
-    `n_threads` is obeyed by PARDISO, and None leaves the number to it; SuperLU has one. Whoever has no use for the
-    triangle any more lets go of it then: nobody here holds it.
+    SuperLU has one thread. Whoever has no use for the triangle any more lets go of it then: nobody here holds it.
     """
     backend = backend or backend_for(upper.nnz)
     logger.info("factorization: %s, n = %d, %d entries a row", backend, upper.shape[0], 2 * upper.nnz // upper.shape[0])
@@ -83,22 +83,25 @@ def _superlu(upper: SparseMatrix) -> Iterator[Solve]:
         options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
         factors.append(splu(whole, **options))
 
-    with _own_thread() as thread:
+    # After an interrupt it ends by itself, and the interpreter waits for that: C that calls back into a Python which is
+    # no more would crash.
+    thread = ThreadPoolExecutor(1, THREAD_NAME)
+    try:
         try:
-            try:
-                await_factor(thread.submit(factorize), Watch())
-            except RuntimeError as error:
-                # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
-                msg = f"SuperLU: {error}"
-                raise NotPositiveDefiniteError(msg) from error
-            # Not the method itself, which would hold the factor wherever it goes.
-            yield lambda block: factors[0].solve(block)  # noqa: PLW0108
-        finally:
-            thread.submit(factors.clear)
+            await_factor(thread.submit(factorize), Watch())
+        except RuntimeError as error:
+            # "Factor is exactly singular". Negative pivots it does not report: the certificate sees to those.
+            msg = f"SuperLU: {error}"
+            raise NotPositiveDefiniteError(msg) from error
+        # Not the method itself, which would hold the factor wherever it goes.
+        yield lambda block: factors[0].solve(block)  # noqa: PLW0108
+    finally:
+        thread.submit(factors.clear)
+        thread.shutdown(wait=False)
 
 
 @contextmanager
-def _pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
+def _pardiso(upper: SparseMatrix, n_threads: int) -> Iterator[Solve]:
     """Factor, and lend the solver for a while."""
     from pypardiso.pardiso_wrapper import PyPardisoError  # noqa: PLC0415, an extra
 
@@ -124,8 +127,9 @@ def _pardiso(upper: SparseMatrix, n_threads: int | None) -> Iterator[Solve]:
             solution: FloatArray = solver._call_pardiso(empty, np.asfortranarray(block))  # noqa: SLF001
         return solution
 
-    with _own_thread() as thread:
-        factoring = thread.submit(factorize)
+    thread = ThreadPoolExecutor(1, THREAD_NAME)
+    factoring = thread.submit(factorize)
+    thread.shutdown(wait=False)
     try:
         await_factor(factoring, watch)
         # Solves need the factor alone: at n = 1 000 000 the triangle and its copies are a tenth of all memory.
@@ -150,11 +154,8 @@ def _loaded_solver() -> Any:
 
 
 @contextmanager
-def mkl_threads(library: Any, n_threads: int | None) -> Iterator[None]:
-    """Keep what this thread calls of MKL to so many threads; None leaves the number to MKL."""
-    if n_threads is None:
-        yield
-        return
+def mkl_threads(library: Any, n_threads: int) -> Iterator[None]:
+    """Keep what this thread calls of MKL to so many threads."""
     change = library.MKL_Set_Num_Threads_Local
     change.restype, change.argtypes = ctypes.c_int, [ctypes.c_int]
     before = change(n_threads)
@@ -170,19 +171,6 @@ class Watch:
     def __init__(self, total: int | None = None) -> None:
         self.total = total  # 100 where the other thread will tell a percentage
         self.state = np.zeros(2, dtype=np.int32)  # whether to give up, percent done
-
-
-@contextmanager
-def _own_thread() -> Iterator[ThreadPoolExecutor]:
-    """One thread for what is submitted, which ends it by itself after an interrupt.
-
-    The interpreter waits for it at its exit: C that calls back into a Python which is no more would crash.
-    """
-    thread = ThreadPoolExecutor(1, "hne factorization")
-    try:
-        yield thread
-    finally:
-        thread.shutdown(wait=False)
 
 
 def await_factor(future: "Future[None]", watch: Watch, grace: float = GRACE) -> None:

@@ -174,9 +174,14 @@ def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int)
     ranks = rank_count(launch, n_threads)
     order, local = in_local_order(alignment)
     count, tol = settings.n_eigenvectors(alignment.n_samples), settings.effective_tol
+    # The same problem gets its name again, whatever start it has.
+    digest = hashlib.blake2b(repr((alignment.gamma, count, tol)).encode(), digest_size=8)
+    for matrix in (alignment.A, alignment.B):
+        for array in (matrix.indptr, matrix.indices, matrix.data):
+            digest.update(np.ascontiguousarray(array).data)
     home = os.environ.get("HNE_SLEPC_FOLDER", "")
     with nullcontext(home) if home else TemporaryDirectory(prefix="hne-slepc-") as root:
-        folder = expanded(root) / _problem_name(alignment, count, tol)
+        folder = expanded(root) / f"problem-{digest.hexdigest()}"
         if not has_result(folder):
             seed = int(random_generator(settings.random_state).randint(2**31))
             write_alignment(folder, local, count=count, tol=tol, seed=seed)
@@ -188,25 +193,13 @@ def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int)
     return ordered
 
 
-def _problem_name(alignment: Alignment, count: int, tol: float) -> str:
-    """A name that the same problem gets again; whatever start it has."""
-    digest = hashlib.blake2b(repr((alignment.gamma, count, tol)).encode(), digest_size=8)
-    for matrix in (alignment.A, alignment.B):
-        for array in (matrix.indptr, matrix.indices, matrix.data):
-            digest.update(np.ascontiguousarray(array).data)
-    return f"problem-{digest.hexdigest()}"
-
-
 def solve_folder(folder: Path, ranks: int | None = None, launch: Launch | None = None) -> Result:
     """Solve a folder that `hne.core.eigen.exchange` wrote, unless it has its result already.
 
     Without `ranks`, the launcher's own options say how many, or else there is one.
     """
-    try:
+    with suppress(InputError):
         result = read_result(folder)
-    except InputError:
-        pass
-    else:
         logger.info("slepc: '%s' is solved already", folder)
         return result
     launch = launch or find_launch()

@@ -105,12 +105,10 @@ def target_weights(
                 inner[number][rows], counts[number][rows] = block_inner, block_counts
                 joint[number][0].extend(values)
                 joint[number][1].extend(columns)
-    weights = []
-    for number, each in enumerate(settings):
-        values, columns = (array.filled() for array in joint[number])
-        check_finite(inner[number], values, each.reg)
-        weights.append(weights_from(neighbors, inner[number], values, columns, counts[number], n, kernel))
-    return weights
+    return [
+        weights_from(neighbors, inner[number], values.filled(), columns.filled(), counts[number], n, kernel)
+        for number, (values, columns) in enumerate(joint)
+    ]
 
 
 class GrowingArray:
@@ -131,13 +129,6 @@ class GrowingArray:
     def filled(self) -> NDArray[Any]:
         """What has been put in."""
         return self._array[: self._size]
-
-
-def check_finite(inner: FloatArray, joint: FloatArray, reg: float) -> None:
-    """Refuse weights that are not numbers."""
-    if not (np.isfinite(inner).all() and np.isfinite(joint).all()):
-        rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
-        raise InputError(parameter="reg", rule=rule, value=reg, remedy=remedy)
 
 
 def weights_from(
@@ -230,6 +221,10 @@ def block_weights(
             rounds = (each.n_rounds,) if each.variant == "bhne" else ()
             outer = getattr(kernels, each.variant)
             joint[rows, :size] = outer(K, w[each.reg][rows], inner, outside, each.effective_outer_reg, *rounds)
+    for each, joint in zip(settings, joints, strict=True):
+        if not (np.isfinite(w[each.reg]).all() and np.isfinite(joint).all()):
+            rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
+            raise InputError(parameter="reg", rule=rule, value=each.reg, remedy=remedy)
     # Slots of the inner layer alone, slots behind the last sample and rows without any hold an exact zero.
     used = [joint != 0 for joint in joints]
     return [
@@ -266,7 +261,6 @@ def row_weights(
             block = (X[targets[rows]], neighbors[rows], neighbor_indices, left_out[rows])
             parts += block_weights(module, X, *block, [settings])
     inner, values, columns, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    check_finite(inner, values, settings.reg)
     return (inner, values, names[columns].astype(index_kind(n)), counts), reached, columns
 
 
