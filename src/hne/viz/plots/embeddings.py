@@ -12,6 +12,7 @@ from hne.core.samples.check import check_matrix
 from hne.exceptions import InputTypeError, quoted, refuse
 from hne.viz.plots import drawing, sources
 from hne.viz.plots.sources import Paint, coordinates, has_place, result_of
+from hne.viz.report.pictures import brightness_range
 
 # Size of thumbnails in points: fourteen of them cover a fifth of a panel of the default size.
 THUMBNAIL = 36
@@ -170,15 +171,6 @@ def scatter_images(
     pictures = (pixels[kept].astype(np.float64) - low) / (high - low)
     draw_images(axes, points, colors, pictures, count, zoom, equal=equal)
     return axes
-
-
-def brightness_range(images: NDArray[Any]) -> tuple[float, float]:
-    """What is black and what is white: 0 and 1, or 255 of bytes, unless the images go beyond."""
-    if images.dtype == np.uint8:
-        return 0.0, 255.0
-    known = images[np.isfinite(images)]
-    low, high = (min(0.0, float(known.min())), float(known.max())) if known.size else (0.0, 1.0)
-    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
 
 
 def draw_images(

@@ -1,6 +1,5 @@
 """A model or an array, and a color -> what is drawn: coordinates, edges, and an RGB color a sample with its meaning."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.check import check_matrix
 from hne.exceptions import InputTypeError, MissingExtraError, quoted, refuse
+from hne.viz.report.details import as_numbers, natural_order
 
 # Part of matplotlib's plasma that stands out on white; its lightness rises throughout, so it survives print and
 # color-blind eyes.
@@ -189,18 +189,8 @@ def _numbers(column: NDArray[Any]) -> FloatArray | None:
     if kind in "mM":
         remedy = "Pass color.astype('int64')"
         refuse("color", "must be numbers or names", f"values of {column.dtype}", remedy, InputTypeError)
-    if kind != "O":
-        return column.astype(np.float64) if kind in "iuf" else None
-    is_gone = _is_missing(column)
-    numbers = [isinstance(one, int | float | np.number) and not isinstance(one, bool) for one in column[~is_gone]]
-    if not numbers or not all(numbers):
-        return None
-    return np.array([np.nan if gone else float(one) for gone, one in zip(is_gone, column, strict=True)])
-
-
-def _is_missing(column: NDArray[Any]) -> BoolArray:
-    """Which values are None, NaN or pandas' NA."""
-    return np.array([one is None or str(one) in {"nan", "<NA>", "NaT"} for one in column], dtype=bool)
+    numbers = as_numbers(column) if kind == "O" else column
+    return numbers.astype(np.float64) if numbers.dtype.kind in "iuf" else None
 
 
 def _group_paint(column: NDArray[Any], name: str) -> Paint:
@@ -208,11 +198,13 @@ def _group_paint(column: NDArray[Any], name: str) -> Paint:
 
     By name, a group keeps its color when a few samples are left out.
     """
-    words, is_gone = np.array([str(one) for one in column]), _is_missing(column)
+    words = np.array([str(one) for one in column])
+    # None, NaN and pandas' NA, which are texts where NumPy has made them so.
+    is_gone = np.isin(words, ["nan", "<NA>", "NaT"]) | np.array([one is None for one in column], dtype=bool)
     names, counts = np.unique(words[~is_gone], return_counts=True)
     by_count = names[np.argsort(-counts, kind="stable")]
-    colored = sorted(by_count[: len(PALETTE)], key=_in_order)
-    groups = [(str(word), color) for word, color in zip(colored, PALETTE, strict=False)]
+    colored = natural_order(by_count[: len(PALETTE)].tolist())
+    groups = [(word, color) for word, color in zip(colored, PALETTE, strict=False)]
     codes = np.full(len(words), len(colored), dtype=np.intp)
     for number, word in enumerate(colored):
         codes[words == word] = number
@@ -223,12 +215,6 @@ def _group_paint(column: NDArray[Any], name: str) -> Paint:
     codes[is_gone] = len(groups) - 1
     palette = np.array([_rgb(color) for _, color in groups])
     return Paint(palette[codes], name, groups=tuple(groups), codes=codes, is_muted=codes >= len(colored))
-
-
-def _in_order(word: str) -> list[tuple[int, float, str]]:
-    """A key by which names sort as people count: 2 before 10."""
-    parts = re.split(r"(\d+)", word)
-    return [(0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts if part]
 
 
 def _rgb(color: str) -> FloatArray:

@@ -138,11 +138,7 @@ def gather_details(
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, numbered where it is taken.
-
-    >>> free_name("color", {"color": 1, "color 2": 2})
-    'color 3'
-    """
+    """The name, numbered where it is taken: color, color 2, color 3."""
     names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
     return next(one for one in names if one not in taken)
 
@@ -250,7 +246,7 @@ def encode_column(name: str, values: NDArray[Any]) -> Column | None:
     """
     label = shorten(str(name), MAX_LABEL)
     if values.dtype.kind == "O":
-        values = _as_numbers(values)
+        values = as_numbers(values)
     if values.dtype.kind in "iuf":
         return Column(label, to_floats(values), "data")
     if values.dtype.kind == "M":
@@ -305,10 +301,11 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Python objects as numbers, NaN where one is missing, if that is what they are."""
     present = [value for value in values.tolist() if not _is_missing(value)]
-    if not present or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+    are_numbers = [isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in present]
+    if not present or not all(are_numbers):
         return values
     return np.array([np.nan if _is_missing(value) else float(value) for value in values.tolist()])
 

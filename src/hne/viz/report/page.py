@@ -94,10 +94,9 @@ def report_page(
     return render_page(
         "report.html",
         SCRIPTS,
-        **_facts(result, details, trust),
+        **_facts(result, details, trust, better_by_pca(compared)),
         source=details.source,
         quality={one.name: one for one in compared},
-        warnings=[*_warnings(result, details, trust), *better_by_pca(compared)],
         shorts=list(zip(*(_names(details, ends) for ends in shorts.T), strict=True)),
         worst=list(zip(_names(details, worst), np.searchsorted(rows, worst), errors[worst], strict=True)),
         scree=scree_of(result),
@@ -134,7 +133,6 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
         .get_template("notebook.html")
         .render(
             **_facts(result, details, trust),
-            warnings=_warnings(result, details, trust),
             style=static_text("notebook.css"),
             color_name="" if column is None else column.name,
             n_drawn=len(rows),
@@ -200,14 +198,19 @@ def sentence(text: str) -> str:
     return f"{capitalized(text)}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
-def _facts(result: Embedding, details: Details, trust: Assessment) -> dict[str, Any]:
+def _facts(result: Embedding, details: Details, trust: Assessment, remarks: Sequence[str] = ()) -> dict[str, Any]:
     """What the page and the notebook both tell."""
     X, charts = result.core.X, result.core.rescaled.charts
+    # What the verdict says stands at the top.
+    warnings = [notice.message for notice in embedding_warnings(result) if notice.kind != "verdict"]
+    if details.embedding_warnings is not None:
+        warnings = [message for message in details.embedding_warnings if trust.verdict not in message]
     return {
         "result": result,
         "details": details,
         "title": details.title,
         "trust": trust,
+        "warnings": [*map(capitalized, warnings), *details.data_notes, *remarks],
         "n_distinct": result.distinct.n_places,
         "n_features": None if isinstance(X, Distances) else X.shape[1],
         "is_sparse": issparse(X),
@@ -254,14 +257,6 @@ def versions() -> list[tuple[str, str]]:
         except PackageNotFoundError:
             known.append((name, "unknown"))
     return [*known, ("Python", platform.python_version()), ("platform", platform.platform(terse=True))]
-
-
-def _warnings(result: Embedding, details: Details, trust: Assessment) -> list[str]:
-    """Warnings of the embedding, without what the verdict says at the top, and notes about the data."""
-    others = [notice.message for notice in embedding_warnings(result) if notice.kind != "verdict"]
-    if details.embedding_warnings is not None:
-        others = [message for message in details.embedding_warnings if trust.verdict not in message]
-    return [*map(capitalized, others), *details.data_notes]
 
 
 def _names(details: Details, rows: IndexArray) -> list[str]:

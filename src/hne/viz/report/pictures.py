@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hne.core.records import Embedding, FloatArray, IndexArray
 from hne.exceptions import MissingExtraError
-from hne.viz.plots.embeddings import brightness_range
 from hne.viz.report.details import Column
 
 # Numbers of colors, as the style sheets have them: steps of the ramp from 0, what is missing, ten categories, others.
@@ -179,3 +178,12 @@ def thumbnail_sheet(images: NDArray[Any], rows: IndexArray) -> Sheet | None:
     picture = Image.fromarray(sheet)
     picture.save(written, "PNG", optimize=True) if is_lossless else picture.save(written, "JPEG", quality=88)
     return Sheet(written.getvalue(), "image/png" if is_lossless else "image/jpeg", width, height, per_row)
+
+
+def brightness_range(images: NDArray[Any]) -> tuple[float, float]:
+    """What is black and what is white: 0 and 1, or 255 of bytes, unless the images go beyond."""
+    if images.dtype == np.uint8:
+        return 0.0, 255.0
+    known = images[np.isfinite(images)]
+    low, high = (min(0.0, float(known.min())), float(known.max())) if known.size else (0.0, 1.0)
+    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
