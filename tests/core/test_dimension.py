@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hne.core.tangent.dimension import estimated_dimension, likelihood_dimension, two_nearest_dimension
+from hne.core.tangent.frames import estimated_dimension, likelihood_dimension, two_nearest_dimension
 from hne.datasets import (
     make_cube,
     make_helix,

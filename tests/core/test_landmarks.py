@@ -249,7 +249,7 @@ def test_too_few_landmarks_of_a_chart_are_told(roll, n, n_landmarks):
 
 def test_an_embedding_that_rests_at_no_gap_is_told(roll, monkeypatch):
     monkeypatch.setattr("hne.core.eigen.certificate.UNSETTLED", 1.0)
-    monkeypatch.setattr("hne.core.notices.UNSETTLED", 1.0)
+    monkeypatch.setattr("hne.core.trust.verdict.UNSETTLED", 1.0)
     with pytest.warns(LandmarkWarning, match="should leave eigenvalues far below the next"):
         embed(roll.X, **SETTINGS, n_landmarks=50)
 

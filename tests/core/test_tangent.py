@@ -144,8 +144,8 @@ def test_a_collapse_is_no_error_and_scores_badly(roll):
 def test_many_samples_are_measured_by_some():
     roll = make_swiss_roll(2500, random_state=0)
     scorer = TangentScorer.from_samples(roll.X, Settings())
-    assert len(scorer.frames.rows) == 2000
-    assert (np.diff(scorer.frames.rows) > 0).all()
+    assert len(scorer.frames.members[:, 0]) == 2000
+    assert (np.diff(scorer.frames.members[:, 0]) > 0).all()
     assert scorer.measure(roll.chart).score < 1e-3
 
 
@@ -166,7 +166,7 @@ def test_frames_among_chosen_samples_have_no_others(roll):
     chosen = roll.chart[:, 0] > np.median(roll.chart[:, 0])
     inside = frames.among(chosen)
     assert isinstance(inside, Frames)
-    assert 0 < len(inside.rows) < chosen.sum()
+    assert 0 < len(inside.members) < chosen.sum()
     assert chosen[inside.members].all()
 
 

@@ -12,11 +12,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import kneighbors_graph
 
 from hne import HNE, PUBLISHED, embed
-from hne.core.tangent.score import TangentScorer
+from hne.core.tangent.score import TangentScorer, collapsed_share, filled_share, repeated_share
 from hne.core.trust.assess import assess
-from hne.core.trust.measures import collapsed_share, filled_share, repeated_share
-from hne.core.trust.record import LEVELS
-from hne.core.trust.verdict import finding
+from hne.core.trust.verdict import LEVELS, finding
 from hne.datasets import make_cube, make_s_curve, make_swiss_hole, make_swiss_roll
 from hne.exceptions import HNEWarning, UntrustworthyWarning
 from hne.metrics import affine_errors

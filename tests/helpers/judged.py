@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hne.core.tangent.dimension import Dimension
+from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import TangentScore
-from hne.core.trust.record import Assessment, Finding
+from hne.core.trust.verdict import Assessment, Finding
 
 
 def some_trust(**changes):

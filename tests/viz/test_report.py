@@ -15,9 +15,8 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 
 from hne import PUBLISHED, embed
-from hne.core.notices import embedding_warnings
 from hne.core.records import ROUTES
-from hne.core.trust.record import Finding
+from hne.core.trust.verdict import Finding, embedding_warnings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, MissingExtraError
 from hne.metrics import geodesic_quality, rank_quality

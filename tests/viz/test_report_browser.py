@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hne import PUBLISHED, embed
-from hne.core.trust.record import Finding
+from hne.core.trust.verdict import Finding
 from hne.datasets import make_swiss_roll
 from hne.viz.report import Details, write_report
 from hne_paper.datasets import make_faces

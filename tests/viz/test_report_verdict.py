@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hne import PUBLISHED, embed
-from hne.core.trust.record import LEVELS, Finding
+from hne.core.trust.verdict import LEVELS, Finding
 from hne.viz.report import Details, notebook_html, report_page
 from tests.helpers.judged import some_trust
 from tests.helpers.pages import Page

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 
 from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
-from hne.core.chart.chart import rescaled_coordinates
+from hne.core.chart.chart import check_lengths, rescaled_coordinates
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
 from hne.core.neighbors.graph import neighbor_graph
-from hne.core.notices import check_connected, check_lengths, emit_warnings
 from hne.core.parameters import check_parameters, is_auto
-from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
+from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
 from hne.core.records import (
     Core,
     Embedding,
@@ -35,6 +34,7 @@ from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
 from hne.core.tangent.score import local_geometry
 from hne.core.trust.assess import assess
+from hne.core.trust.verdict import embedding_warnings, emit_warnings
 from hne.core.weights.layers import layer_weights, reconstruction_errors
 from hne.settings import DEFAULTS, SEARCHED, STAGES, Settings, suited
 
@@ -122,7 +122,7 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
                     trust = trust.of_samples(unique.index)
     result = Embedding(settings, unique, scaling, core, output_kind(X), trust, tuning)
     check_lengths(result)
-    emit_warnings(result)
+    emit_warnings(embedding_warnings(result))
     return result
 
 

@@ -20,7 +20,7 @@ from hne.core.samples.canonical import check_within_reach
 from hne.core.samples.check import check_new_samples, check_points, is_table, output_kind
 from hne.core.samples.kinds import Distances
 from hne.core.trust.assess import assess
-from hne.core.trust.record import Assessment
+from hne.core.trust.verdict import Assessment
 from hne.core.weights.layers import reconstruct
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.out_of_sample import extend, preimage

@@ -15,13 +15,13 @@ from hne._runtime.progress import run_stage, show_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.alignment import alignment
 from hne.core.neighbors.graph import neighbor_graph
-from hne.core.notices import warn_of_close_eigenvalues, warn_of_recall
 from hne.core.parameters import check_choice, check_settings
 from hne.core.records import FloatArray, IndexArray, ShortCircuits, UniqueSamples, Weights
 from hne.core.samples.canonical import canonicalize
 from hne.core.samples.check import check_new_samples, check_points, check_samples, is_table, output_kind
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import cut_short_circuits
+from hne.core.trust.verdict import close_eigenvalues, emit_warnings, recall_warnings
 from hne.core.weights.layers import layer_weights
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, preimage, project, projection
@@ -256,7 +256,7 @@ def _fit_map(
         weights = run_stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
         aligned = alignment(weights, settings.gamma)
         linear_map = run_stage("projection", projection, aligned, X, settings.n_components, constraint)
-    warn_of_recall(graph)
+    emit_warnings(recall_warnings(graph))
     if not linear_map.is_resolved:
-        warn_of_close_eigenvalues(linear_map.values, linear_map.next_value)
+        emit_warnings([close_eigenvalues(linear_map.values, linear_map.next_value)])
     return distinct, circuits, weights, in_units_of_data(linear_map, units)

@@ -1,6 +1,6 @@
 """Quality of an embedding: Y, and what is known of the truth -> numbers that can be read."""
 
-from hne.core.tangent.dimension import Dimension
+from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import TangentScore
 from hne.metrics.errors import affine_errors, procrustes_error, reconstruction_errors
 from hne.metrics.geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance

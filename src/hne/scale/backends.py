@@ -27,9 +27,8 @@ from hne.core.eigen.exchange import has_result, has_whole_problem
 from hne.core.eigen.slepc import is_worth_ranks
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked import blocked_search
-from hne.core.notices import check_connected
 from hne.core.parameters import check_parameters
-from hne.core.pieces.split import SplitGraph
+from hne.core.pieces.split import SplitGraph, check_connected
 from hne.core.pipeline import Backend, known_distances
 from hne.core.records import FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params

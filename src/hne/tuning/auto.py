@@ -184,7 +184,7 @@ def _pose(
     if graph is None:
         graph = searched_graph(X, replace(settings, n_neighbors=max(one.n_neighbors for one in wanted)), n_threads)
     geometry = LocalGeometry.of(X, settings, n_threads)
-    if not len(geometry.scorer.frames.rows):
+    if not len(geometry.scorer.frames.members):
         near = frame_neighbors(settings.n_components)
         rule = f"as a graph of distances must know those among the {near} nearest of a sample to choose settings by"
         refuse("X", rule, "none that does", "Store more, or give n_neighbors, reg and variant")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hne.core.records import IndexArray, Settings
-from hne.core.tangent.dimension import Dimension
+from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import TangentScore
 
 # What became of a trial, the best first.

@@ -164,7 +164,7 @@ def _attempt(
     except HNEError as error:
         return trial(outcome=FAILED, reason=_first_sentence(error), seconds=seconds())
     scorer = problem.geometry.scorer.among(np.asarray(np.isfinite(Y).all(axis=1)))
-    if not len(scorer.frames.rows):
+    if not len(scorer.frames.members):
         return trial(outcome=FAILED, reason="too few samples are embedded", seconds=seconds())
     loss = scorer.tangent_loss(Y)
     if loss > best:

@@ -23,11 +23,11 @@ from hne.core.eigen.alignment import Alignment, alignment
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
-from hne.core.notices import warn_of_close_eigenvalues
 from hne.core.parameters import check_number
 from hne.core.pieces.split import connected_pieces
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, SparseMatrix, Weights
 from hne.core.samples.check import output_kind
+from hne.core.trust.verdict import close_eigenvalues, emit_warnings
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse
 
@@ -186,7 +186,7 @@ def warn_of_clle(halves: Halves, pairs: EigenPairs, settings: Settings) -> None:
     """Warn of what makes the coordinates less than they seem."""
     METHOD.warn_of_pieces(halves.pieces, settings)
     if halves.pieces.count == 1 and not pairs.certificate.is_resolved:
-        warn_of_close_eigenvalues(pairs.values, pairs.next_value)
+        emit_warnings([close_eigenvalues(pairs.values, pairs.next_value)])
 
 
 def halve(X: FloatArray, settings: Settings, shared: float, n_threads: int = 1) -> Halves:

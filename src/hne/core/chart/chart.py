@@ -8,13 +8,15 @@ some pictures are drawn, and ranks of neighbors choose.
 """
 
 import logging
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse.csgraph import dijkstra
 
 from hne._runtime.threads import limit_blas_threads
-from hne.core.chart.stress import Picture, Ways, candidate_pictures, farthest_first, longest_way
+from hne.core.chart.stress import Picture, Ways, candidate_pictures, farthest_first
 from hne.core.chart.unfolding import Pairs, listed_pairs, near_pairs, polish, stress_of, unfold
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigenpairs import PieceEmbeddings
@@ -25,6 +27,7 @@ from hne.core.records import (
     ALONG_GRAPH,
     UNFOLDED,
     Chart,
+    Embedding,
     FloatArray,
     IndexArray,
     NeighborGraph,
@@ -36,7 +39,7 @@ from hne.core.samples.kinds import Samples, take
 from hne.core.short_circuits.steepness import lengths_of_pairs
 from hne.core.tangent.frames import frame_neighbors
 from hne.core.tangent.score import LocalGeometry
-from hne.exceptions import InputError
+from hne.exceptions import refuse
 from hne.settings import NEAR_SURFACE, Settings
 
 logger = logging.getLogger("hne")
@@ -48,9 +51,9 @@ FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.02
 # Trustworthiness and continuity, added, by which another picture than along the graph must be better: less, 120 rows of
 # ranks do not tell.
 UNSURE = 0.005
-# Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and with them
-# it keeps lengths as well as without: right edges across a thin arm beside a hole. Wrong ones are drawn 3 to 10 times
-# as long; with them, the stress is 5 times as large and more.
+# Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and keeps
+# lengths as well with them: right edges across a thin arm. Wrong ones are drawn 3 to 10 times as long, and the stress
+# with them is 5 times as large and more.
 CLOSABLE, AS_WELL = (4.0, 2.5, 1.8), 1.05
 # Samples above which a chart is fitted to lists of neighbors as they are, without a look at the whole graph.
 MANY_SAMPLES = 1_000_000
@@ -59,6 +62,8 @@ SCALED = 1000
 TINY = 1e-300
 # Samples may be drawn so many times as far from the center as the longest way along their graph.
 WIDER = 1.5
+# Decimal exponents of sizes that leave room for what is computed from them.
+FAR_BELOW = {"float64": 300, "float32": 30}
 
 
 @dataclass(frozen=True)
@@ -94,23 +99,13 @@ class Piece:
 
     @cached_property
     def longest_way(self) -> float:
-        """How far it is along the graph to one of its ends; infinitely far where nobody looks."""
-        return np.inf if self.is_huge else longest_way(self.lengths)[1]
+        """How far it is along the graph from the first sample, which hardly matters, to one of its ends; or inf."""
+        return np.inf if self.is_huge else float(dijkstra(self.lengths, indices=0).max())
 
     @cached_property
     def near_pairs(self) -> Pairs:
         """Pairs within two hops; none where all its samples are at one place, as far as squares of lengths tell."""
         return listed_pairs(self.X, self.graph.indices) if self.is_huge else near_pairs(self.X, self.edges)
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """What became of a piece."""
-
-    Y: FloatArray
-    A: FloatArray | None = None
-    chart: Chart | None = None
-    is_refused: bool = False
 
 
 def rescaled_coordinates(
@@ -131,10 +126,11 @@ def rescaled_coordinates(
     piece, where it was made before.
     """
 
-    def draw(rows: IndexArray, pairs: EigenPairs | None) -> _Drawn:
-        if pairs is None or len(rows) <= frame_neighbors(settings.n_components) + 1:
+    def draw(rows: IndexArray, pairs: EigenPairs | None) -> Rescaled:
+        d = settings.n_components
+        if pairs is None or len(rows) <= frame_neighbors(d) + 1:
             # No larger than a tangent frame, or than a point, it is its own tangent plane.
-            return _Drawn(principal_coordinates(X, rows, settings.n_components))
+            return Rescaled(principal_coordinates(X, rows, d), (None,), (None,))
         is_whole = len(rows) == X.shape[0]
         samples = X if is_whole else take(X, rows)
         edges = cut if is_whole else np.searchsorted(rows, cut[np.isin(cut, rows).all(axis=1)])
@@ -143,45 +139,54 @@ def rescaled_coordinates(
         if known is None or not np.array_equal(known.rows, rows):
             known = LocalGeometry.of(samples, settings, n_threads)
         if settings.coordinates != "chart":
-            return _rescale(piece, pairs.leading(settings.n_components), settings, known)
+            return _rescale(piece, pairs.leading(d), settings, known)
         if not len(piece.near_pairs.first):
-            return _Drawn(principal_coordinates(X, rows, settings.n_components))
-        Y, chart = chart_of(piece, flat_share, settings.n_components, known)
-        return _Drawn(Y, chart.B, chart)
+            return Rescaled(principal_coordinates(X, rows, d), (None,), (None,))
+        Y, chart = chart_of(piece, flat_share, d, known)
+        return Rescaled(Y, (chart.B,), (chart,))
 
     with limit_blas_threads(1):
         if len(solved.eigenpairs) == 1 and not np.isnan(solved.Y).any():
-            whole = draw(np.arange(len(solved.Y)), solved.eigenpairs[0])
-            return Rescaled(whole.Y, (whole.A,), (whole.chart,), whole.is_refused)
+            return draw(np.arange(len(solved.Y)), solved.eigenpairs[0])
         order = np.argsort(pieces.labels, kind="stable")
         members = np.split(order, np.cumsum(pieces.sizes)[:-1])[: len(solved.eigenpairs)]
         drawn = [draw(rows, pairs) for rows, pairs in zip(members, solved.eigenpairs, strict=True)]
         Y = np.full_like(solved.Y, np.nan)
         centers = piece_centers(X, pieces, settings.n_components)[: len(members)]
         Y[np.concatenate(members)] = arrange_at_scale([one.Y for one in drawn], centers)
-    matrices, charts = tuple(one.A for one in drawn), tuple(one.chart for one in drawn)
+    matrices, charts = tuple(one.matrices[0] for one in drawn), tuple(one.charts[0] for one in drawn)
     return Rescaled(Y, matrices, charts, drawn[0].is_refused)
 
 
-def _rescale(piece: Piece, vectors: FloatArray, settings: Settings, geometry: LocalGeometry) -> _Drawn:
+def check_lengths(result: Embedding) -> None:
+    """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
+    kind, coordinates = np.dtype(result.dtype), result.settings.coordinates
+    drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
+    if not result.settings.in_lengths or result.units.restore_lengths(np.array(drawn)) <= np.finfo(kind).max:
+        return
+    size = math.log10(drawn) - math.log10(result.units.scale)
+    unit = f"{10.0 ** (math.ceil(size) - FAR_BELOW[kind.name]):.0e}"
+    remedy = f"Divide X by {unit}, or choose coordinates='eigenvectors'"
+    rule = f"needs an X whose lengths {kind} holds"
+    refuse(f"coordinates='{coordinates}'", rule, f"coordinates of about 1e+{size:.0f}", remedy)
+
+
+def _rescale(piece: Piece, vectors: FloatArray, settings: Settings, geometry: LocalGeometry) -> Rescaled:
     """Eigenvectors times the matrix that gives them the lengths of X, no larger than the samples are."""
-    if not len(geometry.frames.rows):
+    if not len(geometry.frames.members):
         if settings.in_lengths:
-            msg = (
-                f"coordinates='{settings.coordinates}' needs the distances among the "
-                f"{frame_neighbors(settings.n_components)} nearest samples of a sample, got a graph that has them of "
-                "none. Store more, or choose coordinates='eigenvectors'."
-            )
-            raise InputError(msg)
-        return _Drawn(vectors)
+            rule = f"needs the distances among the {frame_neighbors(settings.n_components)} nearest samples of a sample"
+            remedy = "Store more, or choose coordinates='eigenvectors'"
+            refuse(f"coordinates='{settings.coordinates}'", rule, "a graph that has them of none", remedy)
+        return Rescaled(vectors, (None,), (None,))
     A, _ = geometry.frames.correction(vectors)
     Y = vectors @ A
     radius, longest = float(np.sqrt((Y**2).sum(axis=1).max())), piece.longest_way
     if radius <= WIDER * longest or not longest > 0:
-        return _Drawn(Y, A)
+        return Rescaled(Y, (A,), (None,))
     logger.warning("lengths: a rescaling would draw samples %.0f times as large as they are", radius / longest)
     A = A * (longest / radius)
-    return _Drawn(vectors @ A, A, is_refused=True)
+    return Rescaled(vectors @ A, (A,), (None,), is_refused=True)
 
 
 def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -> tuple[FloatArray, Chart]:
@@ -189,20 +194,25 @@ def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -
 
     `flat_share` is the share of the local variance of the samples that lies in tangent planes.
     """
-    unfolding = None if flat_share < FAR_FROM_SURFACE else unfolded_chart(piece, d)
-    if unfolding is not None and _radius(piece.vectors @ unfolding.B) > WIDER * piece.longest_way:
-        unfolding = None
-    if unfolding is not None and flat_share >= NEAR_SURFACE and unfolding.stress <= POORLY_KEPT:
-        return _along_axes(piece.vectors @ unfolding.B, unfolding)
-    pictures = [] if unfolding is None else [Picture(UNFOLDED, piece.vectors @ unfolding.B)]
+    unfolding, pictures = None, []
+    if not flat_share < FAR_FROM_SURFACE:
+        unfolding = unfolded_chart(piece, d)
+        Y = piece.vectors @ unfolding.B
+        if np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way:
+            unfolding = None
+        elif flat_share >= NEAR_SURFACE and unfolding.stress <= POORLY_KEPT:
+            return _along_axes(Y, unfolding)
+        else:
+            pictures.append(Picture(UNFOLDED, Y))
     # The matrix (d, d) by which the first eigenvectors have the lengths of near pairs.
     first_map, _ = unfold(piece.near_pairs.ratios(piece.vectors[:, :d]), d)
     pictures += candidate_pictures(piece.X, piece.vectors, piece.lengths, piece.ways, first_map)
     kept = [sum(geometry.ranks.kept(picture.Y)) for picture in pictures]
     scores = (f"{score:.4f} {picture.route}" for score, picture in zip(kept, pictures, strict=True))
     logger.info("chart: ranks kept, %s", ", ".join(scores))
-    worth = [score - _handicap(picture) for score, picture in zip(kept, pictures, strict=True)]
-    best = pictures[int(np.argmax(worth))]
+    # Those that crowd come last, and some must keep more of ranks than others.
+    handicaps = [2.0 * one.is_crowded + UNSURE * (one.route not in {UNFOLDED, ALONG_GRAPH}) for one in pictures]
+    best = pictures[int(np.argmax(np.subtract(kept, handicaps)))]
     if unfolding is not None and best.route == UNFOLDED:
         return _along_axes(best.Y, unfolding)
     return _along_axes(*_at_scale(piece, best, d))
@@ -240,11 +250,6 @@ def _unfold_best(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
 
 
-def _handicap(picture: Picture) -> float:
-    """What a picture must keep more of ranks than others: those that crowd come last."""
-    return 2.0 * picture.is_crowded + UNSURE * (picture.route not in {UNFOLDED, ALONG_GRAPH})
-
-
 def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart]:
     """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
     n = len(picture.Y)
@@ -261,11 +266,6 @@ def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart
     images *= sizes.sum() / max(float((sizes**2).sum()), TINY)
     B = piece.vectors.T @ (Y - Y.mean(axis=0))
     return Y, Chart(picture.route, B, stress_of(images), spectrum, piece.ways.stress(Y))
-
-
-def _radius(Y: FloatArray) -> float:
-    """The largest distance from the center."""
-    return float(np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum(axis=1).max()))
 
 
 def _along_axes(Y: FloatArray, chart: Chart) -> tuple[FloatArray, Chart]:

@@ -66,17 +66,11 @@ class Ways:
         return max(0.0, float(1 - kept))
 
 
-def longest_way(graph: SparseMatrix) -> tuple[int, float]:
-    """A sample at one end of a connected graph, and how far it is from the first, which hardly matters."""
-    ways = dijkstra(graph, indices=0)
-    return int(np.argmax(ways)), float(ways.max())
-
-
 def farthest_first(graph: SparseMatrix) -> Ways:
     """Ways from landmarks of a connected graph: the first lies at one end of it, each next farthest from all before."""
     n = graph.shape[0]
     count = min(n, LANDMARKS, max(FEWEST_LANDMARKS, MOST_WAYS // n))
-    start, _ = longest_way(graph)
+    start = int(np.argmax(dijkstra(graph, indices=0)))
     chosen, ways = [start], [dijkstra(graph, indices=start)]
     nearest = ways[0].copy()
     while len(chosen) < count and nearest.max() > 0:

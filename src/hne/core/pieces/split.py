@@ -14,9 +14,9 @@ from scipy.sparse.csgraph import connected_components
 
 from hne.core.neighbors.edges import keep_edges, with_edges
 from hne.core.neighbors.graph import is_squared, nearest_by
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, UniqueSamples
 from hne.core.samples.kinds import Samples, take_among
-from hne.exceptions import refuse
+from hne.exceptions import DisconnectedGraphError, refuse
 
 logger = logging.getLogger("hne")
 
@@ -214,3 +214,28 @@ def _apart(own: IndexArray, theirs: IndexArray, distances: FloatArray, count: in
         taken.append(edge)
         left = left[(own[left] != own[edge]) & (theirs[left] != theirs[edge])]
     return edges[taken], distances[taken]
+
+
+def check_connected(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> None:
+    """Raise for a graph in several pieces, where that is what the user wants."""
+    if pieces.count > 1 and settings.pieces == "raise":
+        count, remedy = count_pieces(pieces, distinct, settings), join_remedy(settings)
+        remedy = f"{remedy}, or choose pieces='separate' or 'largest'"
+        refuse("pieces='raise'", "needs a connected neighbor graph", count, remedy, DisconnectedGraphError)
+
+
+def count_pieces(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> str:
+    """Number of pieces, sizes of the largest with all copies, and how many are no larger than a neighborhood."""
+    with_copies = np.bincount(pieces.labels[distinct.inverse], minlength=pieces.count)
+    sizes = ", ".join(str(size) for size in with_copies[:5]) + (", ..." if pieces.count > 5 else "")
+    n_small = int((pieces.sizes <= settings.n_neighbors).sum())
+    isolated = f", {n_small} of them isolated (at most {settings.n_neighbors} samples)" if n_small else ""
+    return f"{pieces.count} pieces (of {sizes} samples){isolated}"
+
+
+def join_remedy(settings: Settings) -> str:
+    """What to do where pieces belong together."""
+    if isinstance(settings.neighbors, NeighborGraph):
+        return "Where they belong together, add links to the given graph"
+    join, k = "" if settings.pieces == "join" else ", or pass pieces='join'", settings.n_neighbors
+    return f"Where they belong together and are only sampled sparsely, raise n_neighbors (now {k}){join}"

@@ -1,25 +1,41 @@
 """TangentScorer, Y -> TangentScore: how far an embedding can be believed, told without knowing the truth."""
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from hne._runtime.threads import limit_blas_threads
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray, Pieces
 from hne.core.samples.kinds import Distances, Samples, take
-from hne.core.tangent.dimension import MOST_NEIGHBORS, Dimension, dimension_of
-from hne.core.tangent.frames import Frames, drawn_rows, frame_neighbors, frames_among, nearest_of_rows
+from hne.core.tangent.frames import (
+    MOST_NEIGHBORS,
+    Dimension,
+    Frames,
+    dimension_of,
+    drawn_rows,
+    frame_neighbors,
+    frames_among,
+    nearest_of_rows,
+)
 from hne.settings import Settings
 
-# Neighbors whose ranks are compared, and samples whose neighbors are.
-RANKED_NEIGHBORS, RANKED_ROWS = 10, 120
-# Samples among which ranks are counted: of more, so many at random.
-MAX_RANKED = 20_000
+# Neighbors whose ranks are compared, samples whose neighbors are, and samples among which: of more, so many at random.
+RANKED_NEIGHBORS, RANKED_ROWS, MAX_RANKED = 10, 120, 20_000
+# What lost ranks and uneven stretching weigh beside lost tangents. With 1 or 3 for ranks the choice of settings fails
+# badly. From 0.1 to 0.4 for the unevenness, its mean regret hardly changes; without it, it is half again as large.
+RANK_WEIGHT, UNEVEN_WEIGHT = 0.3, 0.2
+# Neighbors that a coordinate is told by, and samples that are looked at.
+TELLING_NEIGHBORS, TELLING_ROWS = 8, 2000
+# A neighborhood has collapsed where its narrowest side is less than this share of what even samples would have.
+COLLAPSED_SIDE = 0.1
+# Bins by which it is told how samples fill their range, and samples for each.
+MOST_BINS, SAMPLES_A_BIN = 50, 4
 
 
 @dataclass(frozen=True)
@@ -55,45 +71,30 @@ class Ranks:
         return float(1 - strangers / most), float(1 - lost / most)
 
 
-def _ordered(
-    X: Samples, among: IndexArray, positions: IndexArray, metric: Any, params: Any, n_threads: int
-) -> IndexArray:
-    """Positions (q, r - 1) of the ranked samples by their distance from each row, itself left out."""
-    r = len(among)
-    if isinstance(X, Distances):
-        return nearest_by(metric, params, None, X[among[positions]].among(among), r - 1, positions, n_threads)[0]
-    points = X if r == X.shape[0] else X[among]
-    if isinstance(points, np.ndarray) and metric == "euclidean":
-        # A search for all neighbors takes ten times as long as all distances.
-        away = cdist(points[positions], points, "sqeuclidean")
-        away[np.arange(len(positions)), positions] = np.inf
-        return np.argsort(away, axis=1, kind="stable")[:, :-1]
-    return nearest_by(metric, params, points, points[positions], r - 1, positions, n_threads)[0]
-
-
-def ranks_of(X: Samples, metric: Any, params: Any, n_threads: int) -> Ranks:
+def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
     """Ranks around some samples, drawn at random."""
     n = X.shape[0]
     draw = np.random.RandomState(0)
-    among = np.arange(n)
-    if n > MAX_RANKED:
-        among = np.sort(draw.choice(n, MAX_RANKED, replace=False))
+    among = np.arange(n) if n <= MAX_RANKED else np.sort(draw.choice(n, MAX_RANKED, replace=False))
     r = len(among)
     positions = np.sort(draw.choice(r, min(RANKED_ROWS, r), replace=False))
-    rows = among[positions]
-    ordered = _ordered(X, among, positions, metric, params, n_threads)
+    each, by = np.arange(len(positions)), (settings.metric, settings.metric_params)
+    # Positions (q, r - 1) of the ranked samples by their distance from each row, itself left out.
+    points = None if isinstance(X, Distances) else X if r == n else X[among]
+    if isinstance(points, np.ndarray) and settings.metric == "euclidean":
+        # A search for all neighbors takes ten times as long as all distances.
+        away = cdist(points[positions], points, "sqeuclidean")
+        away[each, positions] = np.inf
+        ordered = np.argsort(away, axis=1, kind="stable")[:, :-1]
+    else:
+        targets = X[among[positions]].among(among) if points is None else points[positions]
+        ordered, _, _ = nearest_by(*by, points, targets, r - 1, positions, n_threads)
     # Samples whose distance is not known are farther than all others.
-    ranks = np.full((len(rows), r + 1), r - 1, dtype=np.int32)
+    ranks = np.full((len(each), r + 1), r - 1, dtype=np.int32)
     np.put_along_axis(ranks, ordered, np.arange(1, ordered.shape[1] + 1, dtype=np.int32)[None, :], axis=1)
-    ranks[np.arange(len(rows)), positions] = 0
+    ranks[each, positions] = 0
     K = min(RANKED_NEIGHBORS, (r - 1) // 2, int((ordered >= 0).sum(axis=1).min(initial=r)))
-    return Ranks(rows, among, ranks[:, :r], ordered[:, :K])
-
-
-# What lost ranks and uneven stretching weigh beside lost tangents. With 1 or 3 for ranks the choice of settings fails
-# badly. From 0.1 to 0.4 for the unevenness, the mean regret of the choice hardly changes; without it, it is half again
-# as large.
-RANK_WEIGHT, UNEVEN_WEIGHT = 0.3, 0.2
+    return Ranks(among[positions], among, ranks[:, :r], ordered[:, :K])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,7 @@ class TangentScore:
     tangent_loss: float  # mean share of a tangent plane that the embedding does not keep, whatever its local maps
     trustworthiness: float  # of the corrected embedding: few strangers among neighbors
     continuity: float  # of the corrected embedding: few neighbors lost
-    unevenness: float  # 0 to 1: how much the corrected embedding stretches some places more than others; NaN: see below
+    unevenness: float  # 0 to 1: how much the corrected embedding stretches some places more than others; or NaN
     correction: FloatArray  # A (d, d): Y A has the lengths of X
 
     @property
@@ -161,35 +162,32 @@ class LocalGeometry:
 
     X: Samples
     rows: IndexArray  # which of all samples these are
-    n_components: int
-    metric: Any
-    metric_params: Any
+    settings: Settings
     n_threads: int
 
     @classmethod
     def of(cls, X: Samples, settings: Settings, n_threads: int) -> "LocalGeometry":
         """That of all samples."""
-        return cls(X, np.arange(X.shape[0]), settings.n_components, settings.metric, settings.metric_params, n_threads)
+        return cls(X, np.arange(X.shape[0]), settings, n_threads)
 
     @cached_property
     def _nearest(self) -> tuple[IndexArray, IndexArray, FloatArray]:
         """Some samples, their nearest others and the distances of these: as many as frames and dimension need."""
-        n = self.X.shape[0]
-        rows, k = drawn_rows(n), min(max(frame_neighbors(self.n_components), MOST_NEIGHBORS), n - 1)
-        return rows, *nearest_of_rows(self.X, rows, k, self.metric, self.metric_params, self.n_threads)
+        n, by = self.X.shape[0], (self.settings.metric, self.settings.metric_params)
+        rows, k = drawn_rows(n), min(max(frame_neighbors(self.settings.n_components), MOST_NEIGHBORS), n - 1)
+        return rows, *nearest_of_rows(self.X, rows, k, *by, self.n_threads)
 
     @cached_property
     def frames(self) -> Frames:
         """Tangent frames of the samples, or of some of them where they are many."""
-        rows, near, _ = self._nearest
+        (rows, near, _), d = self._nearest, self.settings.n_components
         with limit_blas_threads(1):
-            members = np.column_stack([rows, near[:, : frame_neighbors(self.n_components)]])
-            return frames_among(self.X, members, self.n_components)
+            return frames_among(self.X, np.column_stack([rows, near[:, : frame_neighbors(d)]]), d)
 
     @cached_property
     def ranks(self) -> Ranks:
         """Ranks around some samples."""
-        return ranks_of(self.X, self.metric, self.metric_params, self.n_threads)
+        return ranks_of(self.X, self.settings, self.n_threads)
 
     @property
     def scorer(self) -> TangentScorer:
@@ -199,7 +197,7 @@ class LocalGeometry:
     @cached_property
     def dimension(self) -> Dimension | None:
         """How many dimensions the samples have; None where too few distances are known."""
-        return dimension_of(self.X, self._nearest[2], self.metric)
+        return dimension_of(self.X, self._nearest[2], self.settings.metric)
 
 
 def local_geometry(X: Samples, pieces: Pieces, settings: Settings, n_threads: int) -> LocalGeometry:
@@ -207,5 +205,59 @@ def local_geometry(X: Samples, pieces: Pieces, settings: Settings, n_threads: in
     if pieces.count == 1 or settings.pieces == "join":
         return LocalGeometry.of(X, settings, n_threads)
     rows = np.flatnonzero(pieces.labels == 0)
-    geometry = LocalGeometry.of(take(X, rows), settings, n_threads)
-    return replace(geometry, rows=rows)
+    return LocalGeometry(take(X, rows), rows, settings, n_threads)
+
+
+def collapsed_share(members: IndexArray, Y: FloatArray) -> float:
+    """Share of neighborhoods (a, m) with one side far shorter than m of n evenly spread samples would have.
+
+    Sides are measured where all coordinates have the same spread: in that of n samples, the side is (m / n)^(1/d).
+    """
+    (n, d), m = Y.shape, members.shape[1]
+    spread = Y.std(axis=0)
+    local = (Y / np.where(spread > 0, spread, 1.0))[members]
+    sides = np.linalg.svd(local - local.mean(axis=1, keepdims=True), compute_uv=False)[:, -1] / math.sqrt(m)
+    return float(np.mean(sides < COLLAPSED_SIDE * (m / n) ** (1 / d)))
+
+
+def filled_share(Y: FloatArray) -> float:
+    """How evenly the samples fill the range of the coordinate that they fill least: 1 where all bins hold as many.
+
+    exp(entropy) of a histogram over its number of bins; a normal distribution fills .6.
+    """
+    bins = int(np.clip(len(Y) // SAMPLES_A_BIN, 2, MOST_BINS))
+    shares = []
+    for coordinate in Y.T:
+        lowest, widest = coordinate.min(), np.ptp(coordinate)
+        # Not np.histogram: a range of 1e-300 is one for it, too.
+        at = np.minimum(((coordinate - lowest) / (widest if widest > 0 else 1.0) * bins).astype(np.intp), bins - 1)
+        held = np.bincount(at, minlength=bins) / len(Y)
+        held = held[held > 0]
+        shares.append(float(np.exp(-(held * np.log(held)).sum())) / bins)
+    return min(shares)
+
+
+def repeated_share(Y: FloatArray) -> float:
+    """Largest share of a coordinate's variance that the others tell, each sample told by those around it, not itself.
+
+    0 for a single coordinate, NaN where there are too few samples.
+    """
+    n, d = Y.shape
+    if d == 1:
+        return 0.0
+    if n < 3 * TELLING_NEIGHBORS:
+        return math.nan
+    if n > TELLING_ROWS:
+        Y = Y[np.sort(np.random.RandomState(0).choice(n, TELLING_ROWS, replace=False))]
+    spread = Y.std(axis=0)
+    Y = (Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    shares = [0.0]
+    for column in range(d):
+        others, coordinate = np.delete(Y, column, axis=1), Y[:, column]
+        near = cKDTree(others).query(others, k=TELLING_NEIGHBORS + 1)[1]
+        is_other = near != np.arange(len(others))[:, None]
+        # Of places that coincide, a sample may be missing from its own list.
+        is_other[is_other.all(axis=1), -1] = False
+        means = coordinate[near[is_other].reshape(len(others), -1)].mean(axis=1)
+        shares.append(1.0 - float(((coordinate - means) ** 2).mean()))
+    return max(shares)

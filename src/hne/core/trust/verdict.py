@@ -1,11 +1,100 @@
-"""Findings -> sentences: every word that is said of how far an embedding can be believed."""
+"""Findings -> Assessment, sentences and warnings: every word that is said of how far an embedding can be believed.
 
-from collections.abc import Mapping
+Warnings are for what nobody would want: an eigenvector that is one of many, neighbors that were missed, a collapse.
+What the data is like, in pieces or of another dimension, and what might be better, is advice: logged, and in `trust_`.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hne.core.trust.record import Finding
+import numpy as np
 
+from hne._runtime.progress import advise
+from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
+from hne.core.pieces.split import count_pieces, join_remedy
+from hne.core.records import Chart, Embedding, FloatArray, IndexArray, NeighborGraph
+from hne.core.tangent.frames import Dimension
+from hne.core.tangent.score import TangentScore
+from hne.exceptions import (
+    CloseEigenvaluesWarning,
+    HNEWarning,
+    LandmarkWarning,
+    NeighborRecallWarning,
+    UntrustworthyWarning,
+    caller_stacklevel,
+)
+from hne.settings import Settings
+
+# How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
+LEVELS = ("good", "doubtful", "bad", "unknown")
+# Findings that speak for themselves, on whatever samples: the others count only where their limits were calibrated.
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "thin links", "gap", "landmarks", "size"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
+# Share of true neighbors below which a user is told: one neighbor in ten is wrong.
+LOW_RECALL = 0.9
+# Dimensions of a picture.
+SCREEN = 2
+# What became of the pieces.
+TREATMENT = {
+    "separate": "each is embedded on its own and laid beside the others, so that directions and distances between "
+    "pieces mean little",
+    "join": "they are joined by the shortest links between them, which decide how the pieces lie to each other",
+    "largest": "only the largest is embedded, and the others get NaN (see is_embedded_)",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that speaks against an embedding, or that its reader should know."""
+
+    kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
+    # "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given
+    level: str  # "bad", "doubtful", or "good" for what is only to be known
+    values: Mapping[str, Any]  # the numbers of its sentence by name; a "reason" where a kind has several
+    remedy: str = ""  # what to do about it, a sentence; empty where there is nothing to do
+    text: str = ""  # a plain sentence
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Assessment:
+    """How far an embedding can be believed."""
+
+    level: str  # one of LEVELS
+    verdict: str  # one sentence: can this be believed, why, and what to do if not
+    findings: tuple[Finding, ...]  # the gravest first
+    score: TangentScore | None  # None where it cannot be measured
+    eigenvalue_gap: float  # next eigenvalue over the last wanted one: near 1, the last coordinate is one of several
+    repeated_share: float  # largest share of a coordinate that is a smooth function of the others
+    self_share: float  # share of samples that are rebuilt mostly by themselves
+    n_pieces: int
+    n_thin_links: int
+    short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
+    dimension: Dimension | None  # what the samples' own dimension seems to be
+    collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
+
+    @property
+    def decisive(self) -> Finding | None:
+        """The finding that the verdict states; None where it can be believed."""
+        if self.level == "unknown":
+            return next((one for one in self.findings if one.kind == "unknown"), None)
+        return next((one for one in self.findings if one.level == self.level != "good"), None)
+
+    @property
+    def summary(self) -> str:
+        """A few words, for where stages are told of."""
+        return self.level if self.score is None else f"{self.level}, score {self.score.score:.4f}"
+
+    def of_samples(self, first: IndexArray) -> "Assessment":
+        """The same with pairs of samples instead of places: `first` is a sample at each place."""
+        return replace(self, short_circuits=np.sort(first[self.short_circuits], axis=1))
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.verdict}"
+
+    __repr__ = __str__
 
 
 def finding(kind: str, level: str, remedy: str = "", **values: Any) -> Finding:
@@ -34,13 +123,14 @@ def praise(score: float = 0.0, limit: float = 0.0, *, is_sure: bool = True, stre
 def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR0911, PLR0912, a line a kind
     """What a finding says."""
     v, d = values, values.get("n_components", 0)
+    have = f"the samples have {_counted(values.get('dimension', 0), 'dimension')}"
     match kind, values.get("reason", ""):
         case "collapsed", _:
             tiny = f" (the first eigenvalue, {v['eigenvalue']:.0e}, is rounding)" if "eigenvalue" in v else ""
             cause = f", and {v['n_hanging']} samples hang by a single one" if "n_hanging" in v else ""
             return f"it has collapsed: {v['share']:.0%} of the neighborhoods shrink to points or lines{tiny}{cause}"
         case "dimension", _:
-            return f"the samples have {_counted(v['dimension'], 'dimension')}, and the embedding {d}"
+            return f"{have}, and the embedding {d}"
         case "gap", "unresolved":
             return f"eigenvalues {d} and {d + 1} cannot be told apart, so that it is one of many that are equally good"
         case "gap", _:
@@ -52,7 +142,6 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
         case "pieces", _:
             return f"the neighbor graph is in {v['n_pieces']} pieces, and how they lie to each other is not known"
         case "repeated", "superfluous":
-            have = f"the samples have {_counted(v['dimension'], 'dimension')}"
             return f"{have}, and of {d} coordinates one repeats the others"
         case "repeated", _:
             return f"a coordinate repeats the others: they tell {v['share']:.0%} of it"
@@ -80,30 +169,109 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
             return f"{links} all that holds parts together"
         case "ties", _:
             return f"for {v['share']:.0%} of the samples, the last neighbor is one of several that are as near"
-        case "unknown", reason:
-            return _why_unknown(reason, v)
-    raise ValueError(kind)
-
-
-def _why_unknown(reason: str, v: Mapping[str, Any]) -> str:
-    """Why limits that were calibrated on surfaces say nothing."""
-    match reason:
-        case "not measured":
+        # Why limits that were calibrated on surfaces say nothing.
+        case "unknown", "not measured":
             return "there are too few samples or known distances, or no neighborhood has so many dimensions"
-        case "more dimensions":
-            have = f"the samples have {_counted(v['dimension'], 'dimension')}"
-            return f"{have}, more than the {v['n_components']} in which they are to keep their shape"
-        case "no surface":
-            held = f"{_counted(v['n_components'], 'direction')} hold only {v['share']:.0%} of the variance"
+        case "unknown", "more dimensions":
+            return f"{have}, more than the {d} in which they are to keep their shape"
+        case "unknown", "no surface":
+            held = f"{_counted(d, 'direction')} hold only {v['share']:.0%} of the variance"
             where = "as in images and wherever samples are near no surface"
             return f"around a sample {held}, {where}, where even perfect embeddings score as badly as wrong ones"
-        case "no dimension":
+        case "unknown", "no dimension":
             return "there are too few samples to tell how many dimensions they have"
-        case "unclear dimension":
+        case "unknown", "unclear dimension":
             return f"the samples' own dimension is not clear, {v['dimension']}"
-    have = f"the samples seem to have {_counted(v['dimension'], 'dimension')} and the embedding {v['n_components']}"
-    return f"{have}; only closed curves fill one more than they have"
+        case "unknown", "closed curve":
+            seem = f"the samples seem to have {_counted(v['dimension'], 'dimension')} and the embedding {d}"
+            return f"{seem}; only closed curves fill one more than they have"
+    raise ValueError(kind)
 
 
 def _counted(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a user is told: a warning, or advice where it has no category."""
+
+    kind: str  # "recall", "pieces", "eigenvalues", "landmarks", "verdict" or "dimension"
+    message: str
+    category: type[HNEWarning] | None = None
+
+
+def emit_warnings(notices: Iterable[Notice]) -> None:
+    """Warn of what is wrong with an embedding, and log what is worth knowing."""
+    for notice in notices:
+        if notice.category is None:
+            advise(notice.message)
+        else:
+            warnings.warn(notice.message, notice.category, stacklevel=caller_stacklevel())
+
+
+def embedding_warnings(result: Embedding) -> Iterator[Notice]:
+    """What makes the embedding less than it seems: warnings, and advice."""
+    core, settings, pairs = result.core, result.settings, result.eigenpairs
+    yield from recall_warnings(core.graph)
+    if core.pieces.count > 1:
+        count, treatment = count_pieces(core.pieces, result.distinct, settings), TREATMENT[settings.pieces]
+        message = f"the neighbor graph has {count}: {treatment}. See piece_labels_. {join_remedy(settings)}."
+        yield Notice("pieces", message)
+    # A chart is made of eigenvectors of which the last are some of many.
+    elif settings.coordinates != "chart" and pairs is not None and not pairs.certificate.is_resolved:
+        yield close_eigenvalues(pairs.values, pairs.next_value, f" ({pairs.certificate.resolution:.1e})")
+    charts = core.rescaled.charts or (None,) * len(core.parts)
+    for part, chart in zip(core.parts, charts, strict=True):
+        if part is not None and not is_settled(part, chart):
+            yield Notice("landmarks", _unsettled(part, chart, settings), LandmarkWarning)
+            break
+    trust, d = result.trust, settings.n_components
+    if trust is None:
+        return
+    if trust.level == "bad":
+        # Limits of scores were calibrated on other samples: what lies beyond them need not be wrong.
+        is_certain = any(one.level == "bad" and one.kind in CERTAIN for one in trust.findings)
+        yield Notice("verdict", f"{trust.verdict} See trust_.", UntrustworthyWarning if is_certain else None)
+    estimate = trust.dimension
+    # Two are what screens have: who asks for them knows.
+    if any(one.kind == "dimension" for one in trust.findings) and not estimate.dimension > d == SCREEN:
+        remedy = f"Try n_components={estimate.dimension}."
+        yield Notice("dimension", f"n_components should be the samples' own dimension, {estimate}, got {d}. {remedy}")
+
+
+def _unsettled(pairs: EigenPairs, chart: Chart | None, settings: Settings) -> str:
+    """What is told of a piece whose eigenvectors are on their way and whose chart does not make up for it."""
+    moved, d = pairs.certificate.last_move, len(pairs.values)
+    if chart is not None:
+        rule = "a chart that keeps the lengths between near samples"
+        got = f"one with a stress of {chart.stress:.1e}, of eigenvectors that the last refinement moved by {moved:.1e}"
+        got, remedy = f"{got} rad", ", unless the samples are noisy or near no surface"
+    elif moved > UNSETTLED:
+        rule, remedy = "an embedding at rest", ""
+        got = f"one that the last refinement moved by {moved:.1e} rad, and the eigenvectors may be far away"
+    else:
+        rule, remedy = "eigenvalues far below the next", ""
+        got = f"{pairs.values[-1]:.1e} and {pairs.next_value:.1e} for numbers {d} and {d + 1}"
+        got = f"{got}: nothing tells that the embedding is near the eigenvectors"
+    return f"n_landmarks={settings.n_landmarks} should leave {rule}, got {got}. Raise n_landmarks{remedy}."
+
+
+def recall_warnings(graph: NeighborGraph) -> Iterator[Notice]:
+    """A warning where approximate search has missed many neighbors."""
+    if graph.recall < LOW_RECALL:
+        rule = f"approximate search should find at least {LOW_RECALL:.0%} of the true neighbors"
+        got = f"{graph.recall:.1%} on a sample of rows: the data is of too high a dimension for it"
+        message = f"{rule}, got {got}. Reduce the features (PCA), or pass neighbors='exact'."
+        yield Notice("recall", message, NeighborRecallWarning)
+
+
+def close_eigenvalues(values: FloatArray, next_value: float, resolution: str = "") -> Notice:
+    """The warning that the last wanted eigenvector could as well be another."""
+    d = len(values)
+    message = (
+        f"eigenvalues {d} and {d + 1} after the constant one, {values[-1]:.2e} and {next_value:.2e}, are "
+        f"closer than float64 tells apart{resolution}: the embedding is one of many that are equally "
+        f"good. Choose n_components={d + 1} or another n_neighbors, or raise reg."
+    )
+    return Notice("eigenvalues", message, CloseEigenvaluesWarning)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hne.core.records import Embedding, IndexArray
 from hne.core.trust.assess import assess
-from hne.core.trust.record import Assessment
+from hne.core.trust.verdict import Assessment
 from hne.exceptions import refuse
 
 # Columns that a page carries, coordinates aside.

@@ -22,10 +22,9 @@ from scipy.sparse import issparse
 from hne import __version__
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import duration
-from hne.core.notices import embedding_warnings
 from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
-from hne.core.trust.record import Assessment
+from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.settings import DEFAULTS, Settings, known_settings, suited
 from hne.viz.report.details import (
     Details,
