@@ -234,6 +234,17 @@ def test_windows_1252_may_show_late():
     assert "Windows-1252" in table.notices[0]
 
 
+@pytest.mark.parametrize("n_rows", [0, 9000])
+def test_an_encoding_that_was_named_is_not_exchanged_for_another(n_rows):
+    with pytest.raises(InputError, match=r"got bytes that are none in utf-8"):
+        read(b"a,b\n" + b"1,x\n" * n_rows + b"1,\xfc\n", encoding="utf-8")
+
+
+def test_a_first_row_of_very_long_numbers_does_not_count():
+    digits = "9" * 5000
+    assert np.isinf(read(f"{digits},{digits}\n1.5,2\n2.5,3\n").X[0]).all()
+
+
 cells = st.floats(allow_nan=True, allow_infinity=True)
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00", exclude_categories=("Cs",)), max_size=8)
 

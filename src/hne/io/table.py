@@ -281,7 +281,7 @@ def matrix_table(
     if len(chosen) == len(names):
         fields |= {"X": X, "feature_names": names}
     else:
-        fields |= {"X": X[:, chosen], "feature_names": tuple(every[i] for i in chosen), "image_shape": None}
+        fields |= {"X": X[:, list(chosen)], "feature_names": tuple(every[i] for i in chosen), "image_shape": None}
     return build_table(file, options, roles, every, column, ids=ids, **fields)
 
 
