@@ -15,9 +15,13 @@ from hne.core.neighbors.graph import knn_graph
 from hne.core.records import NeighborGraph, Settings
 from hne.core.samples.kinds import Distances
 from hne.core.short_circuits import cut as _cut
-from hne.core.short_circuits import steepness as _steepness
-from hne.core.short_circuits.cut import cut_short_circuits, spanning_forest
-from hne.core.short_circuits.steepness import lengths_of_pairs, plane_neighbors, steepness
+from hne.core.short_circuits.cut import (
+    cut_short_circuits,
+    lengths_of_pairs,
+    plane_neighbors,
+    spanning_forest,
+    steepness,
+)
 from hne.datasets import make_swiss_roll
 from tests.conftest import frozen, lattice_clouds
 
@@ -164,7 +168,7 @@ def sine_at(X, row, near, other, unit, d):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "distances"])
 @pytest.mark.parametrize("n_features", [3, 12])
-def test_steepness_is_the_mean_sine_at_both_ends(kind, n_features, monkeypatch):
+def test_cut_is_the_mean_sine_at_both_ends(kind, n_features, monkeypatch):
     X = np.random.default_rng(3).normal(size=(60, n_features))
     graph = knn_graph(X, 6)
     edges = edges_of(graph)
@@ -174,7 +178,7 @@ def test_steepness_is_the_mean_sine_at_both_ends(kind, n_features, monkeypatch):
     ]
     # In one block and in many.
     for block_bytes in (2**25, 2**13):
-        monkeypatch.setattr(_steepness, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(_cut, "BLOCK_BYTES", block_bytes)
         np.testing.assert_allclose(steepness(kinds(X)[kind], graph, edges, 1.5, 2, 5), expected, atol=1e-7)
 
 
@@ -208,7 +212,7 @@ def test_samples_at_one_place_are_joined_by_nothing_steep():
     assert steepness(X, graph, linked(4, [(0, 1)]), 1.0, 1, 2).tolist() == [0.0]
 
 
-def test_edges_whose_distances_nobody_knows_have_no_steepness():
+def test_edges_whose_distances_nobody_knows_have_no_cut():
     X = np.random.default_rng(5).normal(size=(30, 3))
     graph = knn_graph(X, 5)
     edges = edges_of(graph)
@@ -249,7 +253,7 @@ def test_where_no_plane_is_known_the_smallest_is_taken_and_nothing_cut():
 
 
 def test_lengths_are_those_of_the_coordinates_dense_or_sparse(monkeypatch):
-    monkeypatch.setattr(_steepness, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(_cut, "BLOCK_BYTES", 400)
     X = np.random.default_rng(6).normal(size=(40, 5))
     one, other = np.random.default_rng(7).integers(40, size=(2, 100))
     expected = [np.linalg.norm(X[a] - X[b]) for a, b in zip(one, other, strict=True)]

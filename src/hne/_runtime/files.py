@@ -136,31 +136,26 @@ def _machine() -> str:
 def _temporary_file(folder: Path, ending: str) -> Iterator[Path]:
     """Give an empty file in a folder, locked for as long as the block lasts; it is removed unless it was renamed."""
     _clear(folder)
-    path, held = _locked_file(folder, ending)
+    while True:
+        path = folder / (temporary_name(f"{_machine()}-{secrets.token_hex(6)}") + ending)
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        if fcntl is None:
+            os.close(file)
+            break
+        with suppress(OSError):  # Some file systems have no locks.
+            fcntl.flock(file, fcntl.LOCK_EX)
+        # Whoever clears may have been faster than the lock.
+        if path.exists():
+            break
+        os.close(file)
     try:
         yield path
     finally:
         # A place that could not be written to cannot be cleaned either, and the first error is the one to tell.
         with suppress(OSError):
             path.unlink()
-        if held is not None:
-            os.close(held)
-
-
-def _locked_file(folder: Path, ending: str) -> tuple[Path, int | None]:
-    """A file of a new name, and what holds its lock, None where there are no locks."""
-    while True:
-        path = folder / (temporary_name(f"{_machine()}-{secrets.token_hex(6)}") + ending)
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        if fcntl is None:
+        if fcntl is not None:
             os.close(file)
-            return path, None
-        with suppress(OSError):  # Some file systems have no locks.
-            fcntl.flock(file, fcntl.LOCK_EX)
-        # Whoever clears may have been faster than the lock.
-        if path.exists():
-            return path, file
-        os.close(file)
 
 
 @cache

@@ -102,10 +102,9 @@ class Stage:
         record = self._read(self.folder / RECORD)
         return {name.removesuffix(".npy"): open_array(self.folder / name) for name in record["checksums"]}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Any:
         """What was noted when the stage was finished; nothing where it is not."""
-        facts: dict[str, Any] = self._read(self.folder / RECORD)["facts"]
-        return facts
+        return self._read(self.folder / RECORD)["facts"]
 
     def missing(self, blocks: Sequence[Block]) -> list[Block]:
         """Blocks that are not there yet; those that are, are checked."""
@@ -126,13 +125,23 @@ class Stage:
 
     def seal(self, blocks: Sequence[Block], facts: dict[str, Any] | None = None) -> Arrays:
         """Make one file an array of the blocks, one below the other, and finish the stage."""
-        parts: dict[str, list[Path]] = {}
+        files: dict[str, list[Path]] = {}
         for block in blocks:
             for name in self._read(self._receipt(block))["checksums"]:
-                parts.setdefault(name.partition(".")[2], []).append(self.folder / BLOCKS / name)
-        if not parts or any(len(paths) < len(blocks) for paths in parts.values()):
+                files.setdefault(name.partition(".")[2], []).append(self.folder / BLOCKS / name)
+        if not files or any(len(paths) < len(blocks) for paths in files.values()):
             refuse(self.folder / BLOCKS, "not all blocks are there, or not all alike")
-        checksums = {name: _join(paths, self.folder / name) for name, paths in parts.items()}
+        checksums = {}
+        for name, paths in files.items():
+            parts = [open_array(path) for path in paths]
+            shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
+            header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
+            with atomic_write(self.folder / name, overwrite=True) as temporary:
+                with temporary.open("wb") as file:
+                    npy.write_array_header_1_0(file, header)
+                    for part in parts:
+                        part.tofile(file)
+                checksums[name] = checksum_of(temporary)
         self._write(self.folder / RECORD, checksums, facts)
         shutil.rmtree(self.folder / BLOCKS, ignore_errors=True)
         return self.opened()
@@ -149,13 +158,13 @@ class Stage:
     def _is_whole(self, path: Path) -> bool:
         """Whether there is a record, or a receipt; what it tells of is then checked."""
         checksums = self._read(path)["checksums"]
-        for name, checksum in checksums.items():
+        for file, checksum in ((path.with_name(name), number) for name, number in checksums.items()):
             try:
-                is_same = checksum_of(path.with_name(name)) == checksum
+                is_same = checksum_of(file) == checksum
             except OSError as error:
-                refuse(path.with_name(name), f"it cannot be read ({(error.strerror or str(error)).lower()})")
+                refuse(file, f"it cannot be read ({(error.strerror or str(error)).lower()})")
             if not is_same:
-                refuse(path.with_name(name), "its bytes have changed since they were written")
+                refuse(file, "its bytes have changed since they were written")
         return bool(checksums)
 
     def _write(self, path: Path, checksums: dict[str, int], facts: dict[str, Any] | None = None) -> None:
@@ -178,19 +187,6 @@ class Stage:
         if key != self.key:
             refuse(path, f"it belongs to another run ({key}, not {self.key})")
         return record
-
-
-def _join(paths: Sequence[Path], target: Path) -> int:
-    """Write arrays one below the other into one file, and give its checksum."""
-    parts = [open_array(path) for path in paths]
-    shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
-    header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
-    with atomic_write(target, overwrite=True) as temporary:
-        with temporary.open("wb") as file:
-            npy.write_array_header_1_0(file, header)
-            for part in parts:
-                part.tofile(file)
-        return checksum_of(temporary)
 
 
 def checksum_of(path: Path) -> int:

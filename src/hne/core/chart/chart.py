@@ -36,7 +36,7 @@ from hne.core.records import (
     SparseMatrix,
 )
 from hne.core.samples.kinds import Samples, take
-from hne.core.short_circuits.steepness import lengths_of_pairs
+from hne.core.short_circuits.cut import lengths_of_pairs
 from hne.core.tangent.frames import frame_neighbors
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import refuse

@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 
 from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.steepness import lengths_of_pairs
+from hne.core.short_circuits.cut import lengths_of_pairs
 
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
 LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from hne.core.neighbors.edges import Edges
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.steepness import lengths_of_pairs
+from hne.core.short_circuits.cut import lengths_of_pairs
 
 # Pairs that a chart is fitted to: of more, so many at random. With 60 000 the error of a roll of 3 000 with noise is
 # 1.34e-3, with 15 000 1.39e-3, in a sixth of the time.

@@ -167,14 +167,11 @@ def _tree_search(tree: cKDTree, targets: FloatArray, reach: FloatArray | None) -
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         # One worker: SciPy's own threads outlive an interrupt, and then write to arrays that are gone.
         # A list of ranks, because a single number loses a dimension where it is 1.
-        ranks = np.arange(1, n_candidates + 1)
-        if reach is None:
-            lengths, candidates = tree.query(targets[rows], ranks)
-            return candidates, lengths * (1 - ROUNDING)
-        answers = []
-        for start in range(0, len(rows), LIMIT_ROWS):
-            group = rows[start : start + LIMIT_ROWS]
-            limit = float(surely(reach[group].max()))
+        ranks, answers = np.arange(1, n_candidates + 1), []
+        step = len(rows) if reach is None else LIMIT_ROWS
+        for start in range(0, len(rows), step):
+            group = rows[start : start + step]
+            limit = np.inf if reach is None else float(surely(reach[group].max()))
             answers.append(tree.query(targets[group], ranks, distance_upper_bound=limit))
         # Behind the last candidate within the limit, SciPy has distance inf, which is beyond any reach.
         lengths, candidates = (np.concatenate(part) for part in zip(*answers, strict=True))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hne.core.records import BoolArray, FloatArray, IndexArray, fix_signs
+from hne.core.records import FloatArray, IndexArray, fix_signs
 from hne.exceptions import refuse
 
 # Empty space around a piece, in cells and as a share of its longest side.
@@ -44,10 +44,19 @@ def arrange_pieces(parts: Sequence[FloatArray], centers: FloatArray) -> FloatArr
     centered; columns may be zero, for a piece of m samples has at most m - 1 that are not. `centers` (C, q) say where
     the pieces are among each other, in any units. Rows of the result are in the order of the parts.
     """
-    sizes = np.array([len(part) for part in parts])
-    pieces, covered = _in_cells(parts)
-    missing = np.flatnonzero(~covered).tolist()
-    d = len(covered)
+    sizes, d = np.array([len(part) for part in parts]), parts[0].shape[1]
+    pieces, variance = [], np.zeros(d)
+    for size, part in zip(sizes.tolist(), parts, strict=True):
+        centered = part - part.mean(axis=0)
+        lengths = np.linalg.norm(centered, axis=0) / np.sqrt(size)
+        used = np.flatnonzero(lengths > NEGLIGIBLE * np.abs(part).max())
+        # Who lacks columns has them on the axes on which all parts before have the least variance.
+        axes = used if len(used) == d else np.sort(np.argsort(variance, kind="stable")[: len(used)])
+        piece = np.zeros((size, d))
+        piece[:, axes] = centered[:, used] * (size ** (1 / d) / lengths[used])
+        variance[axes] += size ** (1 + 2 / d)
+        pieces.append(piece)
+    missing = np.flatnonzero(variance == 0).tolist()
     if len(missing) >= len(parts):
         spanned = d - len(missing) + len(parts) - 1
         got = f"one that spans {spanned}" if len(parts) == 1 else f"{len(parts)} that span {spanned}"
@@ -89,27 +98,6 @@ def _side_by_side(pieces: list[FloatArray], sizes: IndexArray, centers: FloatArr
     return Y
 
 
-def _in_cells(parts: Sequence[FloatArray]) -> tuple[list[FloatArray], BoolArray]:
-    """Parts centered and scaled to cells, and which axes of the layout they cover.
-
-    Parts that lack columns have theirs moved to the axes on which all parts before them have the least variance.
-    """
-    d = parts[0].shape[1]
-    variance = np.zeros(d)
-    pieces = []
-    for part in parts:
-        size = len(part)
-        centered = part - part.mean(axis=0)
-        lengths = np.linalg.norm(centered, axis=0) / np.sqrt(size)
-        used = np.flatnonzero(lengths > NEGLIGIBLE * np.abs(part).max())
-        axes = used if len(used) == d else np.sort(np.argsort(variance, kind="stable")[: len(used)])
-        piece = np.zeros((size, d))
-        piece[:, axes] = centered[:, used] * (size ** (1 / d) / lengths[used])
-        variance[axes] += size ** (1 + 2 / d)
-        pieces.append(piece)
-    return pieces, variance > 0
-
-
 def _principal(points: FloatArray) -> FloatArray:
     """Points in their principal coordinates, so that points on a line spread along one axis only, (C, q)."""
     centered = points - points.mean(axis=0)
@@ -131,28 +119,22 @@ def _arranged(
     until = np.cumsum(sizes[members])
     cut = 1 + int(np.argmin(np.abs(2 * until[:-1] - until[-1])))
     one, other = (_arranged(half, boxes, sizes, centers, missing) for half in (members[:cut], members[cut:]))
-    return _stacked(one, other, missing.pop(0) if missing else _stacking_axis(one, other, axis))
-
-
-def _stacking_axis(one: _Box, other: _Box, preferred: int) -> int:
-    """The axis along which to stack two boxes for the shortest longest side; the preferred one if it is not too bad."""
-    across = np.maximum(one.below, other.below) + np.maximum(one.above, other.above)
-    along = one.below + one.above + other.below + other.above
-    d = len(across)
-    longest = np.where(np.eye(d, dtype=bool), along, across).max(axis=1)
-    best = int(np.argmin(longest))
-    longer = LONGER_FEW if len(one.members) + len(other.members) <= 3 else LONGER_MANY
-    return preferred if preferred < d and longest[preferred] <= longer * longest[best] else best
-
-
-def _stacked(one: _Box, other: _Box, axis: int) -> _Box:
-    """The box of two boxes that touch along the axis, aligned by their centers of mass on all others."""
+    below, above = np.maximum(one.below, other.below), np.maximum(one.above, other.above)
+    if missing:
+        axis = missing.pop(0)
+    else:
+        # The way their centers lie, unless another axis makes the longest side much shorter.
+        along, d = one.below + one.above + other.below + other.above, len(below)
+        longest = np.where(np.eye(d, dtype=bool), along, below + above).max(axis=1)
+        longer = LONGER_FEW if len(members) <= 3 else LONGER_MANY
+        if axis >= d or longest[axis] > longer * longest.min():
+            axis = int(np.argmin(longest))
+    # The two touch along the axis, and are aligned by their centers of mass on all others.
     mass = one.mass + other.mass
     apart = one.above[axis] + other.below[axis]
     down, up = apart * other.mass / mass, apart * one.mass / mass
     offsets = np.concatenate([one.offsets, other.offsets])
     offsets[: len(one.members), axis] -= down
     offsets[len(one.members) :, axis] += up
-    below, above = np.maximum(one.below, other.below), np.maximum(one.above, other.above)
     below[axis], above[axis] = one.below[axis] + down, up + other.above[axis]
     return _Box(np.concatenate([one.members, other.members]), offsets, below, above, mass)

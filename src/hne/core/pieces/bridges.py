@@ -85,8 +85,9 @@ def _part_sizes(
 ) -> IndexArray:
     """Samples that each sample's edges of a block lead to, once it is gone: a size for each pair of the two."""
     n = len(tree.parents)
-    of_tree = _tree_edges(edges, tree)
-    child = np.where(tree.parents[edges[of_tree, 0]] == edges[of_tree, 1], edges[of_tree, 0], edges[of_tree, 1])
+    # Edges of the tree lead to a child from its parent.
+    of_tree, side = np.nonzero(tree.parents[edges] == edges[:, ::-1])
+    child = edges[of_tree, side]
     block_above = np.full(n, -1)
     block_above[child] = blocks[of_tree]
     # Below a sample, a part is all that is below its children of that block; above it, all that is left.
@@ -113,7 +114,7 @@ def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
     above w and its parent if an edge leads from below w to beyond what is below the parent.
     """
     n, numbers, parents = len(tree.parents), tree.numbers, tree.parents
-    beside = ~_tree_edges(edges, tree)
+    beside = (parents[edges] != edges[:, ::-1]).all(axis=1)
     earlier, later = np.sort(numbers[edges[beside]], axis=1).T
     at = np.argsort(numbers)
     first, last = numbers.copy(), numbers.copy()
@@ -130,12 +131,6 @@ def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
     return blocks
 
 
-def _tree_edges(edges: IndexArray, tree: Tree) -> BoolArray:
-    smaller, larger = edges.T
-    is_tree: BoolArray = (tree.parents[smaller] == larger) | (tree.parents[larger] == smaller)
-    return is_tree
-
-
 def _spanning_forest(edges: IndexArray, n: int) -> Tree:
     """A breadth-first tree of each piece."""
     _, first = np.unique(connected_components(_matrix(edges, n), directed=False)[1], return_index=True)
@@ -144,22 +139,17 @@ def _spanning_forest(edges: IndexArray, n: int) -> Tree:
     _, parents = breadth_first_order(_matrix(np.vstack([edges, to_roots]), n + 1), n, directed=False)
     parents = np.where(parents[:n] == n, -1, parents[:n]).astype(np.intp)
     sizes = _over_subtrees(np.add, np.ones(n, dtype=np.intp), parents)
-    return Tree(parents, _preorder(parents, sizes), sizes)
-
-
-def _preorder(parents: IndexArray, sizes: IndexArray) -> IndexArray:
-    """Numbers in which each sample comes before all below it, and these come together."""
-    # A sample stands after its parent and all that is below those of its siblings that come before it.
+    # In preorder, a sample stands after its parent and all that is below those of its siblings that come before it.
     order = np.argsort(parents, kind="stable")
     before = np.cumsum(sizes[order]) - sizes[order]
     begins = np.append(True, parents[order][1:] != parents[order][:-1])
-    numbers = np.empty(len(parents), dtype=np.intp)
+    numbers = np.empty(n, dtype=np.intp)
     numbers[order] = before - np.maximum.accumulate(np.where(begins, before, 0)) + (parents[order] >= 0)
     above = parents
     while (above >= 0).any():
         numbers = np.where(above >= 0, numbers + numbers[above], numbers)
         above = np.where(above >= 0, above[above], -1)
-    return numbers
+    return Tree(parents, numbers, sizes)
 
 
 def _matrix(edges: IndexArray, n: int) -> SparseMatrix:

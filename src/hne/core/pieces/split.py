@@ -151,18 +151,7 @@ class _OutwardSearch:
     def shortest_edges(self, groups: IndexArray) -> tuple[IndexArray, FloatArray]:
         """Shortest edge from each group but 0 to another group, repeats left out: (m, 2), (m,)."""
         group = groups[self.outside]
-        self._renew(group, groups)
-        usable = (groups[self.partners] != group[:, None]) & (group > 0)[:, None] & np.isfinite(self.distances)
-        rows, _ = np.nonzero(usable)
-        edges = np.sort(np.column_stack([self.outside[rows], self.partners[usable]]), axis=1)
-        distances = self.distances[usable]
-        order = np.lexsort((edges[:, 1], edges[:, 0], distances, group[rows]))
-        _, first = np.unique(group[rows][order], return_index=True)
-        shortest, once = np.unique(edges[order[first]], axis=0, return_index=True)
-        return shortest, distances[order[first]][once]
-
-    def _renew(self, group: IndexArray, groups: IndexArray) -> None:
-        """Search again for samples whose partner is in their own group by now, where it can matter."""
+        # Samples whose partner is in their own group by now search again, where it can matter.
         stale = groups[self.partners] == group[:, None]
         reach = np.full(group.max() + 1, np.inf)
         np.minimum.at(reach, group, np.where(stale, np.inf, self.distances).min(axis=1))
@@ -181,6 +170,14 @@ class _OutwardSearch:
                 better &= near >= 0
                 self.partners[targets[better], 1] = near[better]
                 self.distances[targets[better], 1] = distances[better]
+        usable = (groups[self.partners] != group[:, None]) & (group > 0)[:, None] & np.isfinite(self.distances)
+        rows, _ = np.nonzero(usable)
+        edges = np.sort(np.column_stack([self.outside[rows], self.partners[usable]]), axis=1)
+        distances = self.distances[usable]
+        order = np.lexsort((edges[:, 1], edges[:, 0], distances, group[rows]))
+        _, first = np.unique(group[rows][order], return_index=True)
+        shortest, once = np.unique(edges[order[first]], axis=0, return_index=True)
+        return shortest, distances[order[first]][once]
 
 
 def _joins(
@@ -201,19 +198,15 @@ def _joins(
         for end, size in zip(np.cumsum(sizes[asking]), sizes[asking], strict=True):
             rows = slice(end - size, end)
             known = near[rows] >= 0
-            yield _apart(np.repeat(targets[rows], known.sum(axis=1)), near[rows][known], lengths[rows][known], per_join)
-
-
-def _apart(own: IndexArray, theirs: IndexArray, distances: FloatArray, count: int) -> tuple[IndexArray, FloatArray]:
-    """Take the shortest edge, then the shortest that shares no end with those taken, and so on."""
-    edges = np.sort(np.column_stack([own, theirs]), axis=1)
-    left = np.lexsort((edges[:, 1], edges[:, 0], distances))
-    taken: list[int] = []
-    while len(left) and len(taken) < count:
-        edge = left[0]
-        taken.append(edge)
-        left = left[(own[left] != own[edge]) & (theirs[left] != theirs[edge])]
-    return edges[taken], distances[taken]
+            ends = np.column_stack([np.repeat(targets[rows], known.sum(axis=1)), near[rows][known]])
+            candidates, away = np.sort(ends, axis=1), lengths[rows][known]
+            # The shortest edge, then the shortest that shares no end with those taken, and so on.
+            left = np.lexsort((candidates[:, 1], candidates[:, 0], away))
+            taken: list[int] = []
+            while len(left) and len(taken) < per_join:
+                taken.append(left[0])
+                left = left[(ends[left] != ends[left[0]]).all(axis=1)]
+            yield candidates[taken], away[taken]
 
 
 def check_connected(pieces: Pieces, distinct: UniqueSamples, settings: Settings) -> None:

@@ -44,7 +44,7 @@ def canonicalize(X: Samples, settings: Settings) -> tuple[UniqueSamples, "InputS
     """Which samples are distinct, those in units that float64 bears, and settings with what they tell of the metric."""
     distinct = unique_samples(X)
     check_places(distinct, settings)
-    X = X.of(distinct) if isinstance(X, Distances) else X[distinct.index]
+    X = X.to(distinct, distinct) if isinstance(X, Distances) else X[distinct.index]
     units = InputScaling.fit(X, moved=settings.metric == "euclidean")
     inside = units.transform(X)
     if units.scale != 1.0 or units.origin is not None:
@@ -129,8 +129,7 @@ def leading_values(X: Samples, ranges: Ranges) -> FloatArray:
 def distinct_rows(marks: Fingerprints, X: FloatArray | SparseMatrix, leading: FloatArray) -> UniqueSamples:
     """Find the distinct samples by their fingerprints and leading values; of X, those alike are compared."""
     order = np.lexsort((marks, leading))
-    same = marks[order[1:]] == marks[order[:-1]]
-    after = np.flatnonzero(same) + 1
+    after = np.flatnonzero(marks[order[1:]] == marks[order[:-1]]) + 1
     # Copies stand side by side, first come first; equal fingerprints of samples that differ are not expected, ever.
     differs = np.zeros(len(after), dtype=bool)
     step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
@@ -228,13 +227,13 @@ class InputScaling:
         largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
         if is_ordinary(largest):
             return cls()
-        if values is not X or not moved:
-            units = cls(scale=_unit(largest))
-        else:
-            half_spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
-            largest = 2 * half_spread
+        origin, reach = None, largest
+        if values is X and moved:
+            reach = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max())
             # A value in the middle of each column: exact for columns far from zero, and no outlier's.
-            units = cls(np.partition(X, len(X) // 2, axis=0)[len(X) // 2], _unit(half_spread))
+            origin, largest = np.partition(X, len(X) // 2, axis=0)[len(X) // 2], 2 * reach
+        # The power of two that brings what reaches farthest next to 1.
+        units = cls(origin, math.ldexp(1.0, -max(math.frexp(reach)[1], -1000)))
         with np.errstate(over="ignore"):
             apart = np.abs(values if units.origin is None else values - units.origin)
         # What there is a difference of must be there in these units too: it may vanish in them.
@@ -267,18 +266,12 @@ class InputScaling:
     def restore_lengths(self, lengths: FloatArray) -> FloatArray:
         """Lengths back in the units of the data; inf where float64 ends."""
         with np.errstate(over="ignore"):
-            original: FloatArray = lengths / self.scale
-        return original
+            return lengths / self.scale
 
 
 def is_ordinary(largest: float) -> bool:
     """Whether samples whose largest value is that need no units of their own."""
     return abs(math.frexp(largest)[1]) <= ORDINARY
-
-
-def _unit(largest: float) -> float:
-    """The power of two that brings the largest value next to 1."""
-    return math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
 
 
 def check_told_apart(n_places: int, n_told: int) -> None:

@@ -1,6 +1,6 @@
 """X -> samples that the pipeline can work with: dense, CSR, or distances; enough of them, and of one kind."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,15 @@ def check_graph(graph: Any) -> NeighborGraph:
     if isinstance(graph, NeighborGraph):
         return graph
     if issparse(graph):
-        indices, lengths = _lists_of_matrix(graph)
+        if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+            refuse("neighbors", "as a sparse matrix must be square", f"shape {graph.shape}", REMEDY)
+        if graph.dtype.kind not in "biuf":
+            refuse("neighbors", "as a sparse matrix must hold distances", f"values of {graph.dtype}", REMEDY)
+        graph = csr_array(graph, dtype=np.float64)
+        counts = np.diff(graph.indptr)
+        slots = np.arange(max(1, int(counts.max(initial=0)))) < counts[:, None]
+        indices, lengths = np.full(slots.shape, -1, dtype=np.intp), np.full(slots.shape, np.inf)
+        indices[slots], lengths[slots] = graph.indices, graph.data
     else:
         if not isinstance(graph, tuple | list) or len(graph) != 2:
             rule = "must be 'auto', 'exact', 'approximate' or a graph"
@@ -47,19 +55,6 @@ def check_graph(graph: Any) -> NeighborGraph:
             refuse("neighbors", "must be (indices, distances)", "(distances, indices)", "Swap the two")
         indices, lengths = _check_indices(graph[0]), graph[1]
     return NeighborGraph(indices, _check_lengths(lengths, indices), "given")
-
-
-def _lists_of_matrix(matrix: SparseMatrix) -> tuple[IndexArray, FloatArray]:
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        refuse("neighbors", "as a sparse matrix must be square", f"shape {matrix.shape}", REMEDY)
-    if matrix.dtype.kind not in "biuf":
-        refuse("neighbors", "as a sparse matrix must hold distances", f"values of {matrix.dtype}", REMEDY)
-    graph = csr_array(matrix, dtype=np.float64)
-    counts = np.diff(graph.indptr)
-    slots = np.arange(max(1, int(counts.max(initial=0)))) < counts[:, None]
-    indices, distances = np.full(slots.shape, -1, dtype=np.intp), np.full(slots.shape, np.inf)
-    indices[slots], distances[slots] = graph.indices, graph.data
-    return indices, distances
 
 
 def _check_indices(lists: Any) -> IndexArray:
@@ -87,10 +82,8 @@ def _check_lengths(lengths: Any, indices: IndexArray) -> FloatArray:
     except (TypeError, ValueError):
         distances = np.empty(0)
     if distances.shape != indices.shape:
-        rule, got = (
-            "as (indices, distances) must have two arrays of one shape",
-            f"{indices.shape} and {distances.shape}",
-        )
+        rule = "as (indices, distances) must have two arrays of one shape"
+        got = f"{indices.shape} and {distances.shape}"
         refuse("neighbors", rule, got, "Pass (indices, None) to have distances measured")
     known = distances[indices >= 0]
     is_wrong = ~((known >= 0) & np.isfinite(known))
@@ -108,7 +101,13 @@ def check_square(X: ArrayLike) -> Distances:
         refuse("X", rule, f"shape {distances.shape}", remedy)
     matrix = distances.matrix
     if not distances.is_complete:
-        return Distances(_with_copies(_symmetric(matrix)))
+        # Each distance known from both ends, and zero from a sample to itself.
+        n, entries, everyone = matrix.shape[0], matrix.tocoo(), np.arange(matrix.shape[0])
+        rows = np.concatenate([entries.row, entries.col, everyone])
+        columns = np.concatenate([entries.col, entries.row, everyone])
+        values = np.concatenate([entries.data, entries.data, np.zeros(n)])
+        values[rows == columns] = 0.0
+        return Distances(_with_copies(csr_of_edges(*shortest_edges(rows, columns, values), (n, n))))
     largest, block = float(matrix.max(initial=0.0)), max(1, BLOCK_BYTES // (8 * max(1, len(matrix))))
     itself = np.diagonal(matrix)
     if len(itself) and itself.max() > SYMMETRY * largest:
@@ -127,17 +126,6 @@ def check_square(X: ArrayLike) -> Distances:
         matrix = np.array(matrix)
         np.fill_diagonal(matrix, 0.0)
     return Distances(matrix)
-
-
-def _symmetric(graph: SparseMatrix) -> SparseMatrix:
-    """The graph with each distance known from both ends, and zero from a sample to itself."""
-    n, entries = graph.shape[0], graph.tocoo()
-    everyone = np.arange(n)
-    rows = np.concatenate([entries.row, entries.col, everyone])
-    columns = np.concatenate([entries.col, entries.row, everyone])
-    values = np.concatenate([entries.data, entries.data, np.zeros(n)])
-    values[rows == columns] = 0.0
-    return csr_of_edges(*shortest_edges(rows, columns, values), (n, n))
 
 
 def _with_copies(graph: SparseMatrix) -> SparseMatrix:
@@ -169,10 +157,8 @@ def _with_copies(graph: SparseMatrix) -> SparseMatrix:
 def check_distances(X: ArrayLike) -> Distances:
     """Return X as distances, full or as a graph of those that are known."""
     if getattr(X, "ndim", 2) == 1:
-        remedy = (
-            "Reshape your data: scipy.spatial.distance.squareform(X) of condensed distances, X.reshape(1, -1) for one "
-            "sample"
-        )
+        square = "scipy.spatial.distance.squareform(X) of condensed distances"
+        remedy = f"Reshape your data: {square}, X.reshape(1, -1) for one sample"
         refuse("X", "must be a matrix of distances with metric='precomputed'", "one dimension", remedy)
     distances = Distances(check_stored(X) if issparse(X) else check_matrix(X))
     values = stored_values(distances)
@@ -181,9 +167,8 @@ def check_distances(X: ArrayLike) -> Distances:
         refuse("X", "must hold distances with metric='precomputed'", got, remedy)
     is_graph = not distances.is_complete and distances.matrix.nnz > distances.shape[0]
     if is_graph and values.any() and (values[values > 0] == 1).all():
-        remedy = (
-            "Pass mode='distance' to KNeighborsTransformer, or fit the coordinates and pass the graph as neighbors="
-        )
+        instead = "fit the coordinates and pass the graph as neighbors="
+        remedy = f"Pass mode='distance' to KNeighborsTransformer, or {instead}"
         refuse("X", "as a graph must hold distances", "ones alone", remedy)
     return distances
 
@@ -289,10 +274,8 @@ def _check_coordinates(X: ArrayLike) -> FloatArray | SparseMatrix:
     if n == matrix.shape[1] and n > 1 and counts.min() == counts.max() and 0 < counts[0] < n:
         itself, is_distance = matrix.diagonal(), (matrix.data >= 0).all()
         if is_distance and ((itself == 0).all() or ((itself == 1).all() and (matrix.data == 1).all())):
-            remedy = (
-                "Pass metric='precomputed' for a graph of distances, or fit the samples and pass the graph as "
-                "neighbors="
-            )
+            instead = "fit the samples and pass the graph as neighbors="
+            remedy = f"Pass metric='precomputed' for a graph of distances, or {instead}"
             got = f"what looks like a graph of neighbors (square, {counts[0]} in every row)"
             refuse("X", "must hold samples", got, remedy)
     matrix.eliminate_zeros()
@@ -301,7 +284,7 @@ def _check_coordinates(X: ArrayLike) -> FloatArray | SparseMatrix:
 
 def check_matrix(X: ArrayLike, name: str = "X", first_row: int = 0) -> FloatArray:
     """Return X as a finite float64 matrix of samples x features; messages call it by its name, rows from the first."""
-    matrix = _as_float(X, name)
+    matrix = X if type(X) is np.ndarray and X.dtype == np.float64 else _as_float(X, name)
     if matrix.ndim != 2:
         remedy = (
             f"Reshape your data: {name}.reshape(1, -1) for one sample, {name}.reshape(-1, 1) for one feature, "
@@ -368,15 +351,13 @@ def _check_has_features(shape: tuple[int, ...], name: str) -> None:
         refuse(name, "must have features", got, "Check how X was read")
 
 
-def _refuse_not_finite(name: str, values: FloatArray, first: str) -> None:
+def _refuse_not_finite(name: str, values: FloatArray, first: str) -> NoReturn:
     counts = f"({np.isnan(values).sum()} NaN and {np.isinf(values).sum()} inf in all)"
     refuse(name, "must be finite", f"{first} {counts}", "Drop or impute such values")
 
 
 def _as_float(X: ArrayLike, name: str) -> FloatArray:
     """Convert anything array-like, data frames included, to float64; kinds that are not numbers are refused."""
-    if type(X) is np.ndarray and X.dtype == np.float64:
-        return X
     from sklearn.utils import check_array  # noqa: PLC0415, a second to load, and nothing of above needs it
 
     _check_kind(X, name)

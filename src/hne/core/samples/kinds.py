@@ -47,22 +47,19 @@ class Distances(PicklesFields):
     def __getitem__(self, rows: Any) -> "Distances":
         return Distances(self.matrix[rows])
 
-    def of(self, distinct: UniqueSamples) -> "Distances":
-        """The distances of places to each other, where the targets are the samples."""
-        if self.is_complete:
-            return Distances(self.matrix[np.ix_(distinct.index, distinct.index)])
-        return self._merged(distinct.inverse, distinct)
+    def to(self, distinct: UniqueSamples, targets: UniqueSamples | None = None) -> "Distances":
+        """The targets' distances to places, those of places where the targets have copies too.
 
-    def to(self, distinct: UniqueSamples) -> "Distances":
-        """The targets' distances to places; what is known of any copy is known of all."""
+        What is known of any copy is known of all.
+        """
         if self.is_complete:
-            return Distances(self.matrix[:, distinct.index])
-        return self._merged(np.arange(self.shape[0]), distinct)
-
-    def _merged(self, row_places: IndexArray, distinct: UniqueSamples) -> "Distances":
-        rows = row_places[np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr))]
+            rows = slice(None) if targets is None else targets.index[:, None]
+            return Distances(self.matrix[rows, distinct.index])
+        rows, n_rows = np.repeat(np.arange(self.shape[0]), np.diff(self.matrix.indptr)), self.shape[0]
+        if targets is not None:
+            rows, n_rows = targets.inverse[rows], targets.n_places
         edges = shortest_edges(rows, distinct.inverse[self.matrix.indices], self.matrix.data)
-        return Distances(csr_of_edges(*edges, (int(row_places.max(initial=-1)) + 1, distinct.n_places)))
+        return Distances(csr_of_edges(*edges, (n_rows, distinct.n_places)))
 
     def among(self, samples: IndexArray) -> "Distances":
         """The targets' distances to some of the samples alone, in that order."""
@@ -192,19 +189,7 @@ def gram_of_distances(X: Distances, targets: Distances, ids: IndexArray) -> tupl
     """
     near = targets.at(np.arange(len(ids))[:, None], ids)
     between = X.at(ids[:, :, None], ids[:, None, :])
-    if not X.is_complete:
-        _check_known(near, between, X)
-    reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
-    unit = np.where(reach > 0, reach, 1.0)
-    near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
-    K = (near[:, :, None] + near[:, None, :] - between) / 2
-    values, vectors = np.linalg.eigh(K)
-    gram: FloatArray = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return gram, unit
-
-
-def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
-    unknown = int(np.isnan(near).sum() + np.isnan(between).sum())
+    unknown = 0 if X.is_complete else int(np.isnan(near).sum() + np.isnan(between).sum())
     if unknown:
         share = f"{unknown / (near.size + between.size):.1%}"
         rule = "as a graph of distances must know those of a sample to its neighbors' neighbors, and among them"
@@ -213,6 +198,13 @@ def _check_known(near: FloatArray, between: FloatArray, X: Distances) -> None:
             "or fit the coordinates and pass the graph as neighbors="
         )
         refuse("X", rule, f"{width(X)} stored for each sample, with which {share} are missing", remedy)
+    reach = np.maximum(near.max(axis=1), between.max(axis=(1, 2)))
+    unit = np.where(reach > 0, reach, 1.0)
+    near, between = (near / unit[:, None]) ** 2, (between / unit[:, None, None]) ** 2
+    K = (near[:, :, None] + near[:, None, :] - between) / 2
+    values, vectors = np.linalg.eigh(K)
+    gram: FloatArray = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return gram, unit
 
 
 def gram_of_sparse(X: SparseMatrix, targets: SparseMatrix, ids: IndexArray) -> tuple[FloatArray, FloatArray]:
