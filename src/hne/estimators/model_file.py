@@ -250,7 +250,8 @@ class ModelFile:
 
     def build(self, cls: Any, parts: dict[str, Any]) -> Any:
         """The record of these parts, each of the kind that its field has."""
-        self.check_kinds(cls.__name__, parts, {field.name: HINTS[cls][field.name] for field in fields(cls)})
+        hints = HINTS.get(cls) or get_type_hints(cls)
+        self.check_kinds(cls.__name__, parts, {field.name: hints[field.name] for field in fields(cls)})
         record = cls(**parts)
         if isinstance(record, NeighborGraph):
             n, k = record.indices.shape
