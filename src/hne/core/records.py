@@ -128,7 +128,7 @@ class NeighborGraph:
 
 @dataclass(frozen=True)
 class ShortCircuits:
-    """Edges that lead across a gap to another sheet of the surface, and the graph as the walk goes on with it."""
+    """Edges that lead across a gap to another sheet of the surface, and the graph without them."""
 
     pairs: IndexArray  # (p, 2), smaller and larger sample
     graph: NeighborGraph
@@ -179,7 +179,7 @@ class Weights:
 class UniqueSamples:
     """Which samples are copies of each other: n samples at m places, the places in an order of their own.
 
-    The order depends on what the samples are and not on where they stand, so that a walk over the places gives the
+    The order depends on what the samples are and not on where they stand, so that a pipeline over the places gives the
     same bits whatever the order of the samples. Of samples known by distances, those that only symmetry tells apart
     keep the order in which they came.
     """
@@ -234,7 +234,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Rescaled:
-    """The embedding in the lengths of the samples, in the units of the walk: a chart, or eigenvectors rescaled."""
+    """The embedding in the lengths of the samples, in the scale of the pipeline: a chart, or eigenvectors rescaled."""
 
     Y: FloatArray  # (m, d)
     matrices: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
@@ -250,9 +250,9 @@ class Rescaled:
 
 @dataclass(frozen=True)
 class Core:
-    """What one walk made over places: all its arrays have a row for each place, in the order of `Distinct`."""
+    """What the stages made over places: all arrays have a row for each place, in the order of `UniqueSamples`."""
 
-    X: Any  # the samples in the units of the walk: dense, CSR, or Distances
+    X: Any  # the samples in the scale of the pipeline: dense, CSR, or Distances
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
     weights: Weights
@@ -265,7 +265,7 @@ class Core:
 
 @dataclass(frozen=True, repr=False)
 class Embedding(PicklesFields):
-    """Everything that one walk from X to Y made, a row for each sample; `core` has a row for each distinct one."""
+    """Everything that the stages from X to Y made, a row for each sample; `core` has a row for each distinct one."""
 
     settings: Settings
     distinct: UniqueSamples

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the walk: parameters in, fitted attributes out, no algebra."""
+"""scikit-learn's face of the pipeline: parameters in, fitted attributes out, no algebra."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class HierarchicNeighborsEmbedding(
 
     @property
     def bridges_(self) -> IndexArray:
-        """Thin links, searched when asked for."""
+        """Bridges, searched when asked for."""
         check_is_fitted(self)
         pairs = np.sort(self._fitted.distinct.index[find_bridges(self._fitted.core.graph).pairs], axis=1)
         return pairs[np.lexsort(pairs.T[::-1])]

@@ -16,7 +16,7 @@ __all__ = ["ReportedMixin"]
 
 
 class ReportedMixin:
-    """Estimators with the record of their walk in `_fitted`, and a page and a notebook's cell to show it in."""
+    """Estimators with the record of their fit in `_fitted`, and a page and a notebook's cell to show it in."""
 
     _fitted: Embedding
 

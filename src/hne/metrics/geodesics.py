@@ -112,7 +112,7 @@ def geodesic_qualities(
 ) -> tuple[GeodesicQuality, ...]:
     """`geodesic_quality` of several embeddings of the same samples, whose graph and paths are found once.
 
-    `cut` are pairs of samples, (p, 2), between which no link is walked.
+    `cut` are pairs of samples, (p, 2), whose edge no path takes.
     """
     checked = [check_embedded(X, Y) for Y in embeddings]
     samples, Ys = checked[0][0], [InputScaling.fit(Y).transform(Y) for _, Y in checked]

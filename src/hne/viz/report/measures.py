@@ -63,7 +63,7 @@ def measures(
 
     Sparse samples are measured up to `dense_max` numbers, ranks of so many samples as take about `rank_seconds`.
     """
-    # In the units of the walk: what is drawn, within the range of float64.
+    # In the units of the fit: what is drawn, within the range of float64.
     Y = result.core.rescaled.Y[result.distinct.inverse]
     is_embedded: BoolArray = np.asarray(np.isfinite(Y).all(axis=1))
     Y = Y[is_embedded]
