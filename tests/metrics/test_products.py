@@ -9,7 +9,6 @@ import sklearn.manifold
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hne.metrics import passes as _passes
 from hne.metrics import rank_quality, trustworthiness
 from hne.metrics import rows as _rows
 from tests.conftest import frozen, lattice_clouds
@@ -136,18 +135,18 @@ def test_trustworthiness_of_many_features_is_that_of_scikit_learn(n_features):
 def test_neither_products_nor_blocks_nor_threads_change_a_bit(monkeypatch):
     X, Y = cloud("general"), cloud("lattice")
     with monkeypatch.context() as patch:
-        patch.setattr(_passes, "PRODUCT_FEATURES", {"numpy": (10**9, 0)})
+        patch.setattr(_rows, "PRODUCT_FEATURES", {"numpy": (10**9, 0)})
         whole = [rank_quality(X, Y, k, n_sampled=40) for k in (5, 30)]
     patched = {"PRODUCT_FEATURES": dict.fromkeys(("numpy", "numba"), (1, 0)), "MOST_IN_DOUBT": 1.0}
     for change in ({}, {"BLOCK_BYTES": 1}, {"NUMBA_MIN_SECONDS": 0.0}):
         with monkeypatch.context() as patch:
             for name, value in (patched | change).items():
-                patch.setattr(_passes, name, value)
+                patch.setattr(_rows, name, value)
             assert [rank_quality(X, Y, k, n_sampled=40, n_jobs=2) for k in (5, 30)] == whole
 
 
 def test_features_and_neighbors_decide_about_products_and_the_log_tells(caplog):
-    pay = _passes.pay_products
+    pay = _rows.pay_products
     assert [pay(n_features, "numpy", 5) for n_features in (10, 64, 65)] == [False, False, True]
     assert [pay(n_features, "numba", 5) for n_features in (100, 209, 210)] == [False, False, True]
     assert not pay(784, "numpy", 300)  # as many comparisons cost more than differences
@@ -164,7 +163,7 @@ def test_features_and_neighbors_decide_about_products_and_the_log_tells(caplog):
 
 
 def test_memory_of_products_stays_within_that_of_blocks(monkeypatch):
-    monkeypatch.setattr(_passes, "BLOCK_BYTES", 2**23)
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 2**23)
     X = np.random.default_rng(0).normal(size=(3000, 100))
     tracemalloc.start()
     rank_quality(X, X[:, :2].copy(), n_sampled=600, n_jobs=2)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import continuity, coranking, neighborhood_preservation, rank_quality, trustworthiness
 from hne.metrics import numba_ranks as _compiled
-from hne.metrics import passes as _passes
 from hne.metrics import rows as _rows
 from tests.conftest import frozen, lattice_clouds
 
@@ -148,7 +147,7 @@ def test_neither_blocks_nor_threads_nor_kernels_change_a_bit(monkeypatch):
     for change in changes:
         with monkeypatch.context() as patch:
             for name, value in change.items():
-                patch.setattr(_passes, name, value)
+                patch.setattr(_rows, name, value)
             assert rank_quality(X, Y, n_sampled=200, n_jobs=2) == whole[0]
             assert rank_quality(X, Y, 60, n_jobs=2) == whole[1]
             curves = coranking(X, Y, n_sampled=200, n_jobs=2)
@@ -185,8 +184,8 @@ def test_the_standard_error_is_that_of_many_draws():
 
 
 def test_more_samples_than_can_be_exact_are_sampled(monkeypatch):
-    monkeypatch.setattr(_passes, "EXACT_MAX_SAMPLES", 100)
-    monkeypatch.setattr(_passes, "DEFAULT_SAMPLED", 30)
+    monkeypatch.setattr(_rows, "EXACT_MAX_SAMPLES", 100)
+    monkeypatch.setattr(_rows, "DEFAULT_SAMPLED", 30)
     X, Y = embedded(101)
     assert rank_quality(X, Y).n_rows_measured == 30
     assert rank_quality(X[:100], Y[:100]).is_exact
@@ -195,7 +194,7 @@ def test_more_samples_than_can_be_exact_are_sampled(monkeypatch):
 
 @pytest.mark.parametrize("function", [rank_quality, coranking])
 def test_memory_stays_far_below_a_square_matrix(function, monkeypatch):
-    monkeypatch.setattr(_passes, "BLOCK_BYTES", 2**23)
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 2**23)
     X, Y = embedded(3000)
     tracemalloc.start()
     function(X, Y, n_sampled=600, n_jobs=2)
@@ -216,7 +215,7 @@ def test_small_data_never_waits_for_a_compiler():
 
 def test_work_decides_about_the_kernel():
     def chosen(n, n_features, pair_seconds):
-        return _passes.Ranking(np.empty((n, 1)), np.empty((n, 1)), np.arange(n), 1).choose_kernel(
+        return _rows.Ranking(np.empty((n, 1)), np.empty((n, 1)), np.arange(n), 1).choose_kernel(
             pair_seconds, n_features
         )
 

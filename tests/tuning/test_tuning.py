@@ -21,8 +21,7 @@ from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
 from hne.settings import COORDINATES, VARIANTS, Settings
 from hne.tuning import GRID, Trial, Tuning, auto, trials, tune
-from hne.tuning.auto import grow_patch
-from hne.tuning.grid import GRID_ELSEWHERE, GRID_OF_EIGENVECTORS
+from hne.tuning.auto import GRID_ELSEWHERE, GRID_OF_EIGENVECTORS, grow_patch
 from hne.tuning.trials import choose, in_order
 from tests.conftest import advised
 

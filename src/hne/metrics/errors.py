@@ -38,21 +38,22 @@ def check_given(X: ArrayLike) -> Samples:
     """Return finite samples: a matrix that has rows, or a CSR array without stored zeros where X is sparse."""
     if not issparse(X):
         return check_some(X, "X")
-    samples = _with_rows(check_stored(X), "X")
+    samples = check_stored(X)
+    _check_any(samples, "X")
     samples.eliminate_zeros()
     return samples
 
 
 def check_some(matrix: ArrayLike, name: str) -> FloatArray:
     """Return a finite matrix that has rows."""
-    checked: FloatArray = _with_rows(check_matrix(matrix, name), name)
+    checked = check_matrix(matrix, name)
+    _check_any(checked, name)
     return checked
 
 
-def _with_rows(checked: Any, name: str) -> Any:
-    if not checked.shape[0]:
-        refuse(name, "must have samples", f"0 sample(s) (shape={checked.shape})", "Pass at least one row")
-    return checked
+def _check_any(matrix: Any, name: str) -> None:
+    if not matrix.shape[0]:
+        refuse(name, "must have samples", f"0 sample(s) (shape={matrix.shape})", "Pass at least one row")
 
 
 def check_length(n_rows: int, name: str, samples: Samples, samples_name: str) -> None:
@@ -143,8 +144,13 @@ def procrustes_error(Y: ArrayLike, chart: ArrayLike) -> float:
     embedding, truth = check_rows(Y, "Y", chart, "chart")
     if (truth == truth[0]).all():
         refuse("chart", "must vary", "equal coordinates for all samples", "Pass the true coordinates")
-    columns = max(embedding.shape[1], truth.shape[1])
-    moved, fixed = (_unit(centered_alike(matrix), columns) for matrix in (embedding, truth))
+    widest, spaces = max(embedding.shape[1], truth.shape[1]), []
+    for matrix in (embedding, truth):
+        # Zeros behind the columns of the narrower, and squares that sum to one; zeros stay.
+        wide = np.pad(centered_alike(matrix), ((0, 0), (0, widest - matrix.shape[1])))
+        length = np.linalg.norm(wide)
+        spaces.append(wide / length if length > 0 else wide)
+    moved, fixed = spaces
     # The best rotation is U V' of moved' fixed = U S V', the best scale then the trace of S.
     left, stretch, right = np.linalg.svd(moved.T @ fixed)
     return float(((fixed - stretch.sum() * (moved @ (left @ right))) ** 2).sum())
@@ -152,7 +158,7 @@ def procrustes_error(Y: ArrayLike, chart: ArrayLike) -> float:
 
 def unexplained(embedding: FloatArray, truth: FloatArray) -> FloatArray:
     """Share of the variance of each column of the truth that no affine map of the embedding explains."""
-    explaining, wanted = (_around_zero(matrix, _reach(matrix)) for matrix in (embedding, truth))
+    explaining, wanted = _around_zero(embedding), _around_zero(truth)
     solution, *_ = np.linalg.lstsq(explaining, wanted, rcond=None)
     errors: FloatArray = ((wanted - explaining @ solution) ** 2).sum(axis=0) / (wanted**2).sum(axis=0)
     return errors
@@ -160,26 +166,16 @@ def unexplained(embedding: FloatArray, truth: FloatArray) -> FloatArray:
 
 def centered_alike(matrix: FloatArray) -> FloatArray:
     """Columns around zero, all in units of the widest one's range, whatever theirs are."""
-    return _around_zero(matrix, _reach(matrix).max())
+    return _around_zero(matrix, in_one_unit=True)
 
 
-def _reach(matrix: FloatArray) -> FloatArray:
-    """Half the range of each column; the range itself may overflow."""
-    reach: FloatArray = matrix.max(axis=0) / 2 - matrix.min(axis=0) / 2
-    return reach
-
-
-def _around_zero(matrix: FloatArray, reach: FloatArray) -> FloatArray:
+def _around_zero(matrix: FloatArray, *, in_one_unit: bool = False) -> FloatArray:
+    # Half the range of each column; the range itself may overflow.
+    reach = matrix.max(axis=0) / 2 - matrix.min(axis=0) / 2
+    reach = reach.max() if in_one_unit else reach
     inside = (matrix / 2 - matrix.min(axis=0) / 2) / np.where(reach > 0, reach, 1.0)
     centered: FloatArray = inside - inside.mean(axis=0)
     return centered
-
-
-def _unit(matrix: FloatArray, n_columns: int) -> FloatArray:
-    """The matrix with columns of zeros behind its own, and squares that sum to one; zeros stay."""
-    wide = np.pad(matrix, ((0, 0), (0, n_columns - matrix.shape[1])))
-    length = np.linalg.norm(wide)
-    return wide / length if length > 0 else wide
 
 
 def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, include_self: bool = True) -> FloatArray:

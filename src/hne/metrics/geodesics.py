@@ -119,18 +119,21 @@ def geodesic_qualities(
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=10")
     settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
     n = len(Ys[0])
-    m = _check_landmarks(n_landmarks, n)
+    m = n if n <= MAX_LANDMARKS else DEFAULT_LANDMARKS
+    if n_landmarks is not None:
+        m = check_integer("n_landmarks", n_landmarks, 1, "Pass None to have it chosen")
+        if m > min(n, MAX_LANDMARKS):
+            refuse("n_landmarks", f"must be at most {MAX_LANDMARKS} and n_samples={n}", str(m), "Pass None or fewer")
     samples = InputScaling.fit(samples).transform(samples)
     distinct = unique_samples(samples)
     check_different(distinct.n_places, k)
-    places, threads = samples[distinct.index], thread_count(settings.n_jobs)
-    graph = knn_graph(places, k, threads, random_state=settings.random_state)
+    n_threads = thread_count(settings.n_jobs)
+    graph = knn_graph(samples[distinct.index], k, n_threads, random_state=settings.random_state)
     drawn = random_generator(settings.random_state).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
-    paths, distances, n_asked = _compared(
-        _links(graph, NO_PAIRS if cut is None else distinct.inverse[cut]), Ys, distinct, drawn[:m], targets
-    )
+    links = _links(graph, NO_PAIRS if cut is None else distinct.inverse[cut])
+    paths, distances, n_asked = _compared(links, Ys, distinct, drawn[:m], targets)
     if not len(paths) or (paths == paths[0]).all():
         got = f"{len(paths)} pairs, all of one length" if len(paths) else "none"
         refuse("X", "must have paths of different lengths between samples", got, f"Raise n_neighbors (now {k})")
@@ -193,16 +196,6 @@ def geodesic_rank_correlation(
     quality = geodesic_quality(X, Y, n_neighbors, n_landmarks=n_landmarks, random_state=random_state, n_jobs=n_jobs)
     _warn_of_pieces(quality)
     return quality.rank_correlation
-
-
-def _check_landmarks(n_landmarks: object, n: int) -> int:
-    """Return the number of samples that paths start from."""
-    if n_landmarks is None:
-        return n if n <= MAX_LANDMARKS else DEFAULT_LANDMARKS
-    m = check_integer("n_landmarks", n_landmarks, 1, "Pass None to have it chosen")
-    if m > min(n, MAX_LANDMARKS):
-        refuse("n_landmarks", f"must be at most {MAX_LANDMARKS} and n_samples={n}", str(m), "Pass None or fewer")
-    return m
 
 
 def _links(graph: NeighborGraph, cut: IndexArray) -> SparseMatrix:

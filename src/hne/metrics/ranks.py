@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
-from hne.metrics.passes import check_ranking
-from hne.metrics.rows import COUNTED_NEIGHBORS, COUNTING, SORTING
+from hne.metrics.rows import COUNTED_NEIGHBORS, COUNTING, SORTING, check_ranking
 
 
 @dataclass(frozen=True)

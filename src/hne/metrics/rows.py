@@ -1,4 +1,4 @@
-"""A block of samples -> distances and ranks of all others in X and in Y, in NumPy: rows are independent.
+"""X, Y -> distances and ranks of all others in both, by blocks of rows, on threads; never n x n numbers at once.
 
 Ranks count from 1, by distance, equal distances by index; the sample itself has rank 0, before its copies. Distances
 are squared and come from differences, so that copies are at exactly the same distance of everybody.
@@ -9,25 +9,38 @@ is within the slack of a distance that is compared is measured again from differ
 the same integers, whatever the library of products and its threads make of the last digits.
 """
 
+import logging
 import math
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
+from hne._runtime.progress import track
+from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
+from hne.core.parameters import check_settings
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
+from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Samples
+from hne.exceptions import refuse
+from hne.metrics.errors import check_embedded, check_sampled
+
+logger = logging.getLogger("hne")
 
 Counts = NDArray[np.int64]
+Result = TypeVar("Result")
+# A task makes its result of a kernel's module and the squared distances (b, n) of a block in X and in Y.
+Task = Callable[[Any, FloatArray, FloatArray], Result]
 
 # Up to this many neighbors, counting who is nearer than each beats sorting everybody (measured, n = 10 000: 6 us a
-# count in either space, 270 us a sort).
-COUNTED_NEIGHBORS = 20
-# Seconds that either way takes for a pair of samples.
-COUNTING, SORTING = 15e-9, 80e-9
+# count in either space, 270 us a sort); and seconds that either way takes for a pair of samples.
+COUNTED_NEIGHBORS, COUNTING, SORTING = 20, 15e-9, 80e-9
 # Features that are summed in single precision, which takes half the time of double: the sums of as many are added in
 # double, so that the slack hardly grows with the number of features.
 CHUNK = 256
@@ -38,9 +51,26 @@ LARGEST_WHOLE = math.isqrt(2**24 // CHUNK)
 MOST_PICKED = 0.25
 # Rows of which the center is taken, and by which it is seen whether products are worthwhile.
 CENTER_ROWS, ROWS_TRIED = 1000, 16
-
 # Squared lengths of whole numbers up to this one are exact sums, and so are distances of four times as much.
 LARGEST_EXACT = 2.0**50
+KERNELS = {"numpy": "hne.metrics.rows", "numba": "hne.metrics.numba_ranks"}
+# All samples are ranked up to the first number; of more, that many rows, for which a share of 0.5 has a standard error
+# of 0.01 at worst.
+EXACT_MAX_SAMPLES, DEFAULT_SAMPLED = 20_000, 2_500
+# Memory of all blocks that are being worked on, and arrays (b, n) of eight bytes that a kernel has at once. Four times
+# as much takes longer: fresh memory costs more than what is done in it. Counting with products has fewer, and products
+# of 26 rows take half as long again as those of 70.
+BLOCK_BYTES, BLOCK_ARRAYS, PRODUCT_ARRAYS = 2**24, 8, 3
+# Seconds of NumPy for a feature of a pair of samples, and seconds of NumPy in all from which numba is done first even
+# if it has to be compiled.
+PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
+# Features from which products beat differences, and so many more a neighbor. Measured, n = 10 000, us a row: products
+# 40 + 0.3 D, settling them 130 + 10 k; differences 4 D in NumPy and 1.35 D in numba.
+PRODUCT_FEATURES = {"numpy": (50, 3), "numba": (160, 10)}
+# Share of samples above which those that must be measured again cost more than products save: tight clusters far apart.
+MOST_IN_DOUBT = 0.05
+# Two others to put in an order.
+MIN_SAMPLES = 3
 
 
 def arranged(points: FloatArray) -> FloatArray:
@@ -79,8 +109,7 @@ def neighbor_sums(in_X: FloatArray, in_Y: FloatArray, k: int) -> Counts:
 def larger_rank_counts(in_X: FloatArray, in_Y: FloatArray) -> Counts:
     """How many samples have each number from 0 to n - 1 as the larger of their ranks in X and in Y, (b, n)."""
     larger = np.maximum(_ranks(in_X), _ranks(in_Y))
-    n = in_X.shape[1]
-    return np.array([np.bincount(row, minlength=n) for row in larger], dtype=np.int64)
+    return np.array([np.bincount(row, minlength=in_X.shape[1]) for row in larger], dtype=np.int64)
 
 
 def nearest(distances: FloatArray, k: int) -> IndexArray:
@@ -155,8 +184,8 @@ class Products:
         n = len(self.squares)
         rows = np.linspace(0, n - 1, ROWS_TRIED).astype(np.intp)
         tried = zip(rows, self.squared_distances(rows), strict=True)
-        n_found = np.median([len(self.candidates(row, distances, k)) for row, distances in tried])
-        return float(n_found - k - 1) / n
+        counts = [len(self.candidates(row, distances, k)) for row, distances in tried]
+        return float(np.median(counts) - k - 1) / n
 
     def measure(self, sample: int, distances: FloatArray, others: IndexArray) -> None:
         """Write the distances by differences of a sample to those others."""
@@ -175,7 +204,10 @@ class Products:
 def products(points: FloatArray) -> Products:
     """Samples made ready for products."""
     n, n_features = points.shape
-    is_whole = _is_whole(points)
+    # Whole numbers that products of single precision are exact for: counts, pixels, flags.
+    chunks = (points[start : start + CHUNK] for start in range(0, n, CHUNK))
+    is_whole = max(points.max(), -points.min()) <= LARGEST_WHOLE
+    is_whole = is_whole and all(np.array_equal(chunk, np.rint(chunk)) for chunk in chunks)
     # Any center will do, and a median is not drawn away by a few that are far from all others.
     center = np.zeros(n_features) if is_whole else np.median(points[:: 1 + n // CENTER_ROWS], axis=0)
     reach = float(np.maximum(points.max(axis=0) - center, center - points.min(axis=0)).max())
@@ -193,51 +225,6 @@ def products(points: FloatArray) -> Products:
     unit = math.ldexp(1.0, 2 * exponent)
     slacks = np.zeros(n) if is_whole else 2 * error * squares * unit + n_features * np.finfo(np.float64).tiny
     return Products(np.ascontiguousarray(points), columns, squares, unit, slacks)
-
-
-def settle(X: Any, Y: Any, rows: IndexArray, in_X: FloatArray, in_Y: FloatArray, k: int) -> None:
-    """Measure all again on which the k nearest of some samples or their ranks in the other space depend.
-
-    X and Y are the spaces; nothing is to be done in those that are no `Products`, or exact ones.
-    """
-    X, Y = (space if isinstance(space, Products) and not space.is_exact else None for space in (X, Y))
-    if X is None and Y is None:
-        return
-    near_X, near_Y = _settle_nearest(X, rows, in_X, k), _settle_nearest(Y, rows, in_Y, k)
-    for space, distances, others in ((X, in_X, near_Y), (Y, in_Y, near_X)):
-        if space is not None:
-            _settle_ranks(space, rows, distances, others)
-
-
-def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatArray, k: int) -> IndexArray:
-    """The k nearest (b, k) of some samples, after those that may be among them are measured."""
-    if space is None:
-        return np.array([nearest(of_row, k) for of_row in distances])
-    near = np.empty((len(rows), k), dtype=np.intp)
-    for row, (sample, of_row) in enumerate(zip(rows, distances, strict=True)):
-        candidates = space.candidates(sample, of_row, k)
-        space.measure(sample, of_row, candidates)
-        near[row] = nearest_of(of_row, candidates, k)
-    return near
-
-
-def _settle_ranks(space: Products, rows: IndexArray, distances: FloatArray, others: IndexArray) -> None:
-    """Measure the samples that `others` (b, k) names for each row, and all that may be as far as one of them."""
-    for sample, of_row, compared in zip(rows, distances, others, strict=True):
-        space.measure(sample, of_row, compared)
-        slacks = space.slacks[sample] + space.slacks
-        is_close = np.zeros(len(of_row), dtype=bool)
-        for length in of_row[compared]:
-            is_close |= np.abs(of_row - length) <= slacks
-        space.measure(sample, of_row, np.flatnonzero(is_close))
-
-
-def _is_whole(points: FloatArray) -> bool:
-    """Whether all values are whole numbers that products of single precision are exact for: counts, pixels, flags."""
-    if max(points.max(), -points.min()) > LARGEST_WHOLE:
-        return False
-    chunks = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
-    return all(np.array_equal(chunk, np.rint(chunk)) for chunk in chunks)
 
 
 class SparseProducts(Products):
@@ -272,3 +259,140 @@ def row_squares(X: SparseMatrix) -> FloatArray:
     """Squared length of each row, summed from left to right as products are."""
     squares: FloatArray = X.multiply(X).tocsr() @ np.ones(X.shape[1])
     return squares
+
+
+def settle(X: Any, Y: Any, rows: IndexArray, in_X: FloatArray, in_Y: FloatArray, k: int) -> None:
+    """Measure all again on which the k nearest of some samples or their ranks in the other space depend.
+
+    X and Y are the spaces; nothing is to be done in those that are no `Products`, or exact ones.
+    """
+    X, Y = (space if isinstance(space, Products) and not space.is_exact else None for space in (X, Y))
+    if X is None and Y is None:
+        return
+    near_X, near_Y = _settle_nearest(X, rows, in_X, k), _settle_nearest(Y, rows, in_Y, k)
+    for space, distances, others in ((X, in_X, near_Y), (Y, in_Y, near_X)):
+        if space is None:
+            continue
+        for sample, of_row, compared in zip(rows, distances, others, strict=True):
+            space.measure(sample, of_row, compared)
+            # All that may be as far as one of them.
+            slacks = space.slacks[sample] + space.slacks
+            is_close = np.zeros(len(of_row), dtype=bool)
+            for length in of_row[compared]:
+                is_close |= np.abs(of_row - length) <= slacks
+            space.measure(sample, of_row, np.flatnonzero(is_close))
+
+
+def _settle_nearest(space: Products | None, rows: IndexArray, distances: FloatArray, k: int) -> IndexArray:
+    """The k nearest (b, k) of some samples, after those that may be among them are measured."""
+    if space is None:
+        return np.array([nearest(of_row, k) for of_row in distances])
+    near = np.empty((len(rows), k), dtype=np.intp)
+    for row, (sample, of_row) in enumerate(zip(rows, distances, strict=True)):
+        candidates = space.candidates(sample, of_row, k)
+        space.measure(sample, of_row, candidates)
+        near[row] = nearest_of(of_row, candidates, k)
+    return near
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is ranked: checked samples in both spaces, and the rows whose ranks are looked at."""
+
+    X: Samples  # dense or CSR
+    Y: FloatArray
+    rows: IndexArray  # ascending
+    n_threads: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.Y)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rows are all samples."""
+        return len(self.rows) == self.n_samples
+
+    def standard_error(self, values: FloatArray) -> float:
+        """Standard error of the mean of a value a row, as an estimate of the mean over all samples."""
+        if self.is_exact:
+            return 0.0
+        # Rows are drawn without replacement: what is not left to chance any more does not err.
+        missed = 1 - len(values) / self.n_samples
+        return float(np.sqrt(values.var(ddof=1) * missed / len(values)))
+
+    def choose_kernel(self, pair_seconds: float, n_features: int) -> str:
+        """The kernel that finishes first, by NumPy's seconds for the ranks of a pair and the features to subtract."""
+        seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * n_features)
+        return "numba" if seconds >= NUMBA_MIN_SECONDS else "numpy"
+
+    @contextmanager
+    def blocks(self, task: Task[Result], pair_seconds: float, k: int | None = None) -> Iterator[Iterator[Result]]:
+        """Context that gives the results of a task for blocks of rows, in their order; see `choose_kernel`.
+
+        With `k`, only who the k nearest in either space are, and their ranks in the other, is exact.
+        """
+        module, (X, Y) = _spaces(self, pair_seconds, k)
+        measure_X, measure_Y = (
+            partial(module.squared_distances, module.arranged(points)) if space is None else space.squared_distances
+            for points, space in ((self.X, X), (self.Y, Y))
+        )
+        by_products = X is not None or Y is not None
+        arrays = PRODUCT_ARRAYS if by_products and k is not None and k <= COUNTED_NEIGHBORS else BLOCK_ARRAYS
+        step = max(1, BLOCK_BYTES // (8 * arrays * self.n_samples * self.n_threads))
+        blocks = [self.rows[start : start + step] for start in range(0, len(self.rows), step)]
+
+        def of_block(rows: IndexArray) -> Result:
+            raise_if_cancelled()
+            in_X, in_Y = measure_X(rows), measure_Y(rows)
+            if k is not None:
+                settle(X, Y, rows, in_X, in_Y, k)
+            return task(module, in_X, in_Y)
+
+        # Blocks have the threads, products none of their own.
+        with limit_blas_threads(1), closing(map_blocks(of_block, blocks, self.n_threads)) as results:
+            yield track("ranks", results, len(blocks))
+
+
+def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
+    """Whether distances by products, and some of them again by differences, take less time than all by differences."""
+    at_least, more = PRODUCT_FEATURES[kernel]
+    return k is not None and n_features >= at_least + more * k
+
+
+def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, list[Products | None]]:
+    """The kernel's module and the products of X and Y; None for a space in which differences take less time."""
+    spaces: list[Products | None] = [None, None]
+    for which, points in enumerate((ranking.X, ranking.Y)):
+        if issparse(points):
+            spaces[which] = sparse_products(points)
+        elif k is not None and pay_products(points.shape[1], "numpy", k):
+            with limit_blas_threads(1):
+                space = products(points)
+                spaces[which] = space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
+    widths = ranking.X.shape[1], ranking.Y.shape[1]
+    n_subtracted = sum(width for width, space in zip(widths, spaces, strict=True) if space is None)
+    kernel = ranking.choose_kernel(pair_seconds, n_subtracted)
+    for which, points in enumerate((ranking.X, ranking.Y)):
+        if not issparse(points) and not pay_products(widths[which], kernel, k):
+            spaces[which] = None
+    kinds = ["differences" if space is None else type(space).__name__.lower() for space in spaces]
+    logger.info(
+        "ranks: %s kernel, %d of %d samples, %s in X, %s in Y", kernel, len(ranking.rows), ranking.n_samples, *kinds
+    )
+    return load_unbroken(KERNELS[kernel]), spaces
+
+
+def check_ranking(X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None) -> Ranking:
+    """Return the samples of both spaces and the rows to measure."""
+    samples, embedding = check_embedded(X, Y)
+    settings = check_settings({"random_state": random_state, "n_jobs": n_jobs})
+    n = len(embedding)
+    if n < MIN_SAMPLES:
+        refuse("X", f"must have at least {MIN_SAMPLES} samples to rank them", f"n_samples={n}", "Pass more samples")
+    usual = n if n <= EXACT_MAX_SAMPLES else DEFAULT_SAMPLED
+    rows = check_sampled(n_sampled, n, usual, f"n_samples={n}", settings.random_state)
+    # Squares of what lies near the ends of float64 would overflow or vanish; ranks do not depend on units.
+    in_X, in_Y = (InputScaling.fit(points).transform(points) for points in (samples, embedding))
+    return Ranking(in_X, in_Y, rows, thread_count(settings.n_jobs))

@@ -20,7 +20,7 @@ from hne._runtime.threads import limit_blas_threads, map_blocks
 from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import embedded_pieces
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
-from hne.core.records import FloatArray, NeighborGraph, Pieces, ShortCircuits, Weights
+from hne.core.records import NeighborGraph, ShortCircuits, Weights
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.score import LocalGeometry
@@ -55,11 +55,6 @@ class Problem:
     n_threads: int
     deadline: float  # of time.perf_counter(); inf where there is none
 
-    @property
-    def is_over(self) -> bool:
-        """Whether there is no time left."""
-        return time.perf_counter() > self.deadline
-
 
 def run_trials(problem: Problem, wanted: Sequence[Candidate]) -> list[Trial]:
     """Try the settings; those that nobody got to are told as well."""
@@ -76,8 +71,12 @@ def run_trials(problem: Problem, wanted: Sequence[Candidate]) -> list[Trial]:
             same_k = [trial for trial in trials if trial.n_neighbors == candidate.n_neighbors]
             if not trials or _best_score(same_k) <= WORTH_FACTOR * best + WORTH_MARGIN:
                 tried.append(candidate)
-            else:
-                trials.append(_skipped(candidate, same_k))
+                continue
+            outcome, reason = STOPPED, f"k = {candidate.n_neighbors} is far behind"
+            if not any(trial.is_measured for trial in same_k):
+                outcome, reason = same_k[0].outcome, same_k[0].reason
+            n_pieces = max(trial.n_pieces for trial in same_k)
+            trials.append(Trial(*candidate, outcome, n_pieces=n_pieces, reason=reason))
         step("settings", len(trials), len(wanted))
         for k in dict.fromkeys(one.n_neighbors for one in tried):
             for trial in _trials_of_k(problem, k, [one for one in tried if one.n_neighbors == k], best):
@@ -95,16 +94,9 @@ def _best_score(trials: Sequence[Trial]) -> float:
     return min((trial.score for trial in trials if trial.is_measured), default=float("inf"))
 
 
-def _skipped(candidate: Candidate, same_k: Sequence[Trial]) -> Trial:
-    n_pieces = max(trial.n_pieces for trial in same_k)
-    if not any(trial.is_measured for trial in same_k):
-        return Trial(*candidate, same_k[0].outcome, n_pieces=n_pieces, reason=same_k[0].reason)
-    return Trial(*candidate, STOPPED, n_pieces=n_pieces, reason=f"k = {candidate.n_neighbors} is far behind")
-
-
 def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best: float) -> Iterator[Trial]:
     """Trials that share their neighbors and Gram matrices."""
-    if problem.is_over:
+    if time.perf_counter() > problem.deadline:
         yield from (Trial(*one, NOT_REACHED, reason=NO_TIME) for one in candidates)
         return
     graph = replace(problem.graph, indices=problem.graph.indices[:, :k], distances=problem.graph.distances[:, :k])
@@ -113,9 +105,13 @@ def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best
         with mute_progress():
             circuits = cut_short_circuits(problem.X, without_isolated(graph, wanted[0]), wanted[0])
         split = split_into_pieces(problem.X, circuits.graph, wanted[0], problem.n_threads)
-        if _is_torn(problem, split.pieces):
-            why = f"its graph falls into {split.pieces.count} pieces"
-            yield from (Trial(*one, STOPPED, n_pieces=split.pieces.count, reason=why) for one in candidates)
+        pieces, treatment = split.pieces, problem.settings.pieces
+        labels = pieces.labels[problem.geometry.frames.members]
+        # Pieces are too many to go on with where none are wanted, or where they cut through neighborhoods.
+        is_cut = float((labels != labels[:, :1]).any(axis=1).mean()) > MAX_CUT
+        if pieces.count > 1 and treatment != "join" and (treatment == "raise" or is_cut):
+            why = f"its graph falls into {pieces.count} pieces"
+            yield from (Trial(*one, STOPPED, n_pieces=pieces.count, reason=why) for one in candidates)
             return
         with mute_progress():
             weights = layer_weights_of_all(problem.X, split.graph, wanted, None, problem.n_threads)
@@ -129,15 +125,6 @@ def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best
         closing(map_blocks(lambda i: attempt(candidates[i], weights[i]), numbers, problem.n_threads)) as results,
     ):
         yield from results
-
-
-def _is_torn(problem: Problem, pieces: Pieces) -> bool:
-    """Whether the pieces of a graph are too many to go on with: they cut through neighborhoods, or none are wanted."""
-    if pieces.count == 1 or problem.settings.pieces == "join":
-        return False
-    labels = pieces.labels[problem.geometry.frames.members]
-    cut = float((labels != labels[:, :1]).any(axis=1).mean())
-    return problem.settings.pieces == "raise" or cut > MAX_CUT
 
 
 def _attempt(
@@ -191,17 +178,14 @@ def choose(trials: Sequence[Trial]) -> tuple[Trial, Trial | None]:
     coordinates = [trial.Y for trial in voters if trial.Y is not None]
     # Where not all are embedded, those that all voters have.
     common = np.isfinite(coordinates).all(axis=(0, 2))
-    planes = [_plane(Y[common]) for Y in coordinates if common.any()]
+    planes = []
+    for Y in (Y[common] for Y in coordinates if common.any()):
+        # Orthonormal basis of the centered columns.
+        reach = np.abs(Y).max(initial=0.0)
+        scaled = Y / (reach if reach > 0 else 1.0)
+        planes.append(np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)[0])
     # Share of one embedding that an affine map of the other explains, 0 to 1.
     votes = [float(np.mean([float(((one.T @ other) ** 2).sum() / one.shape[1]) for other in planes])) for one in planes]
     choice = voters[int(np.argmax(votes))] if votes else best[0]
     others = (one for one in best if one.variant != choice.variant or one.n_neighbors != choice.n_neighbors)
     return choice, next(others, None)
-
-
-def _plane(Y: FloatArray) -> FloatArray:
-    """Orthonormal basis of the centered columns."""
-    reach = np.abs(Y).max(initial=0.0)
-    scaled = Y / (reach if reach > 0 else 1.0)
-    basis, _, _ = np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)
-    return basis

@@ -1,7 +1,7 @@
 """TangentScorer, Y -> TangentScore: how far an embedding can be believed, told without knowing the truth."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from hne._runtime.threads import limit_blas_threads
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray, Pieces
-from hne.core.samples.kinds import Distances, Samples, take
+from hne.core.samples.kinds import Distances, Samples, is_dense, take
 from hne.core.tangent.frames import (
     MOST_NEIGHBORS,
     Dimension,
@@ -23,13 +23,15 @@ from hne.core.tangent.frames import (
     frames_among,
     nearest_of_rows,
 )
-from hne.settings import Settings
+from hne.settings import PRECOMPUTED, Settings
 
 # Neighbors whose ranks are compared, samples whose neighbors are, and samples among which: of more, so many at random.
 RANKED_NEIGHBORS, RANKED_ROWS, MAX_RANKED = 10, 120, 20_000
 # What lost ranks and uneven stretching weigh beside lost tangents. With 1 or 3 for ranks the choice of settings fails
 # badly. From 0.1 to 0.4 for the unevenness, its mean regret hardly changes; without it, it is half again as large.
 RANK_WEIGHT, UNEVEN_WEIGHT = 0.3, 0.2
+# So few samples with so many features are measured by all their distances, made once by products: a third of the time.
+FEW_SAMPLES, MANY_FEATURES = 3000, 100
 # Neighbors that a coordinate is told by, and samples that are looked at.
 TELLING_NEIGHBORS, TELLING_ROWS = 8, 2000
 # A neighborhood has collapsed where its narrowest side is less than this share of what even samples would have.
@@ -169,6 +171,20 @@ class LocalGeometry:
     def of(cls, X: Samples, settings: Settings, n_threads: int) -> "LocalGeometry":
         """That of all samples."""
         return cls(X, np.arange(X.shape[0]), settings, n_threads)
+
+    def by_distances(self) -> "LocalGeometry":
+        """The same, or where samples are few with many features that of their distances, which are searched often."""
+        X, metric = self.X, self.settings.metric
+        is_plain = is_dense(X) and isinstance(metric, str) and metric == "euclidean"
+        if not is_plain or len(X) > FEW_SAMPLES or X.shape[1] < MANY_FEATURES:
+            return self
+        centered = X - X.mean(axis=0)
+        squares = np.einsum("ij,ij->i", centered, centered)
+        away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * (centered @ centered.T), 0.0))
+        away = np.maximum(away, away.T)
+        np.fill_diagonal(away, 0.0)
+        settings = replace(self.settings, metric=PRECOMPUTED, metric_params=None)
+        return LocalGeometry(Distances(away), self.rows, settings, self.n_threads)
 
     @cached_property
     def _nearest(self) -> tuple[IndexArray, IndexArray, FloatArray]:

@@ -20,7 +20,7 @@ from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
 from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import LANDMARKS, UNFOLDED, Chart, Core, FloatArray, NeighborGraph
-from hne.core.samples.kinds import Distances, Samples, is_complete, is_dense
+from hne.core.samples.kinds import Samples, is_complete
 from hne.core.tangent.frames import Dimension, Frames, is_measurable
 from hne.core.tangent.score import (
     LocalGeometry,
@@ -32,7 +32,7 @@ from hne.core.tangent.score import (
 )
 from hne.core.trust.verdict import CERTAIN, SCREEN, Assessment, Finding, finding, praise, verdict_against
 from hne.exceptions import HNEError
-from hne.settings import PRECOMPUTED, Settings
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -44,8 +44,6 @@ SELF_WEIGHT = 0.5
 # k = 6 .03, where another choice turned the plane by .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a
 # hundredth of its size .01, measured values none.
 TIES_NOTED, TIED_ROWS = 0.02, 500
-# So few samples with so many features are measured by all their distances, made once by products: a third of the time.
-FEW_SAMPLES, MANY_FEATURES = 3000, 100
 
 # Scores above the first are doubtful, above the second bad. Flagged at .1: 10 % of the good and 97 % of the bad (at
 # .107, 7 and 97 %; at .123, 4 and 90 %). Above .09 fewer than half are right, which nobody should be told to believe.
@@ -205,7 +203,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
     drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else pairs.leading(d)
     dimension, shape = None, None
     if drawn is not None and is_measurable(len(rows), d):
-        around = _with_distances(geometry)
+        around = geometry.by_distances()
         dimension = _attempted("dimension", lambda: around.dimension)
         shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
@@ -246,22 +244,6 @@ def _attempted(what: str, measure: Callable[[], Result]) -> Result | None:
     except (HNEError, np.linalg.LinAlgError, MemoryError) as error:
         logger.info("trust: %s not measured, %s", what, error)
         return None
-
-
-def _with_distances(geometry: LocalGeometry) -> LocalGeometry:
-    """The same, or where samples are few with many features that of their distances, which are searched many times."""
-    X, metric = geometry.X, geometry.settings.metric
-    is_plain = is_dense(X) and isinstance(metric, str) and metric == "euclidean"
-    if not is_plain or len(X) > FEW_SAMPLES or X.shape[1] < MANY_FEATURES:
-        return geometry
-    centered = X - X.mean(axis=0)
-    squares = np.einsum("ij,ij->i", centered, centered)
-    away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * (centered @ centered.T), 0.0))
-    away = np.maximum(away, away.T)
-    np.fill_diagonal(away, 0.0)
-    return replace(
-        geometry, X=Distances(away), settings=replace(geometry.settings, metric=PRECOMPUTED, metric_params=None)
-    )
 
 
 def tied_share(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> float:
