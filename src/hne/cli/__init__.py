@@ -11,11 +11,11 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import compare, embed, misc, transform, tune
+from hne.cli import embed, misc, transform, tune
 from hne.cli.talk import echo, error_text
 from hne.exceptions import BaselineError, EigenSolverError, ExecutorError, HNEError
 
@@ -60,24 +60,23 @@ def _status_of(error: BaseException, checkpoint: object) -> int:
         going_on = "" if checkpoint is None else f". The same command goes on from '{checkpoint}'"
         echo(None, f"interrupted{going_on}")
         return BY_SIGNAL + (error.args[0] if error.args else signal.SIGINT)
-    echo(None, _sentence(error))
-    if isinstance(error, EigenSolverError | ExecutorError | BaselineError):
-        return FAILED
-    return REFUSED if isinstance(error, HNEError | UnicodeEncodeError) else FAILED
-
-
-def _sentence(error: BaseException) -> str:
-    """What went wrong, and what to do about it."""
+    status = FAILED
     if isinstance(error, HNEError):
-        return error_text(error)
-    if isinstance(error, UnicodeEncodeError):
-        return f"standard output takes {error.encoding} alone, got {error.object[error.start]!r}. Choose -o FILE."
-    if isinstance(error, OSError):
+        text = error_text(error)
+        status = FAILED if isinstance(error, EigenSolverError | ExecutorError | BaselineError) else REFUSED
+    elif isinstance(error, UnicodeEncodeError):
+        text = f"standard output takes {error.encoding} alone, got {error.object[error.start]!r}. Choose -o FILE."
+        status = REFUSED
+    elif isinstance(error, OSError):
         name = f" '{error.filename}'" if error.filename else ""
-        return f"the system refuses{name}: {error.strerror or error}. Check space and permissions."
-    if isinstance(error, MemoryError):
-        return "out of memory. Look at --dry-run, pass fewer rows or columns, or lower --n-neighbors."
-    return f"unexpected {type(error).__name__}: {error}. This is a bug: set HNE_DEBUG=1 to see where, and report it."
+        text = f"the system refuses{name}: {error.strerror or error}. Check space and permissions."
+    elif isinstance(error, MemoryError):
+        text = "out of memory. Look at --dry-run, pass fewer rows or columns, or lower --n-neighbors."
+    else:
+        kind = type(error).__name__
+        text = f"unexpected {kind}: {error}. This is a bug: set HNE_DEBUG=1 to see where, and report it."
+    echo(None, text)
+    return status
 
 
 @contextmanager
@@ -87,16 +86,12 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(number: int, _: Any) -> NoReturn:
         raise KeyboardInterrupt(number)
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    try:
-        before = {number: signal.signal(number, stop) for number in numbers}
-    except ValueError:  # not the main thread
-        before = {}
-    try:
+    with ExitStack() as afterwards:
+        for name in ("SIGTERM", "SIGHUP"):
+            with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
+                number = getattr(signal, name)
+                afterwards.callback(signal.signal, number, signal.signal(number, stop))
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Parser(argparse.ArgumentParser):
@@ -140,12 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="hne", description=description)
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    embed.add_to(commands)
-    tune.add_to(commands)
-    transform.add_to(commands)
-    compare.add_to(commands)
-    misc.add_eigen_to(commands)
-    misc.add_demo_to(commands)
-    transform.add_info_to(commands)
+    adders = (embed.add_to, tune.add_to, transform.add_to, tune.add_compare_to, misc.add_eigen_to, misc.add_demo_to)
+    for add in (*adders, transform.add_info_to):
+        add(commands)
     misc.add_completion_to(commands, parser)
     return parser

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,8 @@ def add_command(
     return parser
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add what says how a file is to be read."""
+def add_input(parser: argparse.ArgumentParser, *, is_fit: bool = True) -> None:
+    """Add what says how a file is to be read, what becomes of missing values, and before a fit of columns."""
     formats = "CSV, TSV, NPY, NPZ, Parquet, Arrow, MAT, HDF5 or .h5ad file"
     parser.add_argument("input", metavar="INPUT", help=f"{formats}, a folder of images, or - for standard input")
     told = "COLUMNS are names, patterns (gene_*) or positions (2-5), with commas in between."
@@ -111,15 +111,11 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--separator", metavar="CHAR", help="between the fields of a text file; \\t is a tab")
     add("--decimal", choices=(".", ","), help="decimal sign of a text file")
     add("--encoding", metavar="NAME", help="of a text file, such as utf-8 or cp1252")
-    has_names = "whether the first row of text holds names"
-    add("--header", action=argparse.BooleanOptionalAction, default=None, help=has_names)
-    sizes = "size that images are made, or that rows of numbers have"
-    add("--image-size", type=image_size, metavar="WxH", help=sizes)
+    told = "whether the first row of text holds names"
+    add("--header", action=argparse.BooleanOptionalAction, default=None, help=told)
+    told = "size that images are made, or that rows of numbers have"
+    add("--image-size", type=image_size, metavar="WxH", help=told)
     add("--image-mode", choices=("grey", "rgb"), help="read images as grey or in color")
-
-
-def add_preparation(parser: argparse.ArgumentParser, *, is_fit: bool = True) -> None:
-    """Add what becomes of rows with missing values, and before a fit what is done to columns."""
     told = "rows with missing values: refuse the file, drop the rows, or impute medians of columns [refuse]"
     parser.add_argument("--missing", choices=MISSING, default="refuse", help=told)
     if is_fit:
@@ -135,8 +131,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     wholesale.add_argument("--auto", action="store_true", help=told)
     told = "all as in the published method, but for what is given"
     wholesale.add_argument("--published", action="store_true", help=told)
-    for name in PARAMETERS:
-        _add_setting(group, name)
+    _add_settings(group, PARAMETERS)
 
 
 def add_grid(parser: argparse.ArgumentParser) -> None:
@@ -150,30 +145,29 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
     add("--variant", type=variants, metavar="NAME,...", help=told)
     add("--reg", type=numbers, metavar="REG,...", help="ridge of the small problems [1e-3,1e-4]")
     group = parser.add_argument_group("method", "Further parameters of hne.HNE, under the same names.")
-    for name in PARAMETERS:
-        if name not in SEARCHED:
-            _add_setting(group, name)
+    _add_settings(group, [name for name in PARAMETERS if name not in SEARCHED])
 
 
-def _add_setting(group: Any, name: str) -> None:
-    """Add a parameter of the estimator as an option, by what is known of it."""
-    known = known_settings()[name]
-    flags = sorted([flag_of(name), *known.flags], key=lambda flag: flag.startswith("--"))
-    facts: dict[str, Any] = {"default": argparse.SUPPRESS, "help": known.help}
-    if isinstance(DEFAULTS[name], bool):
-        facts["action"] = argparse.BooleanOptionalAction
-    elif known.choices:
-        facts |= {"metavar": known.metavar, "choices": (*known.choices, *([AUTO] if known.may_be_auto else []))}
-    else:
-        readers = (whole, whole_or_auto) if isinstance(known.low, int) else (number, number_or_auto)
-        facts |= {"metavar": known.metavar, "type": READ_BY.get(name, readers[known.may_be_auto])}
-    group.add_argument(*flags, **facts)
+def _add_settings(group: Any, parameters: Iterable[str]) -> None:
+    """Add parameters of the estimator as options, by what is known of them."""
+    for name in parameters:
+        known = known_settings()[name]
+        flags = sorted([flag_of(name), *known.flags], key=lambda flag: flag.startswith("--"))
+        facts: dict[str, Any] = {"default": argparse.SUPPRESS, "help": known.help}
+        if isinstance(DEFAULTS[name], bool):
+            facts["action"] = argparse.BooleanOptionalAction
+        elif known.choices:
+            facts |= {"metavar": known.metavar, "choices": (*known.choices, *([AUTO] if known.may_be_auto else []))}
+        else:
+            readers = (whole, whole_or_auto) if isinstance(known.low, int) else (number, number_or_auto)
+            facts |= {"metavar": known.metavar, "type": READ_BY.get(name, readers[known.may_be_auto])}
+        group.add_argument(*flags, **facts)
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     """Parameters of the estimator: those that were used, then what --auto and --published stand for, then defaults."""
-    wholesale: Mapping[str, Any] = dict.fromkeys(SEARCHED, AUTO) if getattr(options, "auto", False) else {}
-    wholesale = PUBLISHED if getattr(options, "published", False) else wholesale
+    auto = dict.fromkeys(SEARCHED, AUTO) if getattr(options, "auto", False) else {}
+    wholesale: Mapping[str, Any] = PUBLISHED if getattr(options, "published", False) else auto
     return {name: getattr(options, name, wholesale.get(name, DEFAULTS[name])) for name in PARAMETERS}
 
 
@@ -193,12 +187,12 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
 
 def add_outputs(parser: argparse.ArgumentParser, **texts: str) -> None:
     """Add files to write, by their names and what they are for, and leave to write over them."""
-    outputs = parser.add_argument_group("outputs")
+    add = parser.add_argument_group("outputs").add_argument
     metavars = {"output": "OUT", "report": "HTML", "plot": "PNG", "save": "MODEL"}
     for name, told in texts.items():
         flags = ["-o", "--output"] if name == "output" else [f"--{name}"]
-        outputs.add_argument(*flags, type=output_path, metavar=metavars[name], help=told)
-    outputs.add_argument("-f", "--force", action="store_true", help="overwrite output files that exist")
+        add(*flags, type=output_path, metavar=metavars[name], help=told)
+    add("-f", "--force", action="store_true", help="overwrite output files that exist")
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:
@@ -218,7 +212,6 @@ def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any]) -> list[
     """Words of `hne embed` to paste into a shell: the input, what differs from the defaults, and what was chosen."""
     parser = argparse.ArgumentParser(add_help=False)
     add_input(parser)
-    add_preparation(parser)
     add_method(parser)
     words = ["hne", "embed"]
     for action in parser._actions:  # noqa: SLF001, argparse has no other door
@@ -233,10 +226,10 @@ def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any]) -> list[
     return words
 
 
-def _option_words(action: argparse.Action, value: Any) -> Iterator[str]:
+def _option_words(action: argparse.Action, value: Any) -> list[str]:
+    name = action.option_strings[0]
     if isinstance(value, bool):
-        yield action.option_strings[0 if value else 1]
-        return
+        return [name if value else action.option_strings[1]]
     if isinstance(value, tuple):
         between = "x" if action.dest == "image_size" else ","
         text = between.join(str(part).replace(",", ",,") for part in value)
@@ -244,8 +237,6 @@ def _option_words(action: argparse.Action, value: Any) -> Iterator[str]:
         text = f"{value:g}" if float(f"{value:g}") == value else repr(value)
     else:
         text = json.dumps(value) if isinstance(value, dict) else str(value)
-    name = action.option_strings[0]
     if not text.startswith("-"):
-        yield from (name, text)
-    else:
-        yield f"{name}={text}" if name.startswith("--") else f"{name}{text}"
+        return [name, text]
+    return [f"{name}={text}" if name.startswith("--") else f"{name}{text}"]

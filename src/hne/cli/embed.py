@@ -3,7 +3,7 @@
 import argparse
 import math
 import shlex
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,8 @@ NEED_TABLE = ("id", "color", "drop", "array", "transpose", "missing", "scale", "
 EMPTY = (None, (), False, "refuse", "none")
 # Names of features that a summary and a plan list.
 LISTED_FEATURES, LISTED = 100, 20
+# What a report and a table call the same.
+REPORTED = ("feature_names", "labels", "ids", "color", "id_name", "rows", "source")
 # Bytes of samples that a dry run looks at for the parameters that suit them, a second or so.
 MAX_LOOKED_AT = 50_000_000
 # Dimensions that a forecast takes where they are to be found out.
@@ -52,7 +54,6 @@ def add_to(commands: Any) -> None:
     told = "embed the rows of a file: coordinates, picture, report, model"
     parser = arguments.add_command(commands, "embed", run, told, DESCRIPTION, EXAMPLES)
     arguments.add_input(parser)
-    arguments.add_preparation(parser)
     arguments.add_outputs(
         parser,
         output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json",
@@ -70,12 +71,17 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, embed, write what was asked for, and say what came of it."""
     options.parameters = parameters_of(options)
-    _check_scale(options)
+    if options.dry_run and options.dask is not None:
+        refuse("--dry-run", "foresees what this process would take", "--dask", "Leave one of them out")
+    is_for_mpi = options.checkpoint is not None and options.parameters["eigen_solver"] == "slepc"
+    if options.until_eigenproblem and not is_for_mpi:
+        got, remedy = "no --checkpoint, or another --eigen-solver", "Add --checkpoint DIR --eigen-solver slepc"
+        refuse("--until-eigenproblem", "leaves work in a folder for MPI", got, remedy)
     outputs = talk.check_outputs(options, "output", "report", "plot", "save")
     if options.dry_run:
         _dry_run(options, outputs)
         return
-    with talk.command_context(options) as (seconds, heard):
+    with talk.command_context(options, {} if options.until_eigenproblem else outputs) as (seconds, heard):
         ready = _prepared(options)
         table, result = ready.table, _embedded(options, ready)
         if result is None:
@@ -94,20 +100,9 @@ def run(options: argparse.Namespace) -> None:
         if "report" in outputs:
             told = {"timings": seconds, "embedding_warnings": heard}
             run_stage("report", _report, outputs["report"], options, ready, result, told)
-    echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
         coordinates = {} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": result.Y}
         print_json(summary | {"timings": seconds, "outputs": outputs} | coordinates)
-
-
-def _check_scale(options: argparse.Namespace) -> None:
-    """Refuse options that mean nothing without others, or beside them."""
-    if options.dry_run and options.dask is not None:
-        refuse("--dry-run", "foresees what this process would take", "--dask", "Leave one of them out")
-    is_for_mpi = options.checkpoint is not None and options.parameters["eigen_solver"] == "slepc"
-    if options.until_eigenproblem and not is_for_mpi:
-        got, remedy = "no --checkpoint, or another --eigen-solver", "Add --checkpoint DIR --eigen-solver slepc"
-        refuse("--until-eigenproblem", "leaves work in a folder for MPI", got, remedy)
 
 
 def _is_read_by_workers(options: argparse.Namespace) -> bool:
@@ -129,19 +124,18 @@ def _is_read_by_workers(options: argparse.Namespace) -> bool:
 def _prepared(options: argparse.Namespace) -> "PreparedTable":
     """The samples, read and prepared, or left for workers to read."""
     if not _is_read_by_workers(options):
-        ready = talk.prepared_input(options, are_distances=options.parameters["metric"] == PRECOMPUTED)
-        echo(options, *ready.table.notices)
+        ready = talk.prepared_input(options)
         if options.report is not None and ready.table.image_shape is not None:
             talk.need_library("--report of images", "pillow", "PIL", "io")
         return ready
     from hne.io import ColumnPreprocessor, PreparedTable, Table
+    from hne.io.table import numbered
     from hne.scale.sources import lazy_samples
 
     samples: Any = lazy_samples(options.input, options.columns or None)
-    names = tuple(options.columns) or tuple(f"x{number}" for number in range(1, samples.shape[1] + 1))
+    names = options.columns or numbered(samples.shape[1])
     source = f"{Path(options.input).suffix[1:]} file read by workers"
-    table = Table(X=samples, feature_names=names, source=source)
-    return PreparedTable(table, samples, ColumnPreprocessor(names))
+    return PreparedTable(Table(X=samples, feature_names=names, source=source), samples, ColumnPreprocessor(names))
 
 
 def _embedded(options: argparse.Namespace, ready: "PreparedTable") -> "Embedding | None":
@@ -151,12 +145,12 @@ def _embedded(options: argparse.Namespace, ready: "PreparedTable") -> "Embedding
     """
     from hne.core.pipeline import compute_embedding
 
-    executor: Any = None
-    if options.dask is not None:
-        from hne.scale import DaskExecutor
+    with ExitStack() as afterwards:
+        executor: Any = None
+        if options.dask is not None:
+            from hne.scale import DaskExecutor
 
-        executor = DaskExecutor(options.dask)
-    with nullcontext() if executor is None else closing(executor):
+            executor = afterwards.enter_context(closing(DaskExecutor(options.dask)))
         task = (ready.X, options.parameters, executor, options.checkpoint)
         if options.until_eigenproblem:
             from hne.scale.backends import export_problem
@@ -209,61 +203,38 @@ def _report(
 ) -> None:
     from hne.viz.report import gather_details, write_report
 
-    table = ready.table
-    is_here = options.parameters["metric"] != PRECOMPUTED and not _is_read_by_workers(options)
-    shared = ("feature_names", "labels", "ids", "color", "id_name", "rows", "source")
-    told |= {name: getattr(table, name) for name in shared}
-    details = gather_details(
-        X=ready.X if is_here else None,
-        features=table.X if is_here else None,
-        images=_images(table),
-        title=title_of(options),
-        data_notes=table.notices,
-        # Outputs will be there already when somebody makes it again.
-        command=shlex.join(["hne", *options.words, *([] if options.force else ["--force"])]),
-        **told,
-    )
-    trust = result.trust
+    table, trust = ready.table, result.trust
+    told |= {name: getattr(table, name) for name in REPORTED}
+    if options.parameters["metric"] != PRECOMPUTED and not _is_read_by_workers(options):
+        told |= {"X": ready.X, "features": table.X}
+    # Outputs will be there already when somebody makes it again.
+    command = shlex.join(["hne", *options.words, *([] if options.force else ["--force"])])
+    told |= {"title": title_of(options), "data_notes": table.notices, "command": command}
     if trust is not None:
         words = [(one, with_cli_names(one.text), with_cli_names(one.remedy)) for one in trust.findings]
         findings = tuple(replace(one, text=text, remedy=remedy) for one, text, remedy in words)
         trust = replace(trust, verdict=with_cli_names(trust.verdict), findings=findings)
-    write_report(path, result, replace(details, trust=trust))
+    write_report(path, result, gather_details(images=_images(table), trust=trust, **told))
 
 
 def _summary(
     options: argparse.Namespace, ready: "PreparedTable", result: "Embedding", heard: list[str]
 ) -> dict[str, Any]:
     """What was done and what came of it, for machines."""
-    table, settings, pairs, trust, chart = ready.table, result.settings, result.eigenpairs, result.trust, result.chart
-    chosen = {name: getattr(settings, name) for name in (*SEARCHED, "n_components")}
-    return {
-        "hne": __version__,
-        "input": options.input,
-        "source": table.source,
-        "n_samples": ready.X.shape[0],
-        "n_features": ready.X.shape[1],
-        "features": list(table.feature_names[:LISTED_FEATURES]),
-        "labels": list(table.labels),
-        "missing": options.missing,
-        "scale": options.scale,
-        "parameters": options.parameters | chosen,
-        "tuning": None if result.tuning is None else chosen_facts(result.tuning),
-        "n_distinct": result.distinct.n_places,
-        "piece_sizes": result.pieces.sizes,
-        "neighbor_method": result.graph.method,
-        "neighbor_recall": result.graph.recall,
-        "eigen_solver": None if pairs is None else pairs.solver,
-        "eigenvalues": [] if pairs is None else pairs.values[: settings.n_components],
-        "short_circuits": len(result.short_circuits),
-        "chart": None if chart is None else {"route": chart.route, "stress": chart.stress},
-        "reconstruction_error": result.reconstruction_error,
-        "trust": None if trust is None else trust.level,
-        "verdict": None if trust is None else with_cli_names(trust.verdict),
-        "score": None if trust is None or trust.score is None else trust.score.score,
-        "notices": list(table.notices),
-        "warnings": heard,
-    }
+    table, graph, pairs, trust, chart = ready.table, result.graph, result.eigenpairs, result.trust, result.chart
+    (n, n_features), d = ready.X.shape, result.settings.n_components
+    chosen = {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")}
+    facts = {"hne": __version__, "input": options.input, "source": table.source, "n_samples": n}
+    facts |= {"n_features": n_features, "features": table.feature_names[:LISTED_FEATURES], "labels": [*table.labels]}
+    facts |= {"missing": options.missing, "scale": options.scale, "parameters": options.parameters | chosen}
+    facts |= {"tuning": result.tuning and chosen_facts(result.tuning), "n_distinct": result.distinct.n_places}
+    facts |= {"piece_sizes": result.pieces.sizes, "neighbor_method": graph.method, "neighbor_recall": graph.recall}
+    facts |= {"eigen_solver": pairs and pairs.solver, "eigenvalues": [] if pairs is None else pairs.values[:d]}
+    facts |= {"short_circuits": len(result.short_circuits)}
+    facts |= {"chart": chart and {"route": chart.route, "stress": chart.stress}}
+    facts |= {"reconstruction_error": result.reconstruction_error, "trust": trust and trust.level}
+    facts |= {"verdict": trust and with_cli_names(trust.verdict), "score": trust and trust.score and trust.score.score}
+    return facts | {"notices": table.notices, "warnings": heard}
 
 
 def _sentence(summary: dict[str, Any]) -> str:
@@ -285,42 +256,29 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     from hne.core.parameters import check_parameters
     from hne.tuning import GRID
 
-    parameters = options.parameters
-    check_parameters(parameters)
-    ready = talk.prepared_input(options, are_distances=parameters["metric"] == PRECOMPUTED)
-    n, n_features = ready.X.shape
+    check_parameters(options.parameters)
+    ready = talk.prepared_input(options)
+    (n, n_features), table = ready.X.shape, ready.table
     if n < 2:
         refuse(f"'{options.input}'", "must have at least 2 samples", str(n), "Pass more rows")
-    table: Any = ready.table
-    X = table.X
+    X: Any = table.X
     n_bytes = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)))
-    parameters, most = _suited(parameters, ready.X if n_bytes <= MAX_LOOKED_AT else None, n)
+    parameters, most = _suited(options.parameters, ready.X if n_bytes <= MAX_LOOKED_AT else None, n)
     k, d = parameters["n_neighbors"], parameters["n_components"]
-    k = min(max(GRID["n_neighbors"]), max(n - 1, 1)) if k == AUTO else most if k is None else k
+    k = min(max(GRID["n_neighbors"]), n - 1) if k == AUTO else most if k is None else k
     d = min(DIMENSION, n_features) if d == AUTO else d
     solving = {name: parameters[name] for name in ("eigen_solver", "n_landmarks")}
     expected = forecast(n, n_features, k, n_components=d, **solving)
-    tuning = AUTO in {parameters[name] for name in SEARCHED}
-    plan = {
-        "input": options.input,
-        "source": table.source,
-        "n_samples": n,
-        "n_features": n_features,
-        "parameters": parameters,
-        "n_neighbors": expected.n_neighbors,
-        "solver": expected.solver,
-        "peak_bytes": max(expected.peak_bytes, n_bytes),
-        "stage_bytes": {"reading": n_bytes, **expected.stages},
-        "available_bytes": expected.available_bytes,
-        "fits": expected.fits,
-        "advice": with_cli_names(expected.advice),
-        "seconds": expected.seconds
-        | ({"tuning": _tuning_seconds(parameters, (n, n_features), d, k)} if tuning else {}),
-        "outputs": outputs,
-        "features": table.feature_names[:LISTED],
-        "labels": list(table.labels)[:LISTED],
-        "ids": None if table.ids is None else table.id_name,
-    }
+    seconds = expected.seconds
+    if AUTO in {parameters[name] for name in SEARCHED}:
+        seconds = seconds | {"tuning": _tuning_seconds(parameters, (n, n_features), d, k)}
+    plan = {"input": options.input, "source": table.source, "n_samples": n, "n_features": n_features}
+    plan |= {"parameters": parameters, "n_neighbors": expected.n_neighbors, "solver": expected.solver}
+    plan |= {"peak_bytes": max(expected.peak_bytes, n_bytes), "stage_bytes": {"reading": n_bytes, **expected.stages}}
+    plan |= {"available_bytes": expected.available_bytes, "fits": expected.fits}
+    plan |= {"advice": with_cli_names(expected.advice), "seconds": seconds, "outputs": outputs}
+    plan |= {"features": table.feature_names[:LISTED], "labels": [*table.labels][:LISTED]}
+    plan |= {"ids": None if table.ids is None else table.id_name}
     if options.json:
         print_json(plan)
     else:

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -195,21 +194,13 @@ def add_completion_to(commands: Any, parser: argparse.ArgumentParser) -> None:
         need_library("hne completion", "shtab", "shtab", "completion")
         import shtab
 
-        for action in _actions(parser):
+        (commands,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+        for action in (action for command in commands.choices.values() for action in command._actions):  # noqa: SLF001
             if action.type in {Path, output_path} or action.dest == "input":
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
+                action.complete = shtab.FILE
         print(shtab.complete(parser, options.shell))
 
     told = "print a script that completes hne's commands and options in a shell"
     described = "Print a script for a shell to complete hne's commands, options and choices."
     command = add_command(commands, "completion", run, told, described, SHELLS)
     command.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-
-
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Every argument of the parser and of its commands."""
-    for action in parser._actions:  # noqa: SLF001, argparse has no other door
-        yield action
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for command in action.choices.values():
-                yield from _actions(command)

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -19,9 +19,10 @@ from hne._runtime.files import already_there, atomic_write, expanded, is_stream,
 from hne._runtime.progress import Stopwatch, advised, listening, one_line, run_stage, show_progress
 from hne.cli.arguments import PARAMETERS, flag_of
 from hne.exceptions import MOST_SAID, HNEError, InputError, MissingExtraError, refuse, shortened
+from hne.settings import PRECOMPUTED
 
 if TYPE_CHECKING:
-    from hne.io import PreparedTable, ReadOptions, Table
+    from hne.io import PreparedTable, Table
 
 # Options about the input, by their names in `hne.io.ReadOptions`.
 TEXT = ("separator", "decimal", "encoding", "header")
@@ -36,8 +37,8 @@ _NAMES = re.compile(
     rf"|(?<!')\b(?P<alone>{'|'.join(name for name in OPTIONS if '_' in name)})\b(?!=)"
     r"| See \w+_\.| \(see \w+_\)"
 )
-PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
-PAGES = (".html", ".htm")
+# Endings that outputs may have, beside those of coordinates.
+ENDINGS = {"plot": (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp"), "report": (".html", ".htm")}
 # Different values of a label up to which they are groups.
 MAX_GROUPS = 20
 
@@ -96,8 +97,13 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def command_context(options: argparse.Namespace) -> Iterator[tuple[dict[str, float], list[str]]]:
-    """Show stages, keep files unless --force, say warnings and advice; give seconds and warnings, which come to be."""
+def command_context(
+    options: argparse.Namespace, outputs: dict[str, Path]
+) -> Iterator[tuple[dict[str, float], list[str]]]:
+    """Show stages, keep files unless --force, say warnings, advice and at the end what was written.
+
+    Gives the seconds of stages and the warnings, both of which come to be.
+    """
     watch, heard = Stopwatch(), []
 
     def hear(message: Warning | str, category: type[Warning] = UserWarning, *_: Any, **__: Any) -> None:
@@ -115,37 +121,30 @@ def command_context(options: argparse.Namespace) -> Iterator[tuple[dict[str, flo
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = hear
         yield watch.seconds, heard
+    echo(options, *(f"wrote {path}" for path in outputs.values()))
 
 
-def read_options(options: argparse.Namespace) -> "ReadOptions":
-    """What the options say about the file."""
-    from hne.io import ReadOptions
+def prepared_input(
+    options: argparse.Namespace, prepare: "Callable[[Table], PreparedTable] | None" = None, **reading: Any
+) -> "PreparedTable":
+    """The table of the input, read as the options say, or otherwise, and prepared so; notices in the words of options.
 
-    facts = {name: getattr(options, name) for name in READING}
+    What was decided about the file is said, but for a dry run, which is about other things.
+    """
+    from hne.io import ReadOptions, prepare_table, read_table
+
+    facts = {name: getattr(options, name) for name in READING} | reading
     if options.separator is not None:
         facts["separator"] = options.separator.replace("\\t", "\t")
-    return ReadOptions(**facts)
-
-
-def read_input(options: argparse.Namespace, reading: "ReadOptions | None" = None) -> "Table":
-    """The table of the input, read as a stage."""
-    from hne.io import read_table
-
     source: Any = "-" if options.input == "-" else expanded(options.input)
-    return run_stage("reading", read_table, source, reading or read_options(options))
-
-
-def prepared_input(options: argparse.Namespace, *, are_distances: bool = False) -> "PreparedTable":
-    """The table of the input, filled and scaled as the options say."""
-    from hne.io import prepare_table
-
-    ready = prepare_table(read_input(options), options.missing, options.scale, are_distances=are_distances)
-    return with_notices_of_cli(ready)
-
-
-def with_notices_of_cli(ready: "PreparedTable") -> "PreparedTable":
-    """The same, with what was decided about the file in the words of the command line."""
+    table = run_stage("reading", read_table, source, ReadOptions(**facts))
+    if prepare is None:
+        are_distances = getattr(options, "metric", None) == PRECOMPUTED
+        ready = prepare_table(table, options.missing, options.scale, are_distances=are_distances)
+    else:
+        ready = prepare(table)
     notices = tuple(with_cli_names(one) for one in ready.table.notices)
+    echo(options, *(() if getattr(options, "dry_run", False) else notices))
     return replace(ready, table=replace(ready.table, notices=notices))
 
 
@@ -185,13 +184,17 @@ def check_outputs(options: argparse.Namespace, *outputs: str, tables: tuple[str,
     """
     from hne.io import check_output_ending
 
-    if options.json and str(options.output) == "-" and not tables:
+    is_printed = str(options.output) == "-" and not tables
+    if options.json and is_printed:
         refuse("--json and -o -", "must not both print to standard output", "both", "Choose one")
     paths = {name: path for name in outputs if (path := getattr(options, name)) is not None}
-    if str(options.output) == "-" and not tables:
+    if is_printed:
         del paths["output"]
+    # `os.path.realpath` leaves loops of links as they are, about which `Path.resolve` raises.
+    source = None if options.input == "-" else Path(os.path.realpath(expanded(options.input)))
+    seen: dict[Path, str] = {}
     for name, path in paths.items():
-        endings = {"plot": PICTURES, "report": PAGES, "output": tables}.get(name)
+        endings = tables if name == "output" else ENDINGS.get(name)
         if endings and path.suffix.lower() not in endings:
             rule = f"must end in {', '.join(endings[:-1])} or {endings[-1]}"
             refuse(f"--{name}", rule, f"'{path.name}'", "Rename it")
@@ -199,10 +202,6 @@ def check_outputs(options: argparse.Namespace, *outputs: str, tables: tuple[str,
             check_output_ending(path)
         if name == "plot":
             need_library("--plot", "matplotlib", "matplotlib", "plot")
-    # `os.path.realpath` leaves loops of links as they are, about which `Path.resolve` raises.
-    source = None if options.input == "-" else Path(os.path.realpath(expanded(options.input)))
-    seen: dict[Path, str] = {}
-    for name, path in paths.items():
         _check_place(path)
         whole = Path(os.path.realpath(path))
         if whole in seen:

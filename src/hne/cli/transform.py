@@ -5,7 +5,7 @@ import os
 import platform
 import sys
 import warnings
-from dataclasses import replace
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ from hne import __version__
 from hne._runtime.progress import one_line, run_stage
 from hne.cli import arguments, talk
 from hne.exceptions import InputError, MissingExtraError, PreparedModelWarning
+from hne.settings import SEARCHED
 
 if TYPE_CHECKING:
     from hne import HNE
-    from hne.io import ColumnPreprocessor, Table
+    from hne.io import ColumnPreprocessor, PreparedTable
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "psutil")
 # Optional libraries: the extra that brings each, and what for.
@@ -46,31 +47,26 @@ def add_to(commands: Any) -> None:
         "Place new samples in the embedding of a model that hne embed --save (or model.save) wrote. Columns are found "
         "by the names of the fit, filled and scaled as they were. Without -o the coordinates are printed as CSV."
     )
-    parser = arguments.add_command(
-        commands, "transform", run, "place the rows of a file among those of a saved model", described
-    )
+    told = "place the rows of a file among those of a saved model"
+    parser = arguments.add_command(commands, "transform", run, told, described)
     parser.add_argument("model", type=Path, metavar="MODEL", help="file of hne embed --save")
-    arguments.add_input(parser)
-    arguments.add_preparation(parser, is_fit=False)
+    arguments.add_input(parser, is_fit=False)
     arguments.add_outputs(parser, output="coordinates: .csv, .tsv, .npy, .parquet, .arrow, .json")
     arguments.add_talk(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Load, read, place, write."""
-    from hne.io import Coordinates, prepare_new, write_coordinates
+    from hne.io import Coordinates, write_coordinates
 
     outputs = talk.check_outputs(options, "output")
     output = outputs.get("output")
-    with talk.command_context(options) as (seconds, heard):
+    with talk.command_context(options, outputs) as (seconds, heard):
         model, preprocessor = _load(options.model)
-        ready = talk.with_notices_of_cli(prepare_new(_read(options, preprocessor), preprocessor, options.missing))
-        table = ready.table
-        talk.echo(options, *table.notices)
-        Y = model.transform(ready.X)
+        ready = _prepared(options, preprocessor)
+        table, Y = ready.table, model.transform(ready.X)
         if output is not None or not options.json:
             run_stage("writing", write_coordinates, output, Coordinates.of(table, Y))
-    talk.echo(options, *(f"wrote {path}" for path in outputs.values()))
     if options.json:
         facts = {"n_samples": len(Y), "notices": table.notices, "warnings": heard, "timings": seconds, "output": output}
         talk.print_json(facts | ({} if outputs else {"ids": table.ids, "rows": table.rows, "coordinates": Y}))
@@ -90,16 +86,19 @@ def _load(path: Path) -> tuple["HNE", "ColumnPreprocessor"]:
     return model, model.preparation_ or ColumnPreprocessor(tuple(str(name) for name in names))
 
 
-def _read(options: argparse.Namespace, preprocessor: "ColumnPreprocessor") -> "Table":
-    """The table of new samples, with the model's columns, or images as the model has them."""
-    reading, shape = talk.read_options(options), preprocessor.image_shape
-    if shape is None and not options.columns:
-        reading = replace(reading, features=preprocessor.feature_names)
-    elif shape is not None and not options.columns:
-        size, mode = (shape[1], shape[0]), "rgb" if len(shape) == 3 else "grey"
-        reading = replace(reading, image_size=size, image_mode=mode, pixel_scale=preprocessor.pixel_scale)
+def _prepared(options: argparse.Namespace, preprocessor: "ColumnPreprocessor") -> "PreparedTable":
+    """New samples, with the model's columns, or images as the model has them, filled and scaled as those were."""
+    from hne.io import prepare_new
+
+    shape = preprocessor.image_shape
+    reading: dict[str, Any] = {}
+    if not options.columns and shape is None:
+        reading = {"features": preprocessor.feature_names}
+    elif not options.columns and shape is not None:
+        mode = "rgb" if len(shape) == 3 else "grey"
+        reading = {"image_size": (shape[1], shape[0]), "image_mode": mode, "pixel_scale": preprocessor.pixel_scale}
     try:
-        return talk.read_input(options, reading)
+        return talk.prepared_input(options, lambda table: prepare_new(table, preprocessor, options.missing), **reading)
     except InputError as error:
         if shape is None or error.parameter != "image_size":
             raise
@@ -151,19 +150,14 @@ def _checkpoint_lines(facts: dict[str, Any]) -> list[str]:
 def _model_facts(path: Path) -> dict[str, Any]:
     """What a model was fitted on, and how: numbers that were chosen, where they were "auto"."""
     model, preprocessor = _load(path)
-    chosen = {"n_neighbors": model.n_neighbors_, "variant": model.variant_, "reg": model.reg_}
-    chosen["n_components"] = model.embedding_.shape[1]
-    return {
-        "model": str(path),
-        "n_samples": len(model.embedding_),
-        "n_features": model.n_features_in_,
-        "features": list(preprocessor.feature_names[:LISTED_FEATURES]),
-        "missing": "refuse" if preprocessor.fill is None else "impute",
-        "scale": preprocessor.scaling,
-        "parameters": {name: getattr(model, name) for name in arguments.PARAMETERS} | chosen,
-        "n_pieces": model.n_pieces_,
-        "reconstruction_error": model.reconstruction_error_,
-    }
+    n, d = model.embedding_.shape
+    parameters = {name: getattr(model, name) for name in arguments.PARAMETERS}
+    parameters |= {name: getattr(model, f"{name}_") for name in SEARCHED} | {"n_components": d}
+    facts = {"model": str(path), "n_samples": n, "n_features": model.n_features_in_}
+    facts |= {"features": preprocessor.feature_names[:LISTED_FEATURES]}
+    facts |= {"missing": "refuse" if preprocessor.fill is None else "impute", "scale": preprocessor.scaling}
+    facts |= {"parameters": parameters, "n_pieces": model.n_pieces_}
+    return facts | {"reconstruction_error": model.reconstruction_error_}
 
 
 def _model_lines(facts: dict[str, Any]) -> list[str]:
@@ -189,36 +183,21 @@ def _machine_facts() -> dict[str, Any]:
     from hne._runtime.threads import thread_count
     from hne.core.eigen.slepc import find_launch
 
-    extras = {name: _version(name) for name in EXTRAS}
+    extras: dict[str, str | None] = dict.fromkeys(EXTRAS)
+    for name in EXTRAS:
+        with suppress(PackageNotFoundError):
+            extras[name] = version(name)
     factorization = "PARDISO and SuperLU" if extras["pypardiso"] else "SuperLU"
     preconditioner = "multigrid or diagonal" if extras["pyamg"] else "diagonal"
     solvers = ["dense (LAPACK)", f"direct ({factorization})", f"iterative ({preconditioner})"]
-    try:
+    with suppress(MissingExtraError):
         launch = find_launch()
         solvers.append(f"slepc ({launch.launcher[0]}, {launch.python})")
-    except MissingExtraError:
-        pass
     pools = {f"{pool['internal_api']} {pool.get('version') or ''}".strip() for pool in threadpool_info()}
-    return {
-        "hne": __version__,
-        "python": platform.python_version(),
-        "executable": sys.executable,
-        "platform": f"{platform.system()} {platform.machine()}",
-        "threads": thread_count(-1),
-        "cores": os.cpu_count(),
-        "thread_pools": sorted(pools),
-        "available_bytes": available_bytes(),
-        "libraries": {name: _version(name) for name in LIBRARIES},
-        "solvers": solvers,
-        "extras": extras,
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    facts: dict[str, Any] = {"hne": __version__, "python": platform.python_version(), "executable": sys.executable}
+    facts |= {"platform": f"{platform.system()} {platform.machine()}", "threads": thread_count(-1)}
+    facts |= {"cores": os.cpu_count(), "thread_pools": sorted(pools), "available_bytes": available_bytes()}
+    return facts | {"libraries": {name: version(name) for name in LIBRARIES}, "solvers": solvers, "extras": extras}
 
 
 def _machine_lines(facts: dict[str, Any]) -> list[str]:

@@ -1,19 +1,24 @@
-"""`hne tune`: a file -> the variant, k and reg that suit it, and the command that embeds it with them."""
+"""`hne tune`: a file -> the variant, k and reg that suit it; `hne compare`: HNE and other methods, side by side."""
 
 import argparse
+import csv
+import json
 import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hne import __version__
+from hne._runtime.files import atomic_write
 from hne._runtime.progress import duration, run_stage
 from hne.cli import arguments, talk
+from hne.cli.arguments import number, whole
 from hne.cli.talk import echo
-from hne.settings import PRECOMPUTED, SEARCHED
+from hne.exceptions import refuse
+from hne.settings import SEARCHED
 
 if TYPE_CHECKING:
-    from hne.io import PreparedTable
+    from hne.io import PreparedTable, Table
     from hne.tuning import Trial, Tuning
 
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".arrow", ".feather")
@@ -32,6 +37,15 @@ examples:
   hne tune table.csv --id sample --scale standard --budget 60 -o settings.csv
   hne tune points.npy -d auto -k 6,8,10 --reg 1e-3,1e-4 --variant ihne,bhne
 """
+COMPARED = """\
+Embed the rows of a file by LLE, MLLE, HLLE, LTSA, PCA, Isomap, spectral embedding, t-SNE, UMAP and PHATE
+where they are installed, the three variants of HNE, and HNE with its defaults. Prints how well each keeps neighbors and
+distances, and its seconds. Measures show what went wrong; they do not decide who is right.
+"""
+MEASURED = (
+    "measures take 10 neighbors, and coordinates as they come, whitened by LLE, its relatives and the variants: "
+    "they show what went wrong, not who is right"
+)
 
 
 def add_to(commands: Any) -> None:
@@ -39,7 +53,6 @@ def add_to(commands: Any) -> None:
     told = "find the neighbors, variant and ridge that suit a file, and the command to embed it with them"
     parser = arguments.add_command(commands, "tune", run, told, DESCRIPTION, EXAMPLES)
     arguments.add_input(parser)
-    arguments.add_preparation(parser)
     told = "begin no further settings after that time [none]"
     parser.add_argument("--budget", type=arguments.seconds, metavar="SECONDS", help=told)
     tables = "all that was tried: .csv, .tsv, .json, .parquet, .arrow"
@@ -55,27 +68,22 @@ def run(options: argparse.Namespace) -> None:
     outputs = talk.check_outputs(options, "output", "report", tables=TABLES)
     parameters = {name: value for name, value in arguments.parameters_of(options).items() if name not in SEARCHED}
     grid = {name: getattr(options, name) for name in SEARCHED if getattr(options, name) is not None}
-    with talk.command_context(options) as (timings, heard):
-        ready = talk.prepared_input(options, are_distances=parameters["metric"] == PRECOMPUTED)
-        echo(options, *ready.table.notices)
+    with talk.command_context(options, outputs) as (timings, heard):
+        ready = talk.prepared_input(options)
         tuning = tune(ready.X, grid=grid, budget=options.budget, **parameters)
         command = shlex.join(arguments.embed_words(options, tuning.parameters))
         echo(options, *_untried(options, tuning), *sentences(tuning), *_doubts(tuning, ready))
         if "output" in outputs:
             run_stage("writing", _write_table, outputs["output"], tuning)
         if "report" in outputs:
-            run_stage("report", _report, outputs["report"], options, ready, tuning, command)
-    echo(options, *(f"wrote {path}" for path in outputs.values()))
-    if options.json:
-        talk.print_json(
-            {"hne": __version__, "input": options.input, "source": ready.table.source}
-            | chosen_facts(tuning)
-            | {"trials": [_facts(trial) for trial in tuning.trials]}
-            | {"command": command, "warnings": heard, "timings": timings, "outputs": outputs}
-        )
+            run_stage("report", _report, outputs["report"], options, ready.table, tuning, command)
+    if not options.json:
+        echo(options, "this embeds it with the choice; add -o, --report, --plot or --save:")
+        print(command)
         return
-    echo(options, "this embeds it with the choice; add -o, --report, --plot or --save:")
-    print(command)
+    facts = {"hne": __version__, "input": options.input, "source": ready.table.source} | chosen_facts(tuning)
+    facts |= {"trials": [_facts(trial) for trial in tuning.trials]}
+    talk.print_json(facts | {"command": command, "warnings": heard, "timings": timings, "outputs": outputs})
 
 
 def _write_table(path: Path, tuning: "Tuning") -> None:
@@ -89,34 +97,21 @@ def _write_table(path: Path, tuning: "Tuning") -> None:
     write_coordinates(path, Coordinates(Y=np.empty((len(tuning.trials), 0)), labels=columns))
 
 
-def _report(path: Path, options: argparse.Namespace, ready: "PreparedTable", tuning: "Tuning", command: str) -> None:
+def _report(path: Path, options: argparse.Namespace, table: "Table", tuning: "Tuning", command: str) -> None:
     from hne.viz.report import write_tuning_report
 
-    table = ready.table
     color = talk.color_of(table) if table.color else None
-    write_tuning_report(
-        tuning,
-        path,
-        title=f"Settings for {talk.title_of(options)}",
-        color=None if color is None else color.values,
-        color_name="" if color is None else color.name,
-        source=table.source,
-        command=command,
-        data_notes=table.notices,
-    )
+    shown: Any = {} if color is None else {"color": color.values, "color_name": color.name}
+    shown |= {"source": table.source, "command": command, "data_notes": table.notices}
+    write_tuning_report(tuning, path, title=f"Settings for {talk.title_of(options)}", **shown)
 
 
 def chosen_facts(tuning: "Tuning") -> dict[str, Any]:
     """What was found, for machines."""
-    return {
-        "n_samples": tuning.n_samples,
-        "n_tuned": tuning.n_samples if tuning.rows is None else len(tuning.rows),
-        "parameters": tuning.parameters,
-        "best": _facts(tuning.best),
-        "runner_up": None if tuning.runner_up is None else _facts(tuning.runner_up),
-        "counts": _counts(tuning),
-        "seconds": tuning.seconds,
-    }
+    n_tuned = tuning.n_samples if tuning.rows is None else len(tuning.rows)
+    facts = {"n_samples": tuning.n_samples, "n_tuned": n_tuned, "parameters": tuning.parameters}
+    facts |= {name: trial and _facts(trial) for name, trial in (("best", tuning.best), ("runner_up", tuning.runner_up))}
+    return facts | {"counts": _counts(tuning), "seconds": tuning.seconds}
 
 
 def _facts(trial: "Trial") -> dict[str, Any]:
@@ -175,3 +170,66 @@ def sentences(tuning: "Tuning") -> list[str]:
         patch = "a connected patch that is as dense as the whole"
         lines.append(f"tuned on {len(tuning.rows)} of {tuning.n_samples} samples, {patch}")
     return lines
+
+
+def add_compare_to(commands: Any) -> None:
+    """Add `hne compare` to the parser."""
+    told = "HNE, PCA, Isomap, t-SNE, UMAP and others on the same file: table and picture"
+    parser = arguments.add_command(commands, "compare", run_compare, told, COMPARED)
+    arguments.add_input(parser)
+    add = parser.add_argument
+    told = "neighbors of a sample [6 for LLE, its relatives and the variants; for others their own default]"
+    add("-k", "--n-neighbors", type=whole, metavar="K", help=told)
+    add("-d", "--n-components", type=whole, default=2, metavar="D", help="coordinates to find [2]")
+    add("--reg", type=number, help="ridge, for methods that have one [1e-4; for hne its default]")
+    told = (
+        "of lle, mlle, hlle, ltsa, pca, isomap, spectral, tsne, umap, phate, ihne, rhne, bhne, hne "
+        "[all that are installed and do not take long]"
+    )
+    add("--methods", type=arguments.names, metavar="NAMES", help=told)
+    add("--n-jobs", type=whole, default=-1, metavar="N", help="threads, -1 for all cores [-1]")
+    add("--random-state", type=whole, default=0, metavar="SEED", help="seed of what is drawn [0]")
+    arguments.add_outputs(parser, output="the table: .csv, .json", plot="all embeddings side by side: .png, .svg, .pdf")
+    arguments.add_talk(parser)
+
+
+def run_compare(options: argparse.Namespace) -> None:
+    """Read, embed by all methods, print the table, write what was asked for."""
+    outputs = talk.check_outputs(options, "output", "plot", tables=(".csv", ".json"))
+    from hne.baselines import BASELINES
+    from hne.baselines.comparison import comparison, comparison_picture, comparison_records, comparison_table
+
+    with talk.command_context(options, outputs):
+        ready = talk.prepared_input(options)
+        if hasattr(ready.X, "toarray"):
+            remedy = "Choose another --array, such as obsm/X_pca"
+            refuse("hne compare", "needs dense samples", "a sparse matrix", remedy)
+        settings = (options.n_neighbors, options.n_components, options.reg, options.random_state, options.n_jobs)
+        results = comparison(ready.X, options.methods, *settings)
+        records = comparison_records(results)
+        if "output" in outputs:
+            _write_comparison(outputs["output"], records)
+        if "plot" in outputs:
+            axes = comparison_picture(results, talk.color_of(ready.table), talk.title_of(options))
+            talk.save_figure(outputs["plot"], axes.flat[0].figure, dpi=110)
+        if options.json:
+            talk.print_json({"input": options.input, "methods": records})
+        else:
+            header, lines = comparison_table(results)
+            print("\n".join([header, *(talk.with_cli_names(line) for line in lines)]))
+    missing = [one for one in BASELINES.values() if not one.is_installed]
+    if missing and options.methods is None:
+        labels, libraries = " and ".join(one.label for one in missing), " ".join(one.library for one in missing)
+        echo(options, f"without {labels}, not installed. Run: pip install {libraries}")
+    hint = [] if "plot" in outputs else ["add --plot compare.png to see them side by side"]
+    echo(options, MEASURED, *hint)
+
+
+def _write_comparison(path: Path, records: list[dict[str, Any]]) -> None:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        if path.suffix.lower() == ".json":
+            json.dump(talk.plain(records), stream, indent=1, ensure_ascii=False)
+            return
+        writer = csv.DictWriter(stream, records[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
