@@ -31,8 +31,9 @@ def hears_interrupts():
 
 
 def one_fast(first, *others):
-    """Values of a parameter: the first in the fast suite, the others in the slow one."""
-    return [first, *(pytest.param(value, marks=pytest.mark.slow) for value in others)]
+    """Values of a parameter, or tuples of several: the first in the fast suite, the others in the slow one."""
+    values = [value if isinstance(value, tuple) else (value,) for value in others]
+    return [first, *(pytest.param(*value, marks=pytest.mark.slow) for value in values)]
 
 
 def frozen(array):

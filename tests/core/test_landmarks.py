@@ -29,7 +29,7 @@ from hne.core.records import ALONG_GRAPH, BETWEEN, Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, InputError, InputTypeError, LandmarkWarning, TooLargeError
 from hne.metrics import affine_errors, procrustes_error
-from tests.conftest import advised, frozen
+from tests.conftest import advised, frozen, one_fast
 
 REG = 1e-5
 SETTINGS = PUBLISHED | {"reg": REG}
@@ -37,7 +37,7 @@ SETTINGS = PUBLISHED | {"reg": REG}
 
 @pytest.fixture(scope="module")
 def roll():
-    return make_swiss_roll(4000, random_state=3)
+    return make_swiss_roll(3000, random_state=3)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_a_chart_of_eigenvectors_on_landmarks_is_the_roll(roll, chart):
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
-@pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
+@pytest.mark.parametrize("settings", one_fast(SETTINGS, {}), ids=["published", "chart"])
 def test_bits_do_not_depend_on_threads_or_the_order_of_samples(roll, settings):
     X, more = frozen(roll.X[:1000]), {**settings, "n_landmarks": 400, "assess": False}
     found = embed(X, **more, n_jobs=1).Y
@@ -178,7 +178,7 @@ def test_bits_do_not_depend_on_threads_or_the_order_of_samples(roll, settings):
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.LandmarkWarning")
-@pytest.mark.parametrize("settings", [SETTINGS, {}], ids=["published", "chart"])
+@pytest.mark.parametrize("settings", one_fast(SETTINGS, {}), ids=["published", "chart"])
 def test_copies_share_their_place(roll, settings):
     X, more = roll.X[:1000], {**settings, "n_landmarks": 400, "assess": False}
     twice = np.vstack([X, X[:300]])
@@ -293,7 +293,7 @@ def test_more_dimensions_need_more_landmarks():
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
 def test_settings_are_chosen_without_landmarks_and_embedded_with_them(roll):
-    found = HNE(reg="auto", n_landmarks=200, assess=False).fit(roll.X[:500])
+    found = HNE(reg="auto", n_landmarks=100, assess=False).fit(roll.X[:250])
     assert found.eigen_solver_ == "landmarks"
     assert found.tuning_ is not None
 

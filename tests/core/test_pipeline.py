@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 from hne import PUBLISHED, embed
 from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError
 from hne.metrics import affine_errors
-from tests.conftest import advised, frozen, lattice_clouds
+from tests.conftest import advised, frozen, lattice_clouds, one_fast
 from tests.helpers import reference
 
 VARIANTS = ("ihne", "rhne", "bhne")
@@ -22,7 +22,7 @@ def angle(Y, other):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_walk_is_the_oracles(cloud, variant):
+def test_the_embedding_is_the_oracles(cloud, variant):
     result = embed(cloud, **PUBLISHED | {"variant": variant, "reg": 1e-3}, outer_reg=1e-2, gamma=0.5)
     lists = reference.neighbors(cloud, 6)
     W, J = reference.weights(cloud, lists, variant, 1e-3, 1e-2)
@@ -66,7 +66,7 @@ def test_any_cloud_gives_a_chart_in_its_own_lengths_or_a_clear_error(X):
     assert np.ptp(Y, axis=0).max() < 3 * width * result.pieces.count
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
 def test_permuting_the_samples_permutes_the_embedding(roll, variant):
     order = np.random.default_rng(2).permutation(len(roll.X))
     here, there = (embed(X, variant=variant) for X in (roll.X, frozen(roll.X[order])))
@@ -76,8 +76,8 @@ def test_permuting_the_samples_permutes_the_embedding(roll, variant):
     np.testing.assert_array_equal(there, here[order])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("scale", [1e-150, 1e-300, 1e150, 1e300])
+@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("scale", [1e-300, *one_fast(1e300, 1e-150, 1e150)])
 def test_the_unit_of_x_does_not_matter_however_extreme(roll, variant, scale):
     here, there = (embed(X, variant=variant) for X in (roll.X, frozen(roll.X * scale)))
     assert angle(here.core.Y, there.core.Y) < 1e-5
@@ -86,7 +86,7 @@ def test_the_unit_of_x_does_not_matter_however_extreme(roll, variant, scale):
     np.testing.assert_allclose(there.reconstruction_errors / scale, here.reconstruction_errors, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
 @pytest.mark.parametrize("n_features", [3, 30])
 def test_a_shift_of_1e8_does_not_matter(roll, variant, n_features):
     lift = np.random.default_rng(0).normal(size=(3, n_features))
@@ -99,9 +99,10 @@ def test_a_shift_of_1e8_does_not_matter(roll, variant, n_features):
 
 
 def test_constant_columns_change_nothing(roll):
-    for constant in (0.0, 3.0, 1e200):
+    expected = embed(roll.X).Y
+    for constant in (3.0, 1e200):
         padded = np.column_stack([roll.X, np.full(400, constant)])
-        np.testing.assert_allclose(embed(frozen(padded)).Y, embed(roll.X).Y, atol=1e-5)
+        np.testing.assert_allclose(embed(frozen(padded)).Y, expected, atol=1e-5)
 
 
 def test_a_flat_sheet_is_returned_up_to_an_affine_map_and_as_a_chart_by_a_rotation():
@@ -129,7 +130,7 @@ def test_many_pieces_are_named_by_their_largest():
         embed(frozen(far_apart), n_neighbors=1)
 
 
-@pytest.mark.parametrize("n_pieces", [3, 4, 16, 100])
+@pytest.mark.parametrize("n_pieces", one_fast(16, 3, 4, 100))
 def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces):
     rng = np.random.default_rng(0)
     X = frozen(rng.normal(size=(700, 3)) + 1000 * (np.arange(700) % n_pieces)[:, None])
@@ -139,7 +140,7 @@ def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces)
     np.testing.assert_array_equal(first.Y, second.Y)
 
 
-@pytest.mark.parametrize("n_pieces", [3, 16, 100])
+@pytest.mark.parametrize("n_pieces", one_fast(16, 3, 100))
 def test_charts_of_any_number_of_pieces_lie_apart_and_are_the_same_twice(n_pieces):
     rng = np.random.default_rng(0)
     X = frozen(rng.normal(size=(700, 3)) + 1000 * (np.arange(700) % n_pieces)[:, None])
@@ -154,7 +155,7 @@ def test_charts_of_any_number_of_pieces_lie_apart_and_are_the_same_twice(n_piece
 
 
 def test_clouds_without_a_surface_get_their_eigenvectors_all_the_same():
-    X = frozen(np.random.default_rng(0).normal(size=(900, 20)))
+    X = frozen(np.random.default_rng(0).normal(size=(500, 20)))
     direct, dense = (embed(X, **PUBLISHED, eigen_solver=solver) for solver in ("direct", "dense"))
     assert angle(direct.Y, dense.Y) < 1e-6
 

@@ -20,12 +20,25 @@ from hne.exceptions import HNEWarning, UntrustworthyWarning
 from hne.metrics import affine_errors
 from hne.settings import Settings
 from hne_paper.datasets import load_statue_faces, load_teapots
-from tests.conftest import advised, shared_file
+from tests.conftest import advised, one_fast, shared_file
 
 
 @pytest.fixture(scope="module")
 def big_roll():
     return make_swiss_roll(800, random_state=11)
+
+
+@pytest.fixture(scope="module")
+def good(big_roll):
+    """The roll as the defaults embed it."""
+    return embed(big_roll.X)
+
+
+@pytest.fixture(scope="module")
+def halves(big_roll):
+    """What is said of the roll with a part of it again, far away."""
+    with advised():
+        return embed(np.vstack([big_roll.X, big_roll.X[:300] + 90.0])).trust
 
 
 @pytest.fixture
@@ -134,13 +147,13 @@ def test_links_that_were_cut_are_told_and_speak_against_nothing():
     assert "short circuits" not in [finding.kind for finding in result.trust.findings]
 
 
-def test_too_few_coordinates_are_doubtful_and_advised_against(big_roll):
+def test_too_few_coordinates_are_doubtful_and_advised_against(big_roll, good):
     with advised(r"own dimension, 2 \(.*agreed\), got 1\. Try n_components=2\.$"):
         result = embed(big_roll.X, n_components=1)
     told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
     assert (told.level, told.remedy) == ("doubtful", "Try n_components=2")
     assert result.trust.level in ("bad", "doubtful")
-    assert "dimension" not in [finding.kind for finding in embed(big_roll.X).trust.findings]
+    assert "dimension" not in [finding.kind for finding in good.trust.findings]
 
 
 def test_two_coordinates_of_samples_with_more_are_what_screens_have(caplog):
@@ -182,12 +195,10 @@ def test_digits_iris_and_clusters_on_threads_have_collapsed():
         assert trust.collapsed_share > 0.5
 
 
-def test_pieces_are_told_and_strays_are_no_reason_to_doubt(big_roll):
+def test_pieces_are_told_and_strays_are_no_reason_to_doubt(big_roll, halves):
     far = np.array([[100.0, 0.0, 0.0], [0.0, 200.0, 0.0]])
     with advised():
         strays = embed(np.vstack([big_roll.X, far])).trust
-    with advised():
-        halves = embed(np.vstack([big_roll.X, big_roll.X[:300] + 90.0])).trust
     assert (strays.level, strays.n_pieces) == ("good", 3)
     assert (halves.level, halves.n_pieces) == ("doubtful", 2)
     assert [finding.kind for finding in halves.findings] == ["pieces"]
@@ -207,12 +218,10 @@ def test_samples_that_rebuild_themselves_are_counted():
     assert 0.0 <= with_self <= 1.0
 
 
-def test_findings_have_fields_and_the_verdict_states_the_decisive_one(big_roll):
-    with advised():
-        trust = embed(np.vstack([big_roll.X, big_roll.X[:300] + 90.0])).trust
-    assert trust.decisive.kind == "pieces"
-    assert trust.decisive.values == {"n_pieces": 2}
-    assert trust.verdict == f"Believe it with care: {trust.decisive.text}; raise{trust.decisive.remedy[5:]}."
+def test_findings_have_fields_and_the_verdict_states_the_decisive_one(halves):
+    assert halves.decisive.kind == "pieces"
+    assert halves.decisive.values == {"n_pieces": 2}
+    assert halves.verdict == f"Believe it with care: {halves.decisive.text}; raise{halves.decisive.remedy[5:]}."
     unknown = embed(ROLL[:5], n_neighbors=2).trust
     assert (unknown.decisive.kind, unknown.decisive.values["reason"]) == ("unknown", "not measured")
 
@@ -308,7 +317,21 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+QUICK_KINDS = (
+    "float32",
+    "sparse",
+    "distances",
+    "copies",
+    "a line in two",
+    "five",
+    "three",
+    "nobody's neighbor",
+    "joined",
+)
+OTHER_KINDS = one_fast(*(kind for kind in KINDS if kind not in QUICK_KINDS))
+
+
+@pytest.mark.parametrize("kind", [*QUICK_KINDS, *OTHER_KINDS])
 def test_every_kind_of_samples_has_a_trust_equal_for_any_number_of_threads(kind):
     X, parameters = KINDS[kind]
     with warnings.catch_warnings():

@@ -183,7 +183,7 @@ def test_the_way_back_is_the_best_there_is(cloud):
 
 
 def test_distances_and_given_neighbors_go_as_far_as_a_linear_map_does(roll):
-    with pytest.raises(InputError, match=r"metric='precomputed' has no coordinates that a map could take"):
+    with pytest.raises(InputError, match=r"metric must .*, got 'precomputed'"):
         LinearHNE(metric="precomputed").fit(np.zeros((9, 9)))
     graph = KNeighborsTransformer(n_neighbors=6).fit_transform(roll.X)
     np.testing.assert_array_equal(
@@ -228,14 +228,14 @@ def test_sparse_samples_have_the_map_of_the_dense_ones(roll, constraint, scale):
 
 
 def test_sparse_samples_of_many_features_are_dense_only_where_they_have_values():
-    # 100 x 2 000 000 numbers are 1.6 GB.
-    X = random_array((100, 2_000_000), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    # 100 x 500 000 numbers are 400 MB.
+    X = random_array((100, 500_000), density=4e-5, format="csr", rng=np.random.default_rng(0))
     tracemalloc.start()
     model = LinearHNE().fit(X)
     np.testing.assert_array_equal(model.transform(X[:5]), model.embedding_[:5])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 300e6
+    assert peak < 100e6
 
 
 def test_sparse_samples_that_do_not_fit_are_refused_with_a_way_out(roll, monkeypatch):
@@ -344,9 +344,9 @@ def test_callbacks_see_the_stages(roll):
 
 def test_images_with_far_more_pixels_than_samples_are_projected():
     rng = np.random.default_rng(9)
-    X = rng.normal(size=(120, 5)) @ rng.normal(size=(5, 4096)) + 0.01 * rng.normal(size=(120, 4096))
+    X = rng.normal(size=(120, 5)) @ rng.normal(size=(5, 1024)) + 0.01 * rng.normal(size=(120, 1024))
     model = LinearHNE().fit(X)
-    assert (model.rank_, model.components_.shape) == (119, (2, 4096))
+    assert (model.rank_, model.components_.shape) == (119, (2, 1024))
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(2), atol=1e-10)
     np.testing.assert_array_equal(LinearHNE(n_jobs=1).fit(X).components_, model.components_)
 

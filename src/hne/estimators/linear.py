@@ -147,7 +147,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         """
         settings = self._checked_parameters(self.get_params(deep=False))
         if settings.metric == PRECOMPUTED:
-            msg = f"metric='{PRECOMPUTED}' has no coordinates that a map could take. Use HNE, or pass X."
+            msg = f"metric must have coordinates that a map could take, got '{PRECOMPUTED}'. Use HNE, or pass X."
             raise InputError(msg, parameter="metric", value=PRECOMPUTED)
         samples = check_samples(X, settings)
         with called_back(self, X, y, len(STAGES)):
