@@ -61,11 +61,18 @@ def test_importing_the_package_or_its_command_line_loads_nothing_heavy():
     assert not loaded & {"numpy", "scipy", "sklearn", "numba", "matplotlib"}
 
 
-def test_a_small_fit_never_waits_for_a_compiler():
-    fit = "import numpy as np; from hne import HNE; HNE().fit(np.random.default_rng(0).random((300, 3)))"
-    loaded = modules_after(fit)
+def test_small_samples_never_wait_for_a_compiler_and_templates_are_loaded_for_pages_alone():
+    loaded = modules_after(
+        "import sys; import numpy as np; from hne import HNE, embed\n"
+        "from hne.core.spectrum import scree; from hne.metrics import coranking, rank_quality\n"
+        "from hne.viz.report import Details, notebook_html, report_page\n"
+        "X = np.random.default_rng(0).random((300, 3)); HNE().fit(X); result = embed(X)\n"
+        "scree(result); rank_quality(X, X); coranking(X, X)\n"
+        "assert 'jinja2' not in sys.modules\n"
+        "report_page(result, Details()); notebook_html(result)"
+    )
     assert "sklearn" in loaded
-    assert not loaded & {"numba", "llvmlite", "matplotlib"}
+    assert not loaded & {"numba", "llvmlite", "matplotlib", "PIL"}
     assert not loaded & {"hne.estimators.model_file", "hne.io", "hne.scale", "hne.tuning"}
 
 

@@ -13,7 +13,6 @@ from hne.core.eigen.alignment import alignment
 from hne.core.spectrum import scree
 from hne.exceptions import EigenSolverError, InputError, InputTypeError
 from tests.conftest import advised
-from tests.contract.test_imports import modules_after
 
 embed = partial(embed_and_assess, assess=False)
 
@@ -146,11 +145,3 @@ def test_a_scree_says_in_a_line_what_it_is(cloud):
 def test_a_count_that_is_none_is_refused(cloud, count, error):
     with pytest.raises(error, match=r"count must be .*, got .*\. Try count=10"):
         scree(embed(cloud), count)
-
-
-def test_a_small_scree_never_waits_for_a_compiler():
-    code = (
-        "import numpy as np; from hne import embed; from hne.core.spectrum import scree; "
-        "scree(embed(np.random.default_rng(0).random((500, 3))))"
-    )
-    assert not modules_after(code) & {"numba", "llvmlite", "matplotlib"}

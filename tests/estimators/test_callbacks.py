@@ -98,6 +98,8 @@ def test_scikit_learns_progress_bar_runs(cloud, capfd):
     assert "eigenpairs" in shown
 
 
+# `make test-lowest` has one.
+@pytest.mark.slow
 def test_a_scikit_learn_without_callbacks_fits_all_the_same():
     script = (
         "import sys, hne.estimators.hne, numpy as np\n"

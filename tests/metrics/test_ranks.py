@@ -1,7 +1,5 @@
 """Ranks of neighbors: against scikit-learn, against loops over the co-ranking matrix, and against themselves."""
 
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -202,15 +200,6 @@ def test_memory_stays_far_below_a_square_matrix(function, monkeypatch):
     tracemalloc.stop()
     assert peak < 2**23 + 2**21
     assert peak < 3000 * 3000 * 8 / 5
-
-
-def test_small_data_never_waits_for_a_compiler():
-    script = (
-        "import sys, numpy as np; from hne.metrics import coranking, rank_quality\n"
-        "X = np.random.default_rng(0).random((300, 3)); rank_quality(X, X); coranking(X, X)\n"
-        "assert 'numba' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_work_decides_about_the_kernel():

@@ -25,7 +25,6 @@ from hne.viz.report.details import color_rank, draw_rows, encode_column, natural
 from hne.viz.report.measures import better_by_pca
 from hne.viz.report.pictures import most_frequent, thumbnail_sheet, thumbnail_size
 from tests.conftest import advised
-from tests.contract.test_imports import modules_after
 from tests.helpers.judged import some_trust
 from tests.helpers.pages import Page
 
@@ -637,14 +636,3 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
     constant = replace(result.core, rescaled=replace(result.core.rescaled, Y=np.zeros_like(result.core.Y)))
     assert "NaN" not in notebook_html(replace(result, core=constant))
-
-
-def test_a_small_report_never_waits_for_a_compiler_and_templates_are_loaded_for_pages_alone():
-    code = (
-        "import sys; import numpy as np; from hne import embed\n"
-        "from hne.viz.report import Details, report_page, notebook_html\n"
-        "result = embed(np.random.default_rng(0).random((500, 3)))\n"
-        "assert 'jinja2' not in sys.modules\n"
-        "report_page(result, Details()); notebook_html(result)"
-    )
-    assert not modules_after(code) & {"numba", "llvmlite", "matplotlib", "PIL"}
