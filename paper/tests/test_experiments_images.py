@@ -39,6 +39,7 @@ def check_table(tmp_path, neighbors):
     assert errors["LLE"][WITH] == errors["LLE"][WITHOUT]
 
 
+@pytest.mark.slow
 def test_the_papers_table_of_faces_at_one_k(tmp_path):
     check_table(tmp_path, (6,))
 
@@ -152,6 +153,7 @@ def test_images_are_rebuilt_by_the_published_weights(method):
     assert (rebuilding_weights(method, X, 8) != expected).nnz == 0
 
 
+@pytest.mark.slow
 def test_the_tables_say_what_leaving_the_sample_out_does(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "FACES_NEIGHBORS", (4, 6))
     monkeypatch.setattr(tables, "TEAPOTS_NEIGHBORS", (4, 5))

@@ -24,7 +24,7 @@ from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT,
 from hne.core.tangent.score import LocalGeometry
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
-from tests.conftest import advised, frozen, lattice_clouds
+from tests.conftest import advised, frozen, lattice_clouds, one_fast
 from tests.core.test_short_circuits import above, folded_sheet, given_graph
 
 NO_CUTS = np.empty((0, 2), dtype=np.intp)
@@ -333,7 +333,7 @@ def test_a_long_band_is_right_where_the_first_two_eigenvectors_are_not():
     assert affine_errors(embed(X, **PUBLISHED).Y, truth).max() > 0.5
 
 
-@pytest.mark.parametrize("seed", [21, pytest.param(22, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", one_fast(21, 22))
 def test_right_edges_beside_a_hole_are_put_back(seed, monkeypatch, caplog):
     hole = make_swiss_hole(300, random_state=seed)
     caplog.set_level(logging.INFO, logger="hne")
@@ -393,7 +393,7 @@ def test_heaps_are_not_unfold(table, table_model):
     assert (near // 40 == np.arange(160)[:, None] // 40).mean() > 0.6
 
 
-@pytest.mark.parametrize("name", ["heaps", "iris", "wine", "digits"])
+@pytest.mark.parametrize("name", ["heaps", *one_fast("iris", "wine", "digits")])
 def test_pictures_of_tables_have_the_size_of_their_samples(name, table):
     tables = {"heaps": lambda: table, "iris": lambda: load_iris().data, "wine": lambda: load_wine().data}
     tables["digits"] = lambda: load_digits().data
@@ -485,7 +485,7 @@ class Judge:
 PICTURES = (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH, BETWEEN, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
 
 
-@pytest.mark.parametrize("best", range(len(PICTURES)))
+@pytest.mark.parametrize("best", [0, *one_fast(*range(1, len(PICTURES)))])
 def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, best, caplog):
     caplog.set_level(logging.INFO, logger="hne")
     kept = [1.9 if number == best else 1.8 for number in range(len(PICTURES))]
@@ -617,7 +617,7 @@ def test_bits_are_the_same_twice_for_any_jobs_and_in_any_order(roll, model, tabl
         np.testing.assert_array_equal(HNE().fit_transform(X[order]), Y[order])
 
 
-@pytest.mark.parametrize("exponent", [-200, 200])
+@pytest.mark.parametrize("exponent", one_fast(-200, 200))
 def test_bits_are_the_same_in_any_unit(roll, model, table, table_model, exponent):
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
         np.testing.assert_array_equal(HNE().fit_transform(X * 2.0**exponent), Y * 2.0**exponent)

@@ -11,7 +11,7 @@ from hne import PUBLISHED, HierarchicNeighborsEmbedding, embed
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphError, InputError
 from hne.metrics import affine_errors, procrustes_error
-from tests.conftest import advised, frozen
+from tests.conftest import advised, frozen, one_fast
 
 HNE = partial(HierarchicNeighborsEmbedding, assess=False)
 
@@ -60,7 +60,7 @@ def test_two_rolls_are_recovered_each_on_its_own(settings):
         np.testing.assert_allclose(model.chart_.stress, alone.chart_.stress, rtol=1e-6)
 
 
-@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+@pytest.mark.parametrize("settings", one_fast({}, PUBLISHED), ids=["default", "published"])
 def test_five_blobs_and_the_largest_takes_the_most_room(settings):
     rng = np.random.default_rng(0)
     sizes = [200, 120, 80, 60, 40]
@@ -91,8 +91,8 @@ def test_isolated_points_neither_spoil_the_roll_nor_vanish():
     np.testing.assert_array_equal(model.transform(far), model.embedding_[-3:])
 
 
-@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
-@pytest.mark.parametrize("n_components", [1, 2, 3])
+@pytest.mark.parametrize("settings", one_fast({}, PUBLISHED), ids=["default", "published"])
+@pytest.mark.parametrize("n_components", one_fast(2, 1, 3))
 def test_as_many_pieces_as_samples_are_points_none_on_another(n_components, settings):
     X = frozen(np.random.default_rng(0).random((500, 3)) * 1000)
     nobody = np.full((500, 6), -1)
@@ -152,7 +152,7 @@ def test_pieces_are_joined_and_laid_out_whatever_samples_are_known_by(kind):
         assert affine_errors(found.embedding_[:40], expected.embedding_[:40]).max() < 1e-6
 
 
-@pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
+@pytest.mark.parametrize("settings", one_fast({}, PUBLISHED), ids=["default", "published"])
 def test_the_largest_piece_alone_leaves_nan_and_a_mask(settings):
     X, charts = two_rolls()
     with advised(r"only the largest is embedded, and the others get NaN"):

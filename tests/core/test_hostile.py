@@ -9,7 +9,7 @@ from tests.fuzz.verdict import OTHER, outcome_of
 from tests.fuzz.workers import kind_of, outcomes
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
 def test_whatever_the_input_there_is_an_embedding_or_an_error_of_ours(kind, seed):
     outcome = outcome_of(make_case(kind, seed, small=True))

@@ -37,6 +37,16 @@ def small():
     return frozen(make_swiss_roll(160, even=True, random_state=3).X)
 
 
+@pytest.fixture(scope="module")
+def fitted(small):
+    return HNE().fit(small)
+
+
+@pytest.fixture(scope="module")
+def fitted_with_six(small):
+    return HNE(6).fit(small)
+
+
 OUTPUT_CHECKS = [
     "check_transformer_get_feature_names_out",
     "check_transformer_get_feature_names_out_pandas",
@@ -65,7 +75,9 @@ def tables(X):
     }
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [("pandas", np.float32), ("polars", np.float64), ("pyarrow", np.float32)])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), one_fast(("pandas", np.float32), ("polars", np.float64), ("pyarrow", np.float32))
+)
 def test_tables_give_the_bits_of_arrays_and_keep_their_names(small, kind, dtype):
     X = small.astype(dtype)
     table = tables(X)[kind]
@@ -105,10 +117,10 @@ def test_float32_is_kept_in_the_output_and_computed_in_float64(small):
     assert embed(single).Y.dtype == np.float32
 
 
-def test_memory_mapped_samples_are_read_as_they_are(small, tmp_path):
+def test_memory_mapped_samples_are_read_as_they_are(small, fitted, tmp_path):
     np.save(tmp_path / "X.npy", small)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    np.testing.assert_array_equal(HNE().fit_transform(mapped), HNE().fit_transform(small))
+    np.testing.assert_array_equal(HNE().fit_transform(mapped), fitted.embedding_)
 
 
 def test_the_samples_given_may_change_after_the_fit(small):
@@ -188,12 +200,12 @@ def test_distances_give_the_embedding_of_the_coordinates(small, variant, include
             getattr(model, method)(*([model.embedding_] if method == "inverse_transform" else []))
 
 
-def test_copies_among_distances_share_a_place(small):
+def test_copies_among_distances_share_a_place(small, fitted):
     X = np.vstack([small, small[:30]])
     model = HNE(metric="precomputed").fit(cdist(X, X))
     assert model.n_distinct_ == 160
     np.testing.assert_array_equal(model.embedding_[160:], model.embedding_[:30])
-    np.testing.assert_allclose(model.embedding_[:160], HNE().fit_transform(small), atol=1e-6)
+    np.testing.assert_allclose(model.embedding_[:160], fitted.embedding_, atol=1e-6)
     np.testing.assert_array_equal(model.transform(cdist(X, X)), model.embedding_)
 
 
@@ -214,13 +226,13 @@ def test_what_are_no_distances_is_refused(case):
     assert held.value.parameter == "X"
 
 
-def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(small, tmp_path):
+def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(small, fitted_with_six, tmp_path):
     pipeline = make_pipeline(
         KNeighborsTransformer(n_neighbors=140, mode="distance"),
         HNE(n_neighbors=6, metric="precomputed"),
         memory=str(tmp_path),
     )
-    expected = HNE(n_neighbors=6).fit(small)
+    expected = fitted_with_six
     np.testing.assert_allclose(pipeline.fit_transform(small), expected.embedding_, atol=1e-6)
     new = small[:20] + 0.05
     np.testing.assert_allclose(pipeline.transform(new), expected.transform(new), atol=1e-6)
@@ -257,8 +269,8 @@ def given_as(kind, X, k):
 @pytest.mark.parametrize(
     "kind", ["pair", "pair without distances", "graph", "more than wanted", "who is a neighbor", "lists"]
 )
-def test_given_neighbors_give_the_embedding_of_those_found(small, kind):
-    model, expected = HNE(6, neighbors=given_as(kind, small, 6)).fit(small), HNE(6).fit(small)
+def test_given_neighbors_give_the_embedding_of_those_found(small, fitted_with_six, kind):
+    model, expected = HNE(6, neighbors=given_as(kind, small, 6)).fit(small), fitted_with_six
     np.testing.assert_array_equal(model.embedding_, expected.embedding_)
     assert model.neighbor_method_ == "given"
     np.testing.assert_array_equal(model.transform(small[:5] + 0.1), expected.transform(small[:5] + 0.1))
@@ -433,8 +445,8 @@ def test_near_duplicates_keep_every_result_finite_and_lie_side_by_side(roll, var
         assert np.isfinite(one.inverse_transform(one.embedding_ + 1e-9)).all()
 
 
-def test_which_errors_include_the_sample_itself_is_told(small):
-    with_itself, without = HNE().fit(small), HNE(include_self=False).fit(small)
+def test_which_errors_include_the_sample_itself_is_told(small, fitted):
+    with_itself, without = fitted, HNE(include_self=False).fit(small)
     assert (with_itself.reconstruction_includes_self_, without.reconstruction_includes_self_) == (True, False)
     assert without.reconstruction_error_ > 1.1 * with_itself.reconstruction_error_
     assert "(samples left out of their own outer layer)" in repr(without._fitted)
@@ -449,20 +461,19 @@ def test_the_way_back_gives_new_samples_to_within_a_neighbors_distance():
     np.testing.assert_array_equal(model.inverse_transform(model.embedding_), data.X[:900])
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("scale", one_fast(1e-200, 1.0, 1e200))
 def test_the_way_back_ends_in_the_units_of_the_data(small, scale):
     model = HNE().fit(small * scale)
     np.testing.assert_allclose(model.inverse_transform(model.embedding_) / scale, small, rtol=1e-12)
 
 
-def test_points_of_another_dimension_have_no_way_back(small):
-    model = HNE().fit(small)
+def test_points_of_another_dimension_have_no_way_back(small, fitted):
     with pytest.raises(InputError, match=r"Y must have 2 columns, .* got 3"):
-        model.inverse_transform(small)
+        fitted.inverse_transform(small)
     with pytest.raises(InputError, match=r"Y must have points, got 0 sample\(s\)"):
-        model.inverse_transform(np.empty((0, 2)))
+        fitted.inverse_transform(np.empty((0, 2)))
     with pytest.raises(InputError, match="Y must be finite, got nan"):
-        model.inverse_transform([[0.0, np.nan]])
+        fitted.inverse_transform([[0.0, np.nan]])
 
 
 def test_zeros_that_a_sparse_matrix_of_distances_did_not_store_are_copies_and_far_samples_are_not(small):

@@ -37,7 +37,7 @@ SETTINGS = PUBLISHED | {"reg": REG}
 
 @pytest.fixture(scope="module")
 def roll():
-    return make_swiss_roll(3000, random_state=3)
+    return make_swiss_roll(4000, random_state=3)
 
 
 @pytest.fixture(scope="module")

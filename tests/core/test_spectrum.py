@@ -12,7 +12,7 @@ from hne.core import spectrum as module
 from hne.core.eigen.alignment import alignment
 from hne.core.spectrum import scree
 from hne.exceptions import EigenSolverError, InputError, InputTypeError
-from tests.conftest import advised
+from tests.conftest import advised, one_fast
 
 embed = partial(embed_and_assess, assess=False)
 
@@ -72,7 +72,7 @@ def test_a_chart_knows_more_eigenvalues_and_none_is_solved_for_up_to_these(roll,
     np.testing.assert_allclose(more.values, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["dense", "direct", "iterative"])
+@pytest.mark.parametrize("solver", one_fast("direct", "dense", "iterative"))
 def test_any_solver_of_the_fit_gives_the_same_scree(roll, solver):
     if solver == "iterative":
         pytest.importorskip("pyamg", reason="needs the extra 'fast'")

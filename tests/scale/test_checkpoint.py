@@ -95,7 +95,7 @@ def slow_but(*fast):
     return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
 
 
-@pytest.mark.parametrize("case", slow_but("two pieces", "sparse"))
+@pytest.mark.parametrize("case", slow_but("two pieces"))
 def test_a_run_in_a_folder_has_the_bits_of_one_without(case, tmp_path):
     X, parameters = CASES[case]
     parameters = {"assess": False, **parameters}
