@@ -77,7 +77,7 @@ def test_neighbors_that_tie_with_each_other_alone_are_no_ties_that_decide(lattic
 
 
 def test_measured_values_have_no_ties_and_none_are_searched_for(monkeypatch):
-    monkeypatch.setattr("hne.core.trust.assess.nearest_by", None)
+    monkeypatch.setattr("hne.core.trust.assess.nearest_of_rows", None)
     assert not found_ties(embed(make_swiss_roll(300, random_state=0).X))
 
 

@@ -98,37 +98,35 @@ def tune(
     if not seconds > 0:
         refuse("budget", "must be a positive number of seconds", quoted(budget), "Try budget=60")
     samples = check_samples(X, settings)
-    if "n_components" in auto:
-        settings = replace(settings, n_components=_estimate_n_components(samples, settings))
-    return _search(samples, settings, values, unset, seconds)
+    return _search(samples, _with_dimension(samples, settings, auto), values, unset, seconds)
 
 
 def resolve_auto(
     X: Samples, settings: Settings, auto: frozenset[str], unset: Collection[str] = ()
 ) -> tuple[Settings, Tuning | None]:
     """Choose what is "auto" for checked samples: first the dimension, then the rest for it; `unset` is left open."""
-    if "n_components" in auto:
-        settings = replace(settings, n_components=_estimate_n_components(X, settings))
-    names = auto & GRID.keys()
+    settings, names = _with_dimension(X, settings, auto), auto & GRID.keys()
     if not names:
         return settings, None
     tuning = _search(X, settings, check_grid(None, settings, names), unset)
     return replace(settings, **tuning.best.parameters), tuning
 
 
-def _estimate_n_components(X: Samples, settings: Settings) -> int:
-    """The intrinsic dimension of checked samples, below the number of places."""
+def _with_dimension(X: Samples, settings: Settings, auto: frozenset[str]) -> Settings:
+    """The settings, with the intrinsic dimension of checked samples where that is "auto"."""
+    if "n_components" not in auto:
+        return settings
     n_threads = thread_count(settings.n_jobs)
-    _, _, places, settings = canonicalize(X, settings)
+    _, _, places, by = canonicalize(X, settings)
     with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("dimension") as done:
-        estimate = done(LocalGeometry.of(places, settings, n_threads).dimension)
+        estimate = done(LocalGeometry.of(places, by, n_threads).dimension)
     if estimate is None:
         rule = "needs more different samples to tell their dimension by"
         refuse("n_components='auto'", rule, str(places.shape[0]), "Give n_components")
     if not estimate.is_agreed:
         rule = "n_components='auto' takes the samples' own dimension"
         advise(f"{rule}, got two estimates that do not agree: {estimate}. Look at others as well.")
-    return estimate.dimension
+    return replace(settings, n_components=estimate.dimension)
 
 
 def check_grid(grid: Mapping[str, Any] | None, settings: Settings, auto: Collection[str]) -> Grid:

@@ -37,7 +37,7 @@ from hne.core.records import (
 )
 from hne.core.samples.kinds import Samples, take
 from hne.core.short_circuits.cut import lengths_of_pairs
-from hne.core.tangent.frames import frame_neighbors
+from hne.core.tangent.frames import drawn_rows, frame_neighbors
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import refuse
 from hne.settings import NEAR_SURFACE, Settings
@@ -252,9 +252,8 @@ def _unfold_best(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
 
 def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart]:
     """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
-    n = len(picture.Y)
-    some = np.arange(n) if n <= SCALED else np.sort(np.random.RandomState(0).choice(n, SCALED, replace=False))
-    one, other = (ends.ravel() for ends in np.meshgrid(piece.ways.landmarks, some, indexing="ij"))
+    some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(picture.Y), SCALED), indexing="ij")
+    one, other = (ends.ravel() for ends in some)
     lengths = lengths_of_pairs(piece.X, one, other)
     drawn = np.linalg.norm(picture.Y[one] - picture.Y[other], axis=1)
     known = np.isfinite(lengths)

@@ -263,8 +263,7 @@ def repeated_share(Y: FloatArray) -> float:
         return 0.0
     if n < 3 * TELLING_NEIGHBORS:
         return math.nan
-    if n > TELLING_ROWS:
-        Y = Y[np.sort(np.random.RandomState(0).choice(n, TELLING_ROWS, replace=False))]
+    Y = Y[drawn_rows(n, TELLING_ROWS)]
     spread = Y.std(axis=0)
     Y = (Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     shares = [0.0]

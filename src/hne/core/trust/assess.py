@@ -17,11 +17,10 @@ import numpy as np
 from hne._runtime.progress import mute_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
-from hne.core.neighbors.graph import nearest_by
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import LANDMARKS, UNFOLDED, Chart, Core, FloatArray, NeighborGraph
 from hne.core.samples.kinds import Samples, is_complete
-from hne.core.tangent.frames import Dimension, Frames, is_measurable
+from hne.core.tangent.frames import Dimension, Frames, drawn_rows, is_measurable, nearest_of_rows
 from hne.core.tangent.score import (
     LocalGeometry,
     TangentScore,
@@ -258,10 +257,9 @@ def tied_share(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: 
     is_tied = ((listed[:, 1:] == listed[:, :-1]) & np.isfinite(listed[:, 1:])).any(axis=1)
     if k > 1 and float(np.mean(is_tied)) <= TIES_NOTED:
         return 0.0
-    rows = np.arange(n) if n <= TIED_ROWS else np.sort(np.random.RandomState(0).choice(n, TIED_ROWS, replace=False))
-    targets = X if len(rows) == n else X[rows]
+    by = settings.metric, settings.metric_params
     with mute_progress():
-        _, lengths, _ = nearest_by(settings.metric, settings.metric_params, X, targets, k + 1, rows, n_threads)
+        _, lengths = nearest_of_rows(X, drawn_rows(n, TIED_ROWS), k + 1, *by, n_threads)
     if lengths.shape[1] <= k:
         return 0.0
     share = float(np.mean(np.isfinite(lengths[:, k]) & (lengths[:, k] == lengths[:, k - 1])))
