@@ -27,8 +27,7 @@ from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputTypeError, quoted, refuse
 from hne.settings import AUTO, NEAR_SURFACE, VARIANTS, Settings, suited
-from hne.tuning.record import FAILED, NOT_REACHED, Candidate, Trial, Tuning
-from hne.tuning.trials import Problem, choose, in_order, run_trials
+from hne.tuning.trials import FAILED, NOT_REACHED, Candidate, Problem, Trial, Tuning, choose, in_order, run_trials
 
 # Values by name; None for those that are usual.
 Grid = dict[str, tuple[Any, ...] | None]

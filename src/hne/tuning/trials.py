@@ -12,23 +12,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hne._runtime.progress import mute_progress, step
 from hne._runtime.threads import limit_blas_threads, map_blocks
 from hne.core.chart.chart import rescaled_coordinates
 from hne.core.eigenpairs import embedded_pieces
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
-from hne.core.records import NeighborGraph, ShortCircuits, Weights
+from hne.core.records import IndexArray, NeighborGraph, ShortCircuits, Weights
 from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import cut_short_circuits
-from hne.core.tangent.score import LocalGeometry
+from hne.core.tangent.frames import Dimension
+from hne.core.tangent.score import LocalGeometry, TangentScore
 from hne.core.weights.layers import layer_weights_of_all
 from hne.exceptions import HNEError
 from hne.settings import RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, Settings
-from hne.tuning.record import FAILED, MEASURED, NOT_REACHED, OUTCOMES, STOPPED, Candidate, Trial
 
+# What became of a trial, the best first.
+OUTCOMES = MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
 NO_TIME = "no time left"
 # Share of small neighborhoods that a graph in pieces may cut through.
 MAX_CUT = 0.2
@@ -41,6 +45,132 @@ WORTH_FACTOR, WORTH_MARGIN = 1.5, 0.01
 VOTERS, SETTINGS_A_VOTER = 5, 12
 # Who is farther behind than a factor and a number has no vote.
 VOTE_FACTOR, VOTE_MARGIN = 3.0, 0.05
+
+
+class Candidate(NamedTuple):
+    """A setting to try."""
+
+    variant: str
+    n_neighbors: int
+    reg: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trial:
+    """One setting and how its embedding scored.
+
+    Attributes
+    ----------
+    variant, n_neighbors, reg
+        The setting.
+    outcome : str
+        "measured", "stopped early" (it could not win any more), "failed", or "not reached" within the budget.
+    score : float
+        Lower is better, see :func:`hne.metrics.tangent_score`. Of one that was stopped, what it is at least; NaN where
+        nothing is known. The table has the one as `score`, the other as `score_above`.
+    measure : TangentScore or None
+        The parts of the score of one that was measured.
+    n_pieces : int
+        Pieces of its neighbor graph; 0 where nobody looked.
+    reason : str
+        Why it was stopped or failed, in a few words.
+    seconds : float
+        Time of its own work, that shared with others left out.
+    Y : ndarray of shape (n_tuned, n_components) or None
+        Coordinates in the lengths of X, a chart or rescaled ones, kept of the best few.
+    """
+
+    variant: str
+    n_neighbors: int
+    reg: float
+    outcome: str
+    score: float = float("nan")
+    measure: TangentScore | None = None
+    n_pieces: int = 0
+    reason: str = ""
+    seconds: float = 0.0
+    Y: NDArray[Any] | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it was tried to the end."""
+        return self.outcome == MEASURED
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The setting as keyword arguments of `HNE`."""
+        return {"n_neighbors": self.n_neighbors, "reg": self.reg, "variant": self.variant}
+
+    @property
+    def label(self) -> str:
+        """The setting in a few words."""
+        return f"{self.variant.upper()}, k = {self.n_neighbors}, reg = {self.reg:g}"
+
+    def __repr__(self) -> str:
+        return f"<Trial: {self.label}: {self.outcome}, score {self.score:.4g}>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Tuning:
+    """The outcome of a search: what to use, and all that was tried.
+
+    Attributes
+    ----------
+    best, runner_up : Trial, Trial or None
+        The choice, and the best of another variant or another number of neighbors.
+    trials : tuple of Trial
+        All of the grid: the measured ones by score, then those that were stopped, failed or not reached.
+    settings : Settings
+        All parameters with those of the choice.
+    n_samples : int
+        Samples that X has.
+    rows : ndarray or None
+        The rows of X that were tuned on, where those were not all.
+    dimension : Dimension or None
+        The samples' own dimension, see :func:`hne.metrics.intrinsic_dimension`; None where they are too few to tell.
+    seconds : float
+        Time of the whole search.
+    """
+
+    best: Trial
+    runner_up: Trial | None
+    trials: tuple[Trial, ...]
+    settings: Settings
+    n_samples: int
+    rows: IndexArray | None
+    dimension: Dimension | None
+    seconds: float
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The choice as keyword arguments of `HNE`."""
+        return {**self.best.parameters, "n_components": self.settings.n_components}
+
+    def role(self, trial: Trial) -> str:
+        """What the trial is in the end: "chosen", "runner-up", or nothing."""
+        return "chosen" if trial is self.best else "runner-up" if trial is self.runner_up else ""
+
+    def table(self) -> dict[str, list[Any]]:
+        """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
+        trials, parts = self.trials, ("tangent_loss", "trustworthiness", "continuity", "unevenness")
+        columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in trials]}
+        columns |= {name: [getattr(trial, name) for trial in trials] for name in ("variant", "n_neighbors", "reg")}
+        columns["score"] = [trial.score if trial.is_measured else np.nan for trial in trials]
+        columns |= {part: [getattr(trial.measure, part, np.nan) for trial in trials] for part in parts}
+        columns["score_above"] = [np.nan if trial.is_measured else trial.score for trial in trials]
+        others = ("n_pieces", "outcome", "reason", "seconds")
+        return columns | {name: [getattr(trial, name) for trial in trials] for name in others}
+
+    @property
+    def n_measured(self) -> int:
+        """Settings that were tried to the end."""
+        return sum(trial.is_measured for trial in self.trials)
+
+    def __str__(self) -> str:
+        return f"{len(self.trials)} settings, {self.n_measured} measured to the end"
+
+    def __repr__(self) -> str:
+        return f"<Tuning: {self.best.label}, score {self.best.score:.4g}, chosen of {self.n_measured} measured>"
 
 
 @dataclass(frozen=True)

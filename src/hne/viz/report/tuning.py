@@ -13,7 +13,7 @@ from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
 from hne.settings import VARIANTS
 from hne.tuning import Trial, Tuning
-from hne.tuning.record import MEASURED
+from hne.tuning.trials import MEASURED
 from hne.viz.report.details import draw_rows, encode_column, shorten
 from hne.viz.report.page import parameters, render_page, versions, write_page
 from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
