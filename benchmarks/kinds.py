@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
 from hne import HNE
-from hne.core.records import VARIANTS
 from hne.datasets import make_swiss_roll
+from hne.settings import VARIANTS
 from tables import table
 
 TITLE = "Kinds of input"

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 
 from hne import HNE
-from hne.core.records import VARIANTS, FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray
 from hne.datasets import make_swiss_roll
 from hne.metrics import affine_errors
+from hne.settings import VARIANTS
 from tables import table
 
 TITLE = "New samples"

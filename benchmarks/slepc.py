@@ -22,8 +22,8 @@ from hne.core.eigen.exchange import RESULT_FILE, write_alignment
 from hne.core.eigen.slepc import solve_folder
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import Settings
 from hne.core.weights.layers import layer_weights
+from hne.settings import Settings
 from problems import PROBLEMS
 from runner import memory_use
 from tables import table

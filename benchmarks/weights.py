@@ -7,9 +7,9 @@ from joblib import cpu_count
 from sklearn.manifold._locally_linear import barycenter_weights
 
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import VARIANTS, Settings
 from hne.core.weights.layers import layer_weights
 from hne.datasets import make_swiss_roll
+from hne.settings import VARIANTS, Settings
 
 TITLE = "Weights"
 N_SAMPLES, N_NEIGHBORS, REG, REPEATS = 50_000, 8, 1e-4, 3

@@ -15,8 +15,8 @@ import psutil
 
 from hne.core.parameters import check_settings
 from hne.core.pipeline import Backend
-from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
+from hne.settings import Settings
 from tables import table
 
 TITLE = "Dask workers"

@@ -12,10 +12,10 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import DisconnectedGraphWarning, InputError, InputTypeError
 from hne.metrics import affine_errors
+from hne.settings import Settings
 from hne_paper.baselines import LLC, published_embedding
 from hne_paper.baselines import llc as _llc
 from hne_paper.baselines.clle import lle_weights

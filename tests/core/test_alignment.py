@@ -10,8 +10,8 @@ from hne.core import records as _types
 from hne.core.eigen import alignment as _triangle
 from hne.core.eigen.alignment import alignment, upper_triangle
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import Settings
 from hne.core.weights.layers import layer_weights
+from hne.settings import Settings
 from tests.conftest import lattice_clouds
 
 

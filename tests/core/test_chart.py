@@ -20,10 +20,11 @@ from hne.core.chart.stress import Picture, Ways, farthest_first, landmark_scalin
 from hne.core.chart.unfolding import SPREADING, Pairs, listed_pairs, near_pairs, polish, stress_of, unfold
 from hne.core.neighbors.edges import edges_of
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph, Settings
+from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph
 from hne.core.tangent.score import LocalGeometry
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
+from hne.settings import Settings
 from tests.conftest import advised, frozen, lattice_clouds, one_fast
 from tests.core.test_short_circuits import above, folded_sheet, given_graph
 

@@ -8,12 +8,12 @@ from scipy.stats import ortho_group
 from sklearn.datasets import load_digits, load_wine
 
 from hne import HNE, PUBLISHED, embed
-from hne.core.records import NeighborGraph, Settings
+from hne.core.records import NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.tangent import frames as _flatness
 from hne.core.tangent.frames import flat_share
 from hne.datasets import make_s_curve, make_swiss_roll
-from hne.settings import NEAR_SURFACE, suited
+from hne.settings import NEAR_SURFACE, Settings, suited
 from tests.conftest import frozen
 
 OPEN = ("n_neighbors", "reg")

@@ -19,9 +19,10 @@ from hne.core.eigen import iterative as _iterative
 from hne.core.eigen import solve as _solve
 from hne.core.eigen.alignment import upper_triangle
 from hne.core.eigen.solve import bottom_eigenpairs
-from hne.core.records import Settings, fix_signs
+from hne.core.records import fix_signs
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError
+from hne.settings import Settings
 from tests.conftest import lattice_clouds, one_fast
 from tests.core.test_alignment import aligned
 from tests.helpers import reference

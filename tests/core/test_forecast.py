@@ -8,9 +8,9 @@ from hne.core import forecast as _forecast
 from hne.core import pipeline as _workbench
 from hne.core.eigen import costs as _costs
 from hne.core.neighbors import graph as _start
-from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError, TooLargeError
+from hne.settings import Settings
 
 
 def test_more_of_anything_needs_more():

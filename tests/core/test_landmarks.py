@@ -25,10 +25,11 @@ from hne.core.landmarks import (
     restricted,
     smooth_weights,
 )
-from hne.core.records import ALONG_GRAPH, BETWEEN, Settings
+from hne.core.records import ALONG_GRAPH, BETWEEN
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, InputError, InputTypeError, LandmarkWarning, TooLargeError
 from hne.metrics import affine_errors, procrustes_error
+from hne.settings import Settings
 from tests.conftest import advised, frozen, one_fast
 
 REG = 1e-5

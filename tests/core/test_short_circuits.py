@@ -12,7 +12,7 @@ from scipy.stats import ortho_group
 from hne import HNE, embed
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import NeighborGraph, Settings
+from hne.core.records import NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.short_circuits import cut as _cut
 from hne.core.short_circuits.cut import (
@@ -23,6 +23,7 @@ from hne.core.short_circuits.cut import (
     steepness,
 )
 from hne.datasets import make_swiss_roll
+from hne.settings import Settings
 from tests.conftest import frozen, lattice_clouds
 
 CUT = Settings(short_circuits="cut")

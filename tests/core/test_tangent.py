@@ -6,7 +6,6 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.manifold import trustworthiness
 
-from hne.core.records import Settings
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances
 from hne.core.tangent.frames import Frames, is_measurable
@@ -15,6 +14,7 @@ from hne.datasets import make_cube, make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors, continuity, tangent_score
 from hne.metrics import trustworthiness as own_trustworthiness
+from hne.settings import Settings
 
 BY_DISTANCE = Settings(metric="precomputed")
 

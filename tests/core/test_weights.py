@@ -6,11 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import NeighborGraph, Settings
+from hne.core.records import NeighborGraph
 from hne.core.weights import batch as _batch
 from hne.core.weights import layers as _layers
 from hne.core.weights.layers import layer_weights, reconstruct, reconstruction_errors, target_weights
 from hne.exceptions import InputError
+from hne.settings import Settings
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
 

@@ -8,11 +8,11 @@ from scipy.stats import ortho_group
 
 from hne.core.eigen.alignment import alignment
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import Settings
 from hne.core.samples.canonical import InputScaling
 from hne.core.weights.layers import layer_weights
 from hne.estimators.projection import CONSTRAINTS, in_units_of_data, preimage, project, projection, span_of
 from hne.exceptions import InputError
+from hne.settings import Settings
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
 

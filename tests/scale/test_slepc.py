@@ -28,10 +28,10 @@ from hne.core.eigen import slepc as _slepc
 from hne.core.eigen.exchange import has_result, vectors_file, write_alignment
 from hne.core.eigen.slepc import Launch, find_launch, solve_folder
 from hne.core.eigen.solve import bottom_eigenpairs
-from hne.core.records import Settings
 from hne.datasets import make_swiss_roll
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError
 from hne.scale import slepc_program as slepc
+from hne.settings import Settings
 from tests.conftest import advised
 from tests.core.test_alignment import aligned
 

@@ -14,5 +14,4 @@ def random_generator(random_state: Any) -> np.random.RandomState:
     # scikit-learn takes a second to load, and what goes by a number needs none of it.
     from sklearn.utils import check_random_state  # noqa: PLC0415
 
-    generator: np.random.RandomState = check_random_state(random_state)
-    return generator
+    return check_random_state(random_state)

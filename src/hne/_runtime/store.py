@@ -68,8 +68,7 @@ def open_array(path: str | Path) -> NDArray[Any]:
                 return empty
         refuse(path, f"it cannot be read ({error})")
     mapped.path = str(path)
-    array: NDArray[Any] = mapped
-    return array
+    return mapped
 
 
 def is_on_disk(array: object) -> bool:

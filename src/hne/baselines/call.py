@@ -23,9 +23,10 @@ from hne._runtime.threads import limit_blas_threads, load_unbroken, thread_count
 from hne.baselines.methods import BASELINES, METHODS, Baseline, check_common, check_unique
 from hne.core.parameters import check_choice
 from hne.core.pieces.split import connected_pieces
-from hne.core.records import FloatArray, NeighborGraph, Pieces, Settings
+from hne.core.records import FloatArray, NeighborGraph, Pieces
 from hne.core.samples.check import check_graph
 from hne.exceptions import BaselineError, MissingExtraError, caller_stacklevel
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

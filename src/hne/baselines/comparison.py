@@ -24,10 +24,11 @@ from hne._runtime.random import random_generator
 from hne.baselines import BASELINES, METHODS, baseline_embedding
 from hne.baselines.methods import check_common
 from hne.core.pipeline import embed
-from hne.core.records import PUBLISHED, VARIANTS, FloatArray, Settings
+from hne.core.records import FloatArray
 from hne.core.samples.check import check_matrix, check_samples
 from hne.exceptions import HNEError, refuse
 from hne.metrics import geodesic_quality, rank_quality
+from hne.settings import PUBLISHED, VARIANTS, Settings
 from hne.viz.plots import compare
 
 # HNE as it is by default, last: where a table in a terminal ends.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hne._runtime.memory import available_bytes, gigabytes
 from hne.core.parameters import check_settings, is_auto
-from hne.core.records import FloatArray, Pieces, Settings, UniqueSamples
+from hne.core.records import FloatArray, Pieces, UniqueSamples
 from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_matrix, check_samples
 from hne.exceptions import (
@@ -23,6 +23,7 @@ from hne.exceptions import (
     caller_stacklevel,
     refuse,
 )
+from hne.settings import Settings
 
 # The parameters that all baselines have, and HNE too.
 COMMON = ("n_neighbors", "n_components", "reg", "random_state", "n_jobs")

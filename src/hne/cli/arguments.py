@@ -37,12 +37,12 @@ def _allowed(value: Any, is_allowed: bool) -> Any:
 
 def _read_size(text: str) -> tuple[int, int]:
     width, height = map(int, text.lower().replace("×", "x").split("x"))  # noqa: RUF001, a sign that people copy
-    return _allowed((width, height), width > 0 and height > 0)  # type: ignore[no-any-return]
+    return _allowed((width, height), width > 0 and height > 0)
 
 
 def _read_object(text: str) -> dict[str, Any]:
     value = json.loads(text)
-    return _allowed(value, isinstance(value, dict))  # type: ignore[no-any-return]
+    return _allowed(value, isinstance(value, dict))
 
 
 def at_least(lowest: int) -> Callable[[str], int]:

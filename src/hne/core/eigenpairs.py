@@ -15,8 +15,9 @@ from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.landmarks import landmark_eigenpairs
 from hne.core.pieces.arrange import arrange_pieces
 from hne.core.principal import piece_centers, principal_coordinates
-from hne.core.records import FloatArray, Pieces, Settings, Weights, nearest_landmarks
+from hne.core.records import FloatArray, Pieces, Weights, nearest_landmarks
 from hne.core.samples.kinds import Samples, is_dense
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

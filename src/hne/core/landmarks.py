@@ -26,17 +26,9 @@ from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.eigen.direct import shift_inverted
 from hne.core.eigen.iterative import RitzSpace, centered, chebyshev, sine_between
 from hne.core.neighbors.exact import nearest
-from hne.core.records import (
-    LANDMARKS,
-    FloatArray,
-    IndexArray,
-    Settings,
-    Solve,
-    SparseMatrix,
-    index_kind,
-    nearest_landmarks,
-)
+from hne.core.records import LANDMARKS, FloatArray, IndexArray, Solve, SparseMatrix, index_kind, nearest_landmarks
 from hne.exceptions import EigenSolverError
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -147,8 +139,7 @@ def smooth_weights(Q: FloatArray, fading: FloatArray) -> FloatArray:
     slots = np.arange(Q.shape[1])
     matrices[:, slots, slots] += RIDGE * np.einsum("bij,bij->b", Q, Q)[:, None]
     weights = roots * np.linalg.solve(matrices, roots[:, :, None])[:, :, 0]
-    normalized: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return normalized
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def restricted(
@@ -185,8 +176,7 @@ def bottom_coefficients(K: SparseMatrix, M: SparseMatrix, solve: Solve, count: i
 
     def without_constant(block: FloatArray) -> FloatArray:
         # The coefficients of the constant are all one.
-        without: FloatArray = block - (sums @ block) / sums.sum()
-        return without
+        return block - (sums @ block) / sums.sum()
 
     for step in range(1, MAX_STEPS + 1):
         block = solve(M @ without_constant(block))

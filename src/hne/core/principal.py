@@ -76,8 +76,7 @@ def _scaled(squares: FloatArray) -> FloatArray:
     """Principal coordinates from squared distances."""
     halfway = squares - squares.mean(axis=0)
     values, vectors = np.linalg.eigh(-(halfway - halfway.mean(axis=1, keepdims=True)) / 2)
-    coordinates: FloatArray = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
-    return coordinates
+    return vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
 
 
 def _leading(points: FloatArray, count: int) -> FloatArray:

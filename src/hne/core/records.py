@@ -17,13 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hne.settings import PRECOMPUTED as PRECOMPUTED
-from hne.settings import PUBLISHED as PUBLISHED
-from hne.settings import VARIANTS as VARIANTS
-from hne.settings import Settings as Settings
-
 if TYPE_CHECKING:
     from hne.core.eigen.certificate import EigenPairs
+
+from hne.settings import Settings
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
@@ -74,8 +71,7 @@ def fix_signs(vectors: FloatArray) -> FloatArray:
     """Give each column the sign that makes its largest entry positive; near-ties go to the first of them."""
     magnitude = np.abs(vectors)
     leader = np.argmax(magnitude >= (1 - NEAR_TIE) * magnitude.max(axis=0), axis=0)
-    fixed: FloatArray = vectors * np.sign(vectors[leader, np.arange(vectors.shape[1])])
-    return fixed
+    return vectors * np.sign(vectors[leader, np.arange(vectors.shape[1])])
 
 
 def is_euclidean(metric: Any, params: Any) -> bool:

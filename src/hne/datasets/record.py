@@ -96,8 +96,7 @@ class Draw:
             return self.generator.random((2, count))
         # Sobol's sequence comes in powers of two; any beginning of one is spread evenly as well.
         sequence = qmc.Sobol(d=2, rng=self.generator).random_base2((count - 1).bit_length())
-        points: FloatArray = sequence[:count].T
-        return points
+        return sequence[:count].T
 
     def dataset(
         self, kind: str, X: FloatArray, chart: FloatArray, chart_names: tuple[str, ...], citation: str

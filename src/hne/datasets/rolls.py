@@ -134,14 +134,12 @@ def make_two_surfaces(n_samples: int = 150, *, random_state: int = 0) -> Dataset
 
 def between(start: FloatArray, end: FloatArray) -> FloatArray:
     """Nine points at 0.1 to 0.9 of the way from start to end."""
-    points: FloatArray = start + JOINING_STEPS[:, None] * (end - start)
-    return points
+    return start + JOINING_STEPS[:, None] * (end - start)
 
 
 def spiral_length(t: FloatArray) -> FloatArray:
     """Arc length of the spiral (t cos t, t sin t) from 0 to t: the integral of sqrt(1 + t^2)."""
-    length: FloatArray = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
-    return length
+    return (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
 
 
 def spiral_angle(length: FloatArray) -> FloatArray:

@@ -170,8 +170,7 @@ def make_helix(n_samples: int = 1000, *, n_turns: int = 8, noise: float = 0.0, r
         return np.column_stack([out * np.cos(t), out * np.sin(t), np.sin(n_turns * t)])
 
     def speed(t: FloatArray) -> FloatArray:
-        length: FloatArray = np.hypot(2 + np.cos(n_turns * t), n_turns)
-        return length
+        return np.hypot(2 + np.cos(n_turns * t), n_turns)
 
     draw = Draw(n_samples, random_state, noise=noise)
     return _closed_curve(f"Helix of {n_turns} turns, closed", draw, place, speed, n_turns, HELIX_CITATION)
@@ -200,8 +199,7 @@ def make_trefoil(n_samples: int = 1000, *, noise: float = 0.0, random_state: int
 
     def speed(t: FloatArray) -> FloatArray:
         # (cos t + 4 cos 2t)^2 + (4 sin 2t - sin t)^2 = 17 + 8 cos 3t
-        length: FloatArray = np.sqrt(17 + 8 * np.cos(3 * t) + 9 * np.cos(3 * t) ** 2)
-        return length
+        return np.sqrt(17 + 8 * np.cos(3 * t) + 9 * np.cos(3 * t) ** 2)
 
     draw = Draw(n_samples, random_state, noise=noise)
     return _closed_curve("Trefoil knot, closed", draw, place, speed, 3, KNOT_CITATION)

@@ -15,7 +15,7 @@ from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
-from hne.core.records import PRECOMPUTED, Embedding, FloatArray, IndexArray, Settings, SparseMatrix
+from hne.core.records import Embedding, FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.canonical import check_within_reach
 from hne.core.samples.check import check_new_samples, check_points, is_table, output_kind
 from hne.core.samples.kinds import Distances
@@ -26,7 +26,7 @@ from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back,
 from hne.estimators.out_of_sample import extend, preimage
 from hne.estimators.reported import ReportedMixin
 from hne.exceptions import InputError
-from hne.settings import Parameters, parameters_section
+from hne.settings import PRECOMPUTED, Parameters, Settings, parameters_section
 
 if TYPE_CHECKING:
     from hne.estimators.model_file import ModelFile
@@ -250,8 +250,7 @@ class HierarchicNeighborsEmbedding(
         if self._fitted.trust is None:
             trust = assess(self._fitted.core, self._fitted.settings).of_samples(self._fitted.distinct.index)
             self._fitted = replace(self._fitted, trust=trust)
-        assessment: Assessment = self._fitted.trust
-        return assessment
+        return self._fitted.trust
 
     @property
     def verdict_(self) -> str:
@@ -292,8 +291,7 @@ class HierarchicNeighborsEmbedding(
         ndarray of shape (n_samples, n_components)
             The coordinates, `embedding_`.
         """
-        embedding: FloatArray = self.fit(X).embedding_
-        return embedding
+        return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Place samples among the fitted ones.
@@ -322,8 +320,7 @@ class HierarchicNeighborsEmbedding(
         if is_elsewhere(X):
             from hne.scale.sources import transform_lazily  # noqa: PLC0415, loaded only when asked for
 
-            placed: FloatArray = transform_lazily(self, X)
-            return placed
+            return transform_lazily(self, X)
         fitted = self._fitted
         # Of a table, other columns than those of the fit are the first thing to be told; of an array, its kind.
         if is_table(X):

@@ -103,8 +103,7 @@ class SavedMixin:
 
 def with_callbacks(fit: Method) -> Method:
     """Tear the callbacks down after the method, however it ends."""
-    managed: Method = fit if manage is None else manage(fit)
-    return managed
+    return fit if manage is None else manage(fit)
 
 
 @contextmanager

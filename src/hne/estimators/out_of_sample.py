@@ -8,10 +8,11 @@ from scipy.sparse import csr_array, diags_array, issparse
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.neighbors.graph import nearest_by
-from hne.core.records import Core, Embedding, FloatArray, IndexArray, Settings, SparseMatrix, Weights
+from hne.core.records import Core, Embedding, FloatArray, IndexArray, SparseMatrix, Weights
 from hne.core.samples.kinds import Distances, Samples, as_dense, take_among
 from hne.core.weights.layers import reconstruct, target_weights
 from hne.exceptions import refuse
+from hne.settings import Settings
 
 # Share of the largest distance up to which a sample is taken for the fitted one that it is so near to.
 ITSELF = 1e-14
@@ -134,5 +135,4 @@ def _differences(X: Samples, targets: Samples) -> IndexArray:
     if issparse(targets) and targets.shape[0] != X.shape[0]:
         # SciPy does not broadcast, and finds matrices of two shapes not equal altogether.
         targets = targets[np.zeros(X.shape[0], dtype=np.intp)]
-    counts: IndexArray = np.asarray((targets != X).sum(axis=1)).ravel()
-    return counts
+    return np.asarray((targets != X).sum(axis=1)).ravel()

@@ -66,8 +66,7 @@ def read_mat(file: File, options: ReadOptions) -> Table:
     def load(*names: str) -> dict[str, Any]:
         # SciPy's reader of damaged files raises whatever comes.
         with file.reading("a MAT file", (Exception,)):
-            content: dict[str, Any] = loadmat(file.path, variable_names=names)
-            return content
+            return loadmat(file.path, variable_names=names)
 
     entries, others = [], []
     # A number takes a byte or more, whatever its class: small ones are stored as small integers.
@@ -257,8 +256,7 @@ def read_in_child(file: File, read: Callable[[], Result]) -> Result:
                 got = f"one whose reader came to no end within {seconds:.0f} s"
             file.refuse("must be a whole file", got)
     if not kind:
-        result: Result = value
-        return result
+        return value
     if kind in ERRORS:
         raise ERRORS[kind](value)
     if kind == "MemoryError":

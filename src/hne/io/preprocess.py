@@ -246,8 +246,7 @@ def _rows_where(X: Any, test: Callable[[Any], Any]) -> IndexArray:
     # A row's sum is not finite where a value is not, or where it overflows: a cheap sieve before looking closely.
     with np.errstate(over="ignore", invalid="ignore"):
         suspects = np.flatnonzero(~np.isfinite(X.sum(axis=1)))
-    rows: IndexArray = suspects[test(X[suspects]).any(axis=1)]
-    return rows
+    return suspects[test(X[suspects]).any(axis=1)]
 
 
 def _row_numbers(table: Table, rows: IndexArray) -> str:

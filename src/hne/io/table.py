@@ -268,8 +268,7 @@ def matrix_table(
             return beside[every[i]]
         if stored is not None:
             return stored[every[i]]
-        values: NDArray[Any] = (X[:, [i]].toarray() if issparse(X) else X[:, [i]])[:, 0]
-        return values
+        return (X[:, [i]].toarray() if issparse(X) else X[:, [i]])[:, 0]
 
     def is_unique(i: int) -> bool:
         values = column(i)

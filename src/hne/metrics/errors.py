@@ -160,8 +160,7 @@ def unexplained(embedding: FloatArray, truth: FloatArray) -> FloatArray:
     """Share of the variance of each column of the truth that no affine map of the embedding explains."""
     explaining, wanted = _around_zero(embedding), _around_zero(truth)
     solution, *_ = np.linalg.lstsq(explaining, wanted, rcond=None)
-    errors: FloatArray = ((wanted - explaining @ solution) ** 2).sum(axis=0) / (wanted**2).sum(axis=0)
-    return errors
+    return ((wanted - explaining @ solution) ** 2).sum(axis=0) / (wanted**2).sum(axis=0)
 
 
 def centered_alike(matrix: FloatArray) -> FloatArray:
@@ -174,8 +173,7 @@ def _around_zero(matrix: FloatArray, *, in_one_unit: bool = False) -> FloatArray
     reach = matrix.max(axis=0) / 2 - matrix.min(axis=0) / 2
     reach = reach.max() if in_one_unit else reach
     inside = (matrix / 2 - matrix.min(axis=0) / 2) / np.where(reach > 0, reach, 1.0)
-    centered: FloatArray = inside - inside.mean(axis=0)
-    return centered
+    return inside - inside.mean(axis=0)
 
 
 def reconstruction_errors(X: ArrayLike, weights: ArrayLike | SparseMatrix, *, include_self: bool = True) -> FloatArray:

@@ -197,8 +197,7 @@ class Products:
 
     def _differences(self, sample: int, others: IndexArray | slice) -> FloatArray:
         """Squared distances of a sample to others, from differences."""
-        distances: FloatArray = cdist(self.points[sample : sample + 1], self.points[others], "sqeuclidean")[0]
-        return distances
+        return cdist(self.points[sample : sample + 1], self.points[others], "sqeuclidean")[0]
 
 
 def products(points: FloatArray) -> Products:
@@ -257,8 +256,7 @@ def sparse_products(points: SparseMatrix) -> SparseProducts:
 
 def row_squares(X: SparseMatrix) -> FloatArray:
     """Squared length of each row, summed from left to right as products are."""
-    squares: FloatArray = X.multiply(X).tocsr() @ np.ones(X.shape[1])
-    return squares
+    return X.multiply(X).tocsr() @ np.ones(X.shape[1])
 
 
 def settle(X: Any, Y: Any, rows: IndexArray, in_X: FloatArray, in_Y: FloatArray, k: int) -> None:

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from hne._runtime.threads import thread_count
 from hne.core.neighbors.exact import nearest
 from hne.core.parameters import check_integer, check_settings
-from hne.core.records import Settings
 from hne.core.samples.canonical import InputScaling, check_told_apart, unique_samples
 from hne.core.tangent.frames import Dimension, estimated_dimension, frame_neighbors, is_measurable
 from hne.core.tangent.score import TangentScore, TangentScorer
 from hne.exceptions import refuse
 from hne.metrics.errors import check_different, check_embedded, check_given, check_sampled
+from hne.settings import Settings
 
 # Samples that are looked at unless told: they tell d within d / 100 (one standard deviation; d / 40 the two nearest).
 DEFAULT_SAMPLED = 2_000

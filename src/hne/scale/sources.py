@@ -19,12 +19,13 @@ import numpy as np
 from hne._runtime.files import expanded
 from hne._runtime.progress import track
 from hne._runtime.store import Stage, pickled_by_name
-from hne.core.records import PRECOMPUTED, FloatArray, Settings, UniqueSamples
+from hne.core.records import FloatArray, UniqueSamples
 from hne.core.samples.canonical import Fingerprints, Ranges, distinct_rows, is_ordinary, joined_ranges
 from hne.core.samples.check import check_neighbors, check_places, check_shape, is_table, output_kind
 from hne.exceptions import InputError, InputTypeError, refuse
 from hne.scale.executors import DaskExecutor, check_installed, unpack
 from hne.scale.tasks import ingest_chunk, marks_of_rows
+from hne.settings import PRECOMPUTED, Settings
 
 # Endings of files that workers read.
 READ_BY_WORKERS = (".zarr", ".parquet", ".pq", ".npy")

@@ -19,12 +19,13 @@ from hne.core.eigen.certificate import EigenPairs, certified
 from hne.core.eigen.exchange import RowBlock, read_result, write_problem, write_rows
 from hne.core.eigen.slepc import find_launch, rank_count, solve_folder
 from hne.core.neighbors.blocked import BlockedSearch
-from hne.core.records import FloatArray, IndexArray, Settings, SparseMatrix
+from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.canonical import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
 from hne.core.samples.check import check_matrix
 from hne.core.samples.kinds import Samples
 from hne.core.weights.layers import inner_matrix, reconstruction_errors, row_weights
 from hne.exceptions import InputError, refuse
+from hne.settings import Settings
 
 MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]
 

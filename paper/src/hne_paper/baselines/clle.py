@@ -25,11 +25,12 @@ from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
 from hne.core.parameters import check_number
 from hne.core.pieces.split import connected_pieces
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, SparseMatrix, Weights
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, SparseMatrix, Weights
 from hne.core.samples.check import output_kind
 from hne.core.trust.verdict import close_eigenvalues, emit_warnings
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import BaselineError, EigenSolverError, quoted, refuse
+from hne.settings import Settings
 
 METHOD = Baseline("clle", "CLLE", uses_reg=True)
 SHARED, FIRST, SECOND = 0, 1, 2

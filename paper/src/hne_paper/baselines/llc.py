@@ -21,11 +21,12 @@ from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.baselines.methods import Baseline, check_common, check_unique
 from hne.core.parameters import check_integer, check_number
 from hne.core.pieces.split import connected_pieces
-from hne.core.records import FloatArray, Pieces, Settings, SparseMatrix, fix_signs
+from hne.core.records import FloatArray, Pieces, SparseMatrix, fix_signs
 from hne.core.samples.canonical import check_within_reach
 from hne.core.samples.check import check_new_samples, is_table, output_kind
 from hne.estimators.projection import Span, span_of
 from hne.exceptions import caller_stacklevel, quoted, refuse
+from hne.settings import Settings
 from hne_paper.baselines.clle import EmbeddingMixin, lle_weights
 from hne_paper.baselines.mixture import FittedMixture, Memberships, fit_mixture, memberships
 

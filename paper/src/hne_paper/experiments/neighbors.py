@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import BoolArray, FloatArray, IndexArray, Settings
+from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
 from hne.settings import NEIGHBORS_NEAR_SURFACE as OWN_NEIGHBORS
+from hne.settings import Settings
 from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store
 from hne_paper.experiments._methods import CHART, attempt

@@ -48,14 +48,12 @@ class Ways:
         """What each way counts: 1 / D_li, nothing for those of length zero."""
         is_way = self.lengths > 0
         lengths = np.maximum(self.lengths, NEAR_COPIES * self.lengths.max())
-        weights: FloatArray = np.where(is_way, 1 / np.where(is_way, lengths, 1.0), 0.0)
-        return weights
+        return np.where(is_way, 1 / np.where(is_way, lengths, 1.0), 0.0)
 
     def pulls(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
         """Weights times the length of each way over the distance that stands for it, of which none is zero."""
         distances = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
-        pulls: FloatArray = weights * self.lengths / distances
-        return pulls
+        return weights * self.lengths / distances
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
@@ -90,8 +88,7 @@ def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
     # Landmarks on a line have no second axis.
     axes = vectors * np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
     Y = (means[:, None] - ways.lengths**2).T @ axes / 2
-    coordinates: FloatArray = np.pad(Y - Y.mean(axis=0), ((0, 0), (0, n_components - Y.shape[1])))
-    return coordinates
+    return np.pad(Y - Y.mean(axis=0), ((0, 0), (0, n_components - Y.shape[1])))
 
 
 def minimize_stress(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:

@@ -55,8 +55,7 @@ class Pairs:
 
     def ratios(self, vectors: FloatArray) -> FloatArray:
         """Differences of vectors in units of the distance of each pair, (p, m)."""
-        differences: FloatArray = (vectors[self.first] - vectors[self.second]) / self.lengths[:, None]
-        return differences
+        return (vectors[self.first] - vectors[self.second]) / self.lengths[:, None]
 
 
 def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sample: int = PAIRS_A_SAMPLE) -> Pairs:

@@ -55,8 +55,7 @@ class Alignment:
 
     def diagonal(self) -> FloatArray:
         """Diagonal of G; its largest entry is the scale of G."""
-        squares: FloatArray = self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
-        return squares
+        return self.gamma * self.A.power(2).sum(axis=0) + self.B.power(2).sum(axis=0)
 
     def stacked(self, Y: FloatArray) -> FloatArray:
         """[sqrt(gamma) A Y; B Y]: its squared column lengths are the Rayleigh quotients of Y's columns."""

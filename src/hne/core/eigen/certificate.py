@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hne.core.eigen.alignment import Operator
-from hne.core.records import LANDMARKS, UNFOLDED, Chart, FloatArray, Settings, fix_signs
+from hne.core.records import LANDMARKS, UNFOLDED, Chart, FloatArray, fix_signs
 from hne.exceptions import EigenSolverError
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

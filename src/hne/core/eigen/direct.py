@@ -25,7 +25,8 @@ from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.eigen.exchange import SHIFTS
 from hne.core.eigen.factor import NotPositiveDefiniteError, factorized
 from hne.core.eigen.iterative import RitzSpace, centered, sine_between
-from hne.core.records import FloatArray, IndexArray, Settings, Solve, SparseMatrix
+from hne.core.records import FloatArray, IndexArray, Solve, SparseMatrix
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

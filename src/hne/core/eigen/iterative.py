@@ -25,7 +25,8 @@ from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import Alignment, upper_triangle
 from hne.core.eigen.certificate import allowed_residual
 from hne.core.eigen.costs import BASIS_BLOCKS, MULTIGRID_MAX_ROW, SPARE_VECTORS, Sizes, precondition_kind
-from hne.core.records import FloatArray, Settings, Solve, SparseMatrix
+from hne.core.records import FloatArray, Solve, SparseMatrix
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -291,8 +292,7 @@ class RitzSpace:
 
 def centered(block: FloatArray) -> FloatArray:
     """Take the constant vector out of each column."""
-    without: FloatArray = block - block.mean(axis=0)
-    return without
+    return block - block.mean(axis=0)
 
 
 def sine_between(plane: FloatArray, other: FloatArray) -> float:

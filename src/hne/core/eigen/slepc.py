@@ -30,8 +30,9 @@ from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.direct import in_local_order
 from hne.core.eigen.exchange import Result, has_result, read_result, write_alignment
-from hne.core.records import FloatArray, Settings
+from hne.core.records import FloatArray
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError, caller_stacklevel, quoted
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

@@ -18,8 +18,9 @@ from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver
 from hne.core.eigen.direct import direct_eigenvectors
 from hne.core.eigen.iterative import iterative_eigenvectors
 from hne.core.eigen.slepc import is_worth_ranks, slepc_eigenvectors
-from hne.core.records import FloatArray, Settings
+from hne.core.records import FloatArray
 from hne.exceptions import EigenSolverError
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -96,5 +97,4 @@ def dense_eigenvectors(alignment: Alignment, count: int) -> FloatArray:
         msg = "G is not finite"
         raise RuntimeError(msg)
     lifted = G + top / alignment.n_samples
-    basis: FloatArray = eigh(lifted, subset_by_index=[0, last], overwrite_a=True, check_finite=False)[1]
-    return basis
+    return eigh(lifted, subset_by_index=[0, last], overwrite_a=True, check_finite=False)[1]

@@ -86,13 +86,11 @@ class Blocks:
 
     def points(self, number: int) -> FloatArray:
         """The points of a block, in memory."""
-        points: FloatArray = searchable(self.samples(number), self.metric)
-        return points
+        return searchable(self.samples(number), self.metric)
 
     def points_at(self, rows: IndexArray) -> FloatArray:
         """The points of some rows, in memory."""
-        points: FloatArray = searchable(np.array(self.X[rows], order="C"), self.metric)
-        return points
+        return searchable(np.array(self.X[rows], order="C"), self.metric)
 
     def box(self, number: int) -> FloatArray:
         """Lowest and highest coordinates (2, D) of the points of a block."""
@@ -253,8 +251,7 @@ class InvertedLists:
 
     def single(self, points: FloatArray) -> Points:
         """Points in single precision, which ends at 1e38: the farthest coordinate is 1."""
-        singles: Points = ((points - self.center) / self.scale).astype(np.float32)
-        return singles
+        return ((points - self.center) / self.scale).astype(np.float32)
 
     def write_centers(self, rows: IndexArray, seed: int) -> None:
         """Find the centers of the lists on these rows and write them, unless they are there."""

@@ -19,17 +19,10 @@ from hne._runtime.progress import track
 from hne._runtime.threads import map_blocks
 from hne.core.neighbors.approximate import approximate_neighbors, is_worth_an_index
 from hne.core.neighbors.exact import exact_method, nearest, rounded
-from hne.core.records import (
-    DIRECTIONAL,
-    FloatArray,
-    IndexArray,
-    NeighborGraph,
-    Settings,
-    UniqueSamples,
-    is_euclidean,
-)
+from hne.core.records import DIRECTIONAL, FloatArray, IndexArray, NeighborGraph, UniqueSamples, is_euclidean
 from hne.core.samples.kinds import Distances, Samples, is_dense, lengths_between, row_lengths, shortest_edges, width
 from hne.exceptions import InputError, refuse
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

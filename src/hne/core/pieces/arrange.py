@@ -102,8 +102,7 @@ def _principal(points: FloatArray) -> FloatArray:
     """Points in their principal coordinates, so that points on a line spread along one axis only, (C, q)."""
     centered = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centered, full_matrices=False)
-    coordinates: FloatArray = centered @ fix_signs(axes.T)
-    return coordinates
+    return centered @ fix_signs(axes.T)
 
 
 def _arranged(

@@ -127,8 +127,7 @@ def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
     leaves = (first[below] < numbers[above]) | (last[below] >= numbers[above] + tree.sizes[above])
     # In a breadth-first tree no edge leads to an ancestor beside those of the tree.
     same = np.vstack([np.column_stack([at[earlier], at[later]]), np.column_stack([below, above])[leaves]])
-    blocks: IndexArray = connected_components(_matrix(same, n), directed=False)[1].astype(np.intp)
-    return blocks
+    return connected_components(_matrix(same, n), directed=False)[1].astype(np.intp)
 
 
 def _spanning_forest(edges: IndexArray, n: int) -> Tree:

@@ -14,9 +14,10 @@ from scipy.sparse.csgraph import connected_components
 
 from hne.core.neighbors.edges import keep_edges, with_edges
 from hne.core.neighbors.graph import is_squared, nearest_by
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, Settings, UniqueSamples
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, UniqueSamples
 from hne.core.samples.kinds import Samples, take_among
 from hne.exceptions import DisconnectedGraphError, refuse
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 

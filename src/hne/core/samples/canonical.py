@@ -21,10 +21,11 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from hne._runtime.threads import limit_blas_threads
-from hne.core.records import FloatArray, IndexArray, Settings, SparseMatrix, UniqueSamples
+from hne.core.records import FloatArray, IndexArray, SparseMatrix, UniqueSamples
 from hne.core.samples.check import check_places
 from hne.core.samples.kinds import Distances, Samples, as_dense, is_dense, stored_matrix, stored_values
 from hne.exceptions import refuse
+from hne.settings import Settings
 
 Fingerprints = NDArray[np.uint64]
 
@@ -189,8 +190,7 @@ def _row_sums(matrix: FloatArray, columns: IndexArray, numbers: Fingerprints, ex
 def _entry_sums(ends: IndexArray, values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
     """Sums over the stored entries of each row; `numbers` has that of each entry's column."""
     entries = np.concatenate([[np.uint64(0)], np.cumsum(_marked(values, numbers, exponent))])
-    sums: Fingerprints = entries[ends[1:]] - entries[ends[:-1]]
-    return sums
+    return entries[ends[1:]] - entries[ends[:-1]]
 
 
 def _marked(values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerprints:
@@ -200,8 +200,7 @@ def _marked(values: FloatArray, numbers: Fingerprints, exponent: int) -> Fingerp
     # Taking the exponent off the bits divides by a power of two, and rounds nothing.
     unit = np.uint64((exponent << EXPONENT_BIT) % 2**64)
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    marks: Fingerprints = np.where(values == 0, np.uint64(0), scrambled(bits - unit + scrambled(numbers)))
-    return marks
+    return np.where(values == 0, np.uint64(0), scrambled(bits - unit + scrambled(numbers)))
 
 
 def scrambled(numbers: Fingerprints) -> Fingerprints:

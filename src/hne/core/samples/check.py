@@ -8,11 +8,9 @@ from scipy.sparse import csr_array, issparse
 
 from hne.core.records import (
     INT32_MAX,
-    PRECOMPUTED,
     FloatArray,
     IndexArray,
     NeighborGraph,
-    Settings,
     SparseMatrix,
     UniqueSamples,
     is_euclidean,
@@ -20,6 +18,7 @@ from hne.core.records import (
 )
 from hne.core.samples.kinds import Distances, Samples, csr_of_edges, is_dense, shortest_edges, stored_values
 from hne.exceptions import InputError, InputTypeError, quoted, refuse
+from hne.settings import PRECOMPUTED, Settings
 
 REMEDY = "Pass what KNeighborsTransformer.fit_transform returns, or (indices, distances)"
 # Relative to the largest distance: what programs that sum in different order disagree by.

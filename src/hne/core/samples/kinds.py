@@ -72,8 +72,7 @@ class Distances(PicklesFields):
     def at(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
         """Distances of targets to samples, NaN where unknown; the two arrays are broadcast against each other."""
         if self.is_complete:
-            known: FloatArray = self.matrix[rows, columns]
-            return known
+            return self.matrix[rows, columns]
         keys = np.asarray(rows, dtype=np.int64) * self.shape[1] + columns
         if not len(self._keys):
             return np.full(keys.shape, np.nan)
@@ -84,8 +83,7 @@ class Distances(PicklesFields):
     def _keys(self) -> IndexArray:
         """Number of each stored entry, counted along the rows of the full matrix: ascending."""
         rows = np.repeat(np.arange(self.shape[0], dtype=np.int64), np.diff(self.matrix.indptr))
-        keys: IndexArray = rows * self.shape[1] + self.matrix.indices
-        return keys
+        return rows * self.shape[1] + self.matrix.indices
 
 
 Samples: TypeAlias = Any  # FloatArray | csr_array | Distances
@@ -126,14 +124,12 @@ def stored_matrix(X: Samples) -> Any:
 def stored_values(X: Samples) -> FloatArray:
     """All numbers of X that are stored; X itself where it is dense."""
     matrix = stored_matrix(X)
-    values: FloatArray = matrix.data if issparse(matrix) else matrix
-    return values
+    return matrix.data if issparse(matrix) else matrix
 
 
 def as_dense(X: Any) -> FloatArray:
     """X as an array, whether it is sparse or one already."""
-    dense: FloatArray = X.toarray() if issparse(X) else X
-    return dense
+    return X.toarray() if issparse(X) else X
 
 
 def take(X: Samples, rows: IndexArray) -> Samples:
@@ -169,8 +165,7 @@ def lengths_between(X: Samples, targets: Samples, candidates: IndexArray) -> Flo
     if issparse(X):
         return row_lengths(X[candidates.ravel()] - targets[np.repeat(np.arange(t), c)]).reshape(t, c)
     difference = X[candidates] - targets[:, None, :]
-    lengths: FloatArray = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
-    return lengths
+    return np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
 
 
 def gram_of_differences(X: Samples, targets: Samples, ids: IndexArray) -> tuple[FloatArray, FloatArray]:

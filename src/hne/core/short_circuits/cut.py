@@ -17,17 +17,9 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 
 from hne._runtime.threads import limit_blas_threads, load_unbroken
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
-from hne.core.records import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    NeighborGraph,
-    Settings,
-    ShortCircuits,
-    SparseMatrix,
-    index_kind,
-)
+from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix, index_kind
 from hne.core.samples.kinds import Distances, Samples, gram_of_distances, lengths_between, width
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -153,8 +145,7 @@ def _ways(judged: _Judged, around: IndexArray, is_aside: BoolArray, longest: flo
     if float(n) * len(around) >= COMPILED_MIN_WORK:
         kernels = load_unbroken("hne.core.short_circuits.numba_paths")
         graph = (*edges.entries(usable), judged.lengths, judged.suspicion)
-        compiled: tuple[FloatArray, IndexArray] = kernels.bounded_ways(*graph, starts, ends, limits)
-        return compiled
+        return kernels.bounded_ways(*graph, starts, ends, limits)
     matrix = edges.matrix(judged.lengths, usable)
     ways, worst = np.full(len(around), np.inf), np.full(len(around), -1)
     step = max(1, BLOCK_BYTES // (12 * n))
@@ -252,8 +243,7 @@ def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_com
     sines = np.empty(len(ends))
     angles = _gram_sines if isinstance(X, Distances) else _sparse_sines if issparse(X) else _dense_sines
     sines[order] = angles(X, near, ends[order], others[order], unit, n_components)
-    mean: FloatArray = (sines[: len(edges)] + sines[len(edges) :]) / 2
-    return mean
+    return (sines[: len(edges)] + sines[len(edges) :]) / 2
 
 
 def _dense_sines(
@@ -326,8 +316,7 @@ def _planes(X: FloatArray, rows: IndexArray, near: IndexArray, unit: float, d: i
 
 def _weights(lengths: FloatArray, is_there: BoolArray, unit: float) -> FloatArray:
     """What a sample and its neighbors count in a plane, (b, m + 1); nothing behind the last neighbor."""
-    weights: FloatArray = np.insert(is_there, 0, values=True, axis=1) / (1 + (lengths / unit) ** 2)
-    return weights
+    return np.insert(is_there, 0, values=True, axis=1) / (1 + (lengths / unit) ** 2)
 
 
 def _leading(gram: FloatArray, d: int) -> FloatArray:
@@ -335,8 +324,7 @@ def _leading(gram: FloatArray, d: int) -> FloatArray:
     values, vectors = np.linalg.eigh(gram)
     values, vectors = values[:, ::-1][:, :d], vectors[:, :, ::-1][:, :, :d]
     spans = values > NEGLIGIBLE * np.maximum(values[:, :1], 0.0)
-    axes: FloatArray = vectors * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
-    return axes
+    return vectors * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
 
 
 def _gram_sines(

@@ -92,8 +92,7 @@ class Frames:
         spans = values > NEGLIGIBLE * values[:, -1:]
         basis = (local @ vectors) * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
         kept = ((self.U.transpose(0, 2, 1) @ basis) ** 2).sum(axis=(1, 2))
-        losses: FloatArray = 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
-        return losses
+        return 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
 
     def correction(self, Y: FloatArray) -> tuple[FloatArray, float]:
         """The one map A (d, d) with which Y A has the lengths of X, and how unevenly it still stretches, 0 to 1.
@@ -193,8 +192,7 @@ def _principal_blocks(X: Samples, members: IndexArray) -> Iterator[tuple[FloatAr
 
 def _centered(Y: FloatArray, members: IndexArray) -> FloatArray:
     local = Y[members]
-    centered: FloatArray = local - local.mean(axis=1, keepdims=True)
-    return centered
+    return local - local.mean(axis=1, keepdims=True)
 
 
 def _evened(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, float]:

@@ -64,8 +64,7 @@ def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArra
     _, exponent = np.frexp(reach)
     unit = np.ldexp(1.0, -np.maximum(exponent, SMALLEST_EXPONENT))
     difference *= unit[:, None, None]
-    gram: FloatArray = difference @ difference.transpose(0, 2, 1)
-    return gram
+    return difference @ difference.transpose(0, 2, 1)
 
 
 def inner_weights(K: FloatArray, inner_slots: IndexArray, reg: float) -> FloatArray:
@@ -78,8 +77,7 @@ def ihne(
 ) -> FloatArray:
     """Joint weights (b, m) of IHNE: each outer neighborhood rebuilds the target itself."""
     v = _affine(_select(K, outer_slots), outer_slots >= 0, outer_reg)
-    joint: FloatArray = np.einsum("bl,blm->bm", w, _contributions(v, inner_slots, outer_slots, K.shape[1]))
-    return joint
+    return np.einsum("bl,blm->bm", w, _contributions(v, inner_slots, outer_slots, K.shape[1]))
 
 
 def rhne(
@@ -103,8 +101,7 @@ def rhne(
     # Nobody in the outer layer: the inner weights stay on the neighbors.
     alone = ~active.any(axis=1)
     u[alone] = _scatter(w[alone, None], inner_slots[alone, None], m)[:, 0]
-    joint: FloatArray = u / u.sum(axis=1, keepdims=True)
-    return joint
+    return u / u.sum(axis=1, keepdims=True)
 
 
 def bhne(
@@ -129,8 +126,7 @@ def bhne(
             one = slice(turn, turn + 1)
             v = _rebuild_rest(K, w[:, one], others[:, one] @ z, outer_slots[:, one], outer_reg)
             z[:, one] = _contributions(v, inner_slots[:, one], outer_slots[:, one], m)
-    joint: FloatArray = np.einsum("bl,blm->bm", w, z)
-    return joint
+    return np.einsum("bl,blm->bm", w, z)
 
 
 def _rebuild_rest(
@@ -167,15 +163,13 @@ def _affine(C: FloatArray, present: BoolArray, reg: float, terms: FloatArray | N
     C[..., diagonal, diagonal] += ridge[..., None]
     v = np.linalg.solve(C, present[..., None].astype(float))[..., 0]
     total = v.sum(axis=-1, keepdims=True)
-    weights: FloatArray = v / np.where(present.any(axis=-1, keepdims=True), total, 1.0)
-    return weights
+    return v / np.where(present.any(axis=-1, keepdims=True), total, 1.0)
 
 
 def _select(K: FloatArray, slots: IndexArray) -> FloatArray:
     """Gram matrix of each list of slots: (b, ..., k) -> (b, ..., k, k). Absent slots give any value."""
     target = np.arange(len(K)).reshape(-1, *[1] * slots.ndim)
-    chosen: FloatArray = K[target, slots[..., :, None], slots[..., None, :]]
-    return chosen
+    return K[target, slots[..., :, None], slots[..., None, :]]
 
 
 def _scatter(values: FloatArray, slots: IndexArray, m: int) -> FloatArray:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 
 from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Settings, SparseMatrix, Weights, index_kind
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, Weights, index_kind
 from hne.core.samples.kinds import (
     Distances,
     Samples,
@@ -28,6 +28,7 @@ from hne.core.samples.kinds import (
     width,
 )
 from hne.exceptions import InputError
+from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
@@ -287,8 +288,7 @@ def reconstruct(X: FloatArray | SparseMatrix, J: SparseMatrix) -> FloatArray | S
         return J @ X
     # J X = mean + J (X - mean), which keeps the digits of data far from the origin.
     center = X.mean(axis=0)
-    rebuilt: FloatArray = J @ (X - center) + center
-    return rebuilt
+    return J @ (X - center) + center
 
 
 def reconstruction_errors(X: Samples, J: SparseMatrix, targets: IndexArray | None = None) -> FloatArray:

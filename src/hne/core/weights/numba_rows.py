@@ -63,8 +63,7 @@ def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArra
     """See `_batch.local_gram`."""
     if X.shape[1] > LOOP_MAX_FEATURES:
         return _batch.local_gram(X, targets, ids)
-    gram: FloatArray = _local_gram(X, targets, ids)
-    return gram
+    return _local_gram(X, targets, ids)
 
 
 @compiled

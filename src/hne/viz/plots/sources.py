@@ -120,8 +120,7 @@ def value_colors(values: FloatArray) -> FloatArray:
     """Color each sample by one value, dark for the lowest; (n, 3) RGB."""
     values = check_matrix(np.reshape(values, (-1, 1)), "values")[:, 0]
     low, high = COLOR_RANGE
-    colors: FloatArray = pyplot().get_cmap(COLOR_MAP)(low + (high - low) * _share(values))[:, :3]
-    return colors
+    return pyplot().get_cmap(COLOR_MAP)(low + (high - low) * _share(values))[:, :3]
 
 
 def value_map() -> Any:
@@ -134,8 +133,7 @@ def value_map() -> Any:
 def _share(values: FloatArray) -> FloatArray:
     """Values from 0, the lowest, to 1, the highest."""
     low, high = values.min(), values.max()
-    share: FloatArray = (values - low) / (high - low if high > low else 1.0)
-    return share
+    return (values - low) / (high - low if high > low else 1.0)
 
 
 @dataclass(frozen=True)
