@@ -30,7 +30,7 @@ reproduce: $(READY)  ## the paper's experiments, in minutes; OPTIONS="--data DIR
 	$(BIN)/hne-paper reproduce $(or $(OPTIONS),--quick)
 
 test: $(READY)  ## the fast suite, documentation examples included: nothing to install but the environment
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not scale and not browser"
+	$(ONE_THREAD) $(BIN)/pytest -n auto --dist loadfile -m "not slow and not scale and not browser"
 
 test-all: test test-browser test-scale test-slow fuzz  ## everything: browser, Dask and MPI, what takes longer, hostile inputs
 

@@ -25,7 +25,6 @@ from hne.exceptions import (
 )
 from hne.metrics import affine_errors
 from tests.conftest import frozen
-from tests.contract.test_imports import modules_after
 
 SKLEARN = {"lle": "standard", "mlle": "modified", "hlle": "hessian", "ltsa": "ltsa"}
 LINEAR = ("lle", "mlle", "hlle", "ltsa")
@@ -275,11 +274,6 @@ def test_pairs_that_do_not_fit_into_memory_are_refused(plane, monkeypatch):
     monkeypatch.setattr(methods, "available_bytes", lambda: 900_000)
     with pytest.raises(TooLargeError, match=r"method='isomap' needs about 0\.00096 GB .* 0\.0009 GB"):
         baseline_embedding("isomap", plane[0])
-
-
-def test_libraries_are_loaded_by_those_who_ask_for_them():
-    loaded = modules_after("import hne.baselines.comparison, hne.viz.plots")
-    assert not loaded & {"umap", "phate", "pynndescent", "numba", "matplotlib"}
 
 
 def test_a_near_copy_is_no_reason_to_be_ones_own_neighbor(caplog):

@@ -23,6 +23,7 @@ def bench(monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_a_run_is_a_row_as_is_a_failure_and_neither_is_measured_twice(bench, tmp_path, monkeypatch):
     runner = bench("runner")
     fine, failing = runner.Task("swiss_roll", "bhne", 200), runner.Task("swiss_roll", "pca", 1)

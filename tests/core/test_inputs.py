@@ -578,42 +578,42 @@ def test_single_precision_finds_its_way_back_to_the_fitted_samples():
 
 
 def test_copies_whose_distances_differ_in_rounding_give_the_same_bits_in_any_order(small):
-    X = np.vstack([small, small[:40], small[:20]])
+    X = np.vstack([small[:80], small[:20], small[:10]])
     D = pairwise_distances(X)
     D = np.maximum(D, D.T) * (D > 1e-6)
     order = np.random.default_rng(0).permutation(len(X))
     here, there = (HNE(metric="precomputed").fit(one) for one in (D, D[order][:, order]))
-    assert here.n_distinct_ == 160
+    assert here.n_distinct_ == 80
     np.testing.assert_array_equal(there.embedding_, here.embedding_[order])
 
 
 def test_given_lists_of_copies_count_for_all_of_them(small):
-    X = np.repeat(small[:150], 8, axis=0)
+    X = np.repeat(small[:60], 8, axis=0)
     # Six neighbors of each: all copies of itself, but for one of the eight, who knows others.
-    indices = np.array([[8 * (i // 8) + j for j in range(8) if 8 * (i // 8) + j != i][:6] for i in range(1200)])
-    indices[7::8] = 8 * embed(small[:150], n_neighbors=6, short_circuits="keep").graph.indices
+    indices = np.array([[8 * (i // 8) + j for j in range(8) if 8 * (i // 8) + j != i][:6] for i in range(480)])
+    indices[7::8] = 8 * embed(small[:60], n_neighbors=6, short_circuits="keep").graph.indices
     model = HNE(neighbors=(indices, None)).fit(X)
-    np.testing.assert_allclose(model.embedding_[::8], HNE(6).fit_transform(small[:150]), atol=1e-6)
+    np.testing.assert_allclose(model.embedding_[::8], HNE(6).fit_transform(small[:60]), atol=1e-6)
 
 
 def test_what_is_known_of_a_copy_is_known_of_the_sample(small):
-    X = small[:150]
+    X = small[:60]
     D = cdist(np.vstack([X, X]), np.vstack([X, X]))
     stored = np.ones_like(D, dtype=bool)
     rows, columns = np.nonzero(stored)
     model = HNE(metric="precomputed").fit(sparse.csr_array((D[rows, columns], (rows, columns)), shape=D.shape))
-    assert model.n_distinct_ == 150
+    assert model.n_distinct_ == 60
     new = cdist(X[:3] + 0.1, X)
     # A new row that knows the second copies alone.
     late = sparse.csr_array(
-        (new.ravel(), (np.repeat(np.arange(3), 150), np.tile(np.arange(150, 300), 3))), shape=(3, 300)
+        (new.ravel(), (np.repeat(np.arange(3), 60), np.tile(np.arange(60, 120), 3))), shape=(3, 120)
     )
     np.testing.assert_allclose(model.transform(late), HNE().fit(X).transform(X[:3] + 0.1), atol=1e-6)
 
 
 def test_distances_lay_pieces_out_as_the_coordinates_do():
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(size, 3)) + 60 * rng.normal(size=3) for size in (60, 40, 30, 20)])
+    X = np.vstack([rng.normal(size=(size, 3)) + 60 * rng.normal(size=3) for size in (30, 25, 20, 15)])
     by_distance, by_place = HNE(metric="precomputed").fit(cdist(X, X)), HNE().fit(X)
     np.testing.assert_allclose(by_distance.embedding_, by_place.embedding_, atol=1e-6)
 

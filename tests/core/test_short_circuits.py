@@ -86,7 +86,7 @@ def test_edges_are_each_pair_once_whoever_lists_whom():
     assert len(edges_of(listing([[-1], [-1]]))) == 0
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(graphs())
 def test_edges_are_those_of_the_lists_in_order(drawn):
     _, graph = drawn
@@ -97,7 +97,7 @@ def test_edges_are_those_of_the_lists_in_order(drawn):
         assert listed.tolist() == [other in graph.indices[one], one in graph.indices[other]]
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_matrices_hold_the_chosen_lengths_both_ways_and_numbers_are_found_again(drawn, random):
     _, graph = drawn
@@ -122,7 +122,7 @@ def test_edges_that_nobody_lists_are_put_in_their_place():
     assert edges.is_listed.all(axis=1).tolist() == [True, False, False, True]
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_rows_close_up_behind_edges_that_are_gone(drawn, random):
     _, graph = drawn
@@ -137,7 +137,7 @@ def test_rows_close_up_behind_edges_that_are_gone(drawn, random):
         assert list(zip(left.indices[row], left.distances[row], strict=True)) == kept + absent
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_the_forest_is_what_going_from_the_least_suspicious_on_would_keep(drawn, random):
     _, graph = drawn
@@ -419,7 +419,7 @@ def test_samples_in_many_directions_lose_few_edges():
     assert len(found.pairs) < 0.02 * found.n_edges
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(graphs(), st.integers(1, 2))
 def test_pieces_stay_what_they_are_and_a_sample_keeps_one_edge_more_than_dimensions(drawn, d):
     X, graph = drawn
