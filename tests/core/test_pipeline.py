@@ -133,7 +133,7 @@ def test_many_pieces_are_named_by_their_largest():
 @pytest.mark.parametrize("n_pieces", one_fast(16, 3, 4, 100))
 def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces):
     rng = np.random.default_rng(0)
-    X = frozen(rng.normal(size=(700, 3)) + 1000 * (np.arange(700) % n_pieces)[:, None])
+    X = frozen(rng.normal(size=(400, 3)) + 1000 * (np.arange(400) % n_pieces)[:, None])
     first, second = (embed(X, **PUBLISHED | {"n_neighbors": 3}) for _ in range(2))
     assert first.pieces.count >= n_pieces
     np.testing.assert_allclose(first.Y.T @ first.Y, np.eye(2), atol=1e-10)
@@ -143,7 +143,7 @@ def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces)
 @pytest.mark.parametrize("n_pieces", one_fast(16, 3, 100))
 def test_charts_of_any_number_of_pieces_lie_apart_and_are_the_same_twice(n_pieces):
     rng = np.random.default_rng(0)
-    X = frozen(rng.normal(size=(700, 3)) + 1000 * (np.arange(700) % n_pieces)[:, None])
+    X = frozen(rng.normal(size=(400, 3)) + 1000 * (np.arange(400) % n_pieces)[:, None])
     first, second = (embed(X, n_neighbors=3) for _ in range(2))
     assert first.pieces.count >= n_pieces
     np.testing.assert_array_equal(first.Y, second.Y)

@@ -55,7 +55,8 @@ def few(letter):
 
 
 @pytest.mark.slow
-def test_the_choice_unrolls_what_others_do_not(letter):
+def test_the_choice_unrolls_what_others_do_not():
+    letter = make_s_curve(120, random_state=1)
     found = tune(letter.X, grid={"n_neighbors": [8, 10, 12, 16], "variant": VARIANTS})
     assert affine_errors(HNE(**found.parameters).fit_transform(letter.X), letter.chart).mean() < 0.03
     by_paper = tune(letter.X, **PUBLISHED_COORDINATES)
