@@ -21,7 +21,7 @@ LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
   viz/test_plots baselines/test_call io/test_columnar io/test_hdf5))
 
-.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format parameters bench bench-tuning clean
+.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format parameters api bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -63,6 +63,9 @@ parameters: $(READY)  ## write docs/parameters.md from hne/settings.py
 format: $(READY)  ## let the linter mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+api: $(READY)  ## write tests/contract/api.txt, the public names
+	$(BIN)/python tests/helpers/public_api.py > tests/contract/api.txt
 
 bench: $(READY)  ## measure, and rewrite benchmarks/README.md; SECTIONS="growth rolls" for some of it
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

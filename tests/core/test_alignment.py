@@ -11,7 +11,7 @@ from hne.core.eigen import alignment as _triangle
 from hne.core.eigen.alignment import alignment, upper_triangle
 from hne.core.neighbors.graph import knn_graph
 from hne.core.weights.layers import layer_weights
-from hne.settings import Settings
+from hne.settings import VARIANTS, Settings
 from tests.conftest import lattice_clouds
 
 
@@ -19,7 +19,7 @@ def aligned(X, k=3, gamma=1.0, **parameters):
     return alignment(layer_weights(X, knn_graph(X, k), Settings(n_neighbors=k, **parameters)), gamma)
 
 
-@pytest.mark.parametrize("variant", ["ihne", "rhne", "bhne"])
+@pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=20)
 @given(X=lattice_clouds(), gamma=st.sampled_from([0.1, 1.0, 10.0]))
 def test_g_is_symmetric_psd_and_annihilates_the_constant(variant, X, gamma):

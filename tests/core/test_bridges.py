@@ -88,7 +88,7 @@ def test_one_sample_between_two_clusters_is_told(apart, n_features):
     assert model.n_pieces_ == 1
     assert 200 in model.bridges_
     assert model.trust_.level in ("doubtful", "bad")
-    told = next(finding for finding in model.trust_.findings if finding.kind == "thin links")
+    told = next(finding for finding in model.trust_.findings if finding.kind == "bridges")
     assert told.level == "doubtful"
     assert told.text.startswith("100 samples hang by a single one")
     assert "hang by a single one" in model.verdict_

@@ -228,5 +228,5 @@ def test_a_piece_too_small_for_a_solver_is_solved_densely(solver):
     model = HNE(**PUBLISHED | {"n_neighbors": 3}, n_components=3, eigen_solver=solver).fit(X)
     assert model.n_pieces_ == 2
     assert model.eigen_solver_ == solver
-    assert [pairs.solver for pairs in model._fitted.core.parts] == [solver, "dense"]
+    assert [pairs.solver for pairs in model._fitted.core.eigenpairs] == [solver, "dense"]
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(3), atol=1e-9)

@@ -1,4 +1,4 @@
-"""Forecast: grows with the problem, says what does not fit, and the walk refuses it before it starts."""
+"""Forecast: grows with the problem, says what does not fit, and the pipeline refuses it before it starts."""
 
 import numpy as np
 import pytest

@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 
 from hne import HNE, PUBLISHED, embed
 from hne.core.weights.layers import layer_weights
+from hne.settings import VARIANTS
 from tests.conftest import frozen, one_fast, shared_file
 
-VARIANTS = ("ihne", "rhne", "bhne")
 CASES = one_fast(*(f"{data}_k{k}" for k in (5, 4, 6, 8) for data in ("arc300", "faces")))
 # The authors' constants for embeddings, and those of their error tables.
 EMBEDDING_REGS = {"ihne": (1e-5, 1e-5), "rhne": (1e-5, 1e-5), "bhne": (1e-5, 1e-6)}

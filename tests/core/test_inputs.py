@@ -20,14 +20,13 @@ from hne.core.samples.check import check_samples
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, procrustes_error
-from hne.settings import Settings
+from hne.settings import VARIANTS, Settings
 from tests.conftest import advised, frozen, one_fast
 from tests.core.test_pipeline import angle
 
 polars = pytest.importorskip("polars", reason="pip install polars")
 pyarrow = pytest.importorskip("pyarrow", reason="pip install pyarrow")
 
-VARIANTS = ("ihne", "rhne", "bhne")
 NAMES = ["a", "b", "c"]
 
 
@@ -149,7 +148,7 @@ def test_sparse_matrices_of_any_layout_are_the_same_samples(layout):
         np.testing.assert_array_equal(getattr(samples, part), getattr(X, part))
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_sparse_samples_give_the_embedding_of_the_dense_ones(variant):
     X = sparse_cloud()
     model, dense = HNE(variant=variant).fit(sparse.csr_array(X)), HNE(variant=variant).fit(X)
@@ -413,7 +412,7 @@ def test_samples_in_another_order_give_the_same_bits_in_that_order(small, varian
     np.testing.assert_array_equal(there.transform(small[:9] + 0.1), here.transform(small[:9] + 0.1))
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_copies_share_one_place_and_count_once(small, variant):
     copied = np.vstack([small[:40], small, small[:40]])
     once, often = (HNE(variant=variant).fit(X) for X in (small, copied))

@@ -195,11 +195,11 @@ def test_pieces_share_landmarks_and_small_ones_are_solved_exactly():
     X = np.vstack([roll.X + np.array([80.0 * place, 0.0, 0.0]) for place, roll in enumerate(rolls)])
     with pytest.warns(LandmarkWarning, match="should leave"):
         result = embed(X, **SETTINGS, n_landmarks=1250)
-    assert [pairs.solver for pairs in result.core.parts] == ["landmarks", "landmarks", "dense"]
+    assert [pairs.solver for pairs in result.core.eigenpairs] == ["landmarks", "landmarks", "dense"]
     assert affine_errors(result.Y[:2600], rolls[0].chart).max() < 0.05
     with advised("3 pieces"):
         result = embed(X, n_landmarks=1250)
-    assert [pairs.solver for pairs in result.core.parts] == ["landmarks", "landmarks", "dense"]
+    assert [pairs.solver for pairs in result.core.eigenpairs] == ["landmarks", "landmarks", "dense"]
     assert all(chart.stress < 1e-3 for chart in result.core.rescaled.charts)
     assert procrustes_error(result.Y[:2600], rolls[0].chart) < 1e-3
 

@@ -30,7 +30,7 @@ def one_thread():
 
 
 def in_order(X):
-    """Distinct samples, by their first coordinate, as the walk has them."""
+    """Distinct samples, by their first coordinate, as the pipeline has them."""
     return frozen(X[unique_samples(X).index])
 
 

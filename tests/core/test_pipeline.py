@@ -1,4 +1,4 @@
-"""embed(): the walk as a whole."""
+"""embed(): the pipeline as a whole."""
 
 import logging
 
@@ -11,10 +11,9 @@ from scipy.spatial.distance import pdist
 from hne import PUBLISHED, embed
 from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError
 from hne.metrics import affine_errors
+from hne.settings import VARIANTS
 from tests.conftest import advised, frozen, lattice_clouds, one_fast
 from tests.helpers import reference
-
-VARIANTS = ("ihne", "rhne", "bhne")
 
 
 def angle(Y, other):
@@ -66,7 +65,7 @@ def test_any_cloud_gives_a_chart_in_its_own_lengths_or_a_clear_error(X):
     assert np.ptp(Y, axis=0).max() < 3 * width * result.pieces.count
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_permuting_the_samples_permutes_the_embedding(roll, variant):
     order = np.random.default_rng(2).permutation(len(roll.X))
     here, there = (embed(X, variant=variant) for X in (roll.X, frozen(roll.X[order])))
@@ -76,7 +75,7 @@ def test_permuting_the_samples_permutes_the_embedding(roll, variant):
     np.testing.assert_array_equal(there, here[order])
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 @pytest.mark.parametrize("scale", [1e-300, *one_fast(1e300, 1e-150, 1e150)])
 def test_the_unit_of_x_does_not_matter_however_extreme(roll, variant, scale):
     here, there = (embed(X, variant=variant) for X in (roll.X, frozen(roll.X * scale)))
@@ -86,7 +85,7 @@ def test_the_unit_of_x_does_not_matter_however_extreme(roll, variant, scale):
     np.testing.assert_allclose(there.reconstruction_errors / scale, here.reconstruction_errors, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 @pytest.mark.parametrize("n_features", one_fast(30, 3))
 def test_a_shift_of_1e8_does_not_matter(roll, variant, n_features):
     lift = np.random.default_rng(0).normal(size=(3, n_features))

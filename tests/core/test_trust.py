@@ -207,8 +207,8 @@ def test_pieces_are_told_and_strays_are_no_reason_to_doubt(big_roll, halves):
 def test_what_hangs_by_a_link_is_counted():
     line = np.outer(np.arange(30.0), [3.0, 4.0])
     trust = embed(line, n_neighbors=1, n_components=1, pieces="join").trust
-    assert trust.n_thin_links > 0
-    assert "thin links" in [finding.kind for finding in trust.findings]
+    assert trust.n_bridges > 0
+    assert "bridges" in [finding.kind for finding in trust.findings]
 
 
 def test_samples_that_rebuild_themselves_are_counted():
@@ -239,7 +239,7 @@ def test_what_was_made_for_the_chart_is_what_would_be_made_for_trust_alone():
     [
         ("dimension", {"dimension": 1, "n_components": 2}, "the samples have 1 dimension, and the embedding 2"),
         ("gap", {"gap": 1.02}, "the next eigenvalue is only 2.0% larger than the last one that is shown"),
-        ("thin links", {"n_links": 1}, "one link is all that holds parts together"),
+        ("bridges", {"n_links": 1}, "one link is all that holds parts together"),
         ("short circuits", {"n_edges": 1}, "1 edge seems to lead across gaps, between samples that are far along"),
         ("stress", {"reason": "narrow", "stress": 0.025, "n_components": 2}, "it is a narrow band whose lengths are"),
         ("unknown", {"reason": "closed curve", "dimension": 1, "n_components": 2}, "the samples seem to have 1 dim"),

@@ -11,11 +11,10 @@ from hne.core.weights import batch as _batch
 from hne.core.weights import layers as _layers
 from hne.core.weights.layers import layer_weights, reconstruct, reconstruction_errors, target_weights
 from hne.exceptions import InputError
-from hne.settings import Settings
+from hne.settings import VARIANTS, Settings
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
 
-VARIANTS = ("ihne", "rhne", "bhne")
 KERNELS = ("numpy", "numba")
 
 

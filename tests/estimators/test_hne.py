@@ -21,10 +21,8 @@ from hne.core.records import BETWEEN
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, NeighborRecallWarning
 from hne.metrics import affine_errors, procrustes_error
-from hne.settings import DEFAULTS, Settings
+from hne.settings import DEFAULTS, VARIANTS, Settings
 from tests.conftest import advised, one_fast
-
-VARIANTS = ("ihne", "rhne", "bhne")
 
 
 def test_the_short_name_is_the_same_class():
@@ -51,7 +49,7 @@ def test_every_fitted_attribute_is_documented_and_every_documented_one_fitted(ro
     assert fitted == documented
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_attributes_are_those_of_the_function(roll, variant):
     model = HNE(variant=variant).fit(roll.X)
     result = embed(roll.X, variant=variant)
@@ -160,7 +158,7 @@ def test_two_fits_give_the_same_bits(cloud):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_any_number_of_jobs_gives_the_same_bits(roll, variant):
     one, two = (HNE(variant=variant, n_jobs=n_jobs).fit(roll.X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.joint_weights_.toarray(), two.joint_weights_.toarray())

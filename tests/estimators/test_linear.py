@@ -23,10 +23,10 @@ from hne.estimators import projection as _projection
 from hne.estimators.projection import CONSTRAINTS
 from hne.exceptions import CloseEigenvaluesWarning, InputError, InputTypeError, NeighborRecallWarning, TooLargeError
 from hne.metrics import affine_errors
+from hne.settings import VARIANTS
 from tests.conftest import frozen, one_fast
 from tests.estimators.test_callbacks import Witness
 
-VARIANTS = ("ihne", "rhne", "bhne")
 both_constraints = pytest.mark.parametrize("constraint", CONSTRAINTS)
 
 

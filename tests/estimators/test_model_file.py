@@ -503,8 +503,11 @@ def csr(**values):
         (entry("fit", "units", scale={"kind": "float", "value": "nan"}), "'scale' .* must be a power of two, got nan"),
         (entry("fit", "units", scale=10**400), "'scale' .* another kind .int"),
         (entry("fit", "core", "graph", recall=1.5), "'recall' must hold numbers from 0 to 1, got 1.5"),
-        (entry("fit", "core", parts={"kind": "tuple", "items": []}), "must be of 2 pieces"),
-        (entry("fit", "core", parts={"kind": "tuple", "items": [1, 2]}), "'parts' of Core is of another kind"),
+        (entry("fit", "core", eigenpairs={"kind": "tuple", "items": []}), "must be of 2 pieces"),
+        (
+            entry("fit", "core", eigenpairs={"kind": "tuple", "items": [1, 2]}),
+            "'eigenpairs' of Core is of another",
+        ),
     ],
 )
 def test_headers_that_lie_are_told(saved, change, message):
@@ -596,13 +599,13 @@ def cut(name, *rows):
         (*changed("core.rescaled.Y", 0, np.inf), "'core.rescaled.Y' must hold numbers .* got inf"),
         (*changed("core.rescaled.Y", 0, 1e308), "'core.rescaled.Y' must hold numbers .* got 1e.308"),
         (*changed("core.reconstruction_errors", 0, -1.0), "'core.reconstruction_errors' must hold numbers from 0"),
-        (*changed("core.parts.0.values", 0, -1.0), "'values of eigenpairs' must hold numbers from 0"),
-        (*changed("core.parts.0.values", 0, np.nan), "'values of eigenpairs' must hold numbers from 0"),
-        (*changed("core.parts.0.values", 0, 1e9), "'values of eigenpairs' must have 2 numbers at least, asc"),
-        (*cut("core.parts.0.values", slice(1)), "'values of eigenpairs' must have 2 numbers at least, asc"),
-        (*changed("core.parts.0.vectors", (0, 0), np.nan), "'vectors of eigenpairs' must hold numbers"),
-        (*cut("core.parts.0.vectors", slice(1, None)), "'vectors of eigenpairs' must have shape"),
-        (*changed("core.parts.0.certificate.residuals", 0, np.nan), "'residuals of eigenpairs' must hold numbers"),
+        (*changed("core.eigenpairs.0.values", 0, -1.0), "'values of eigenpairs' must hold numbers from 0"),
+        (*changed("core.eigenpairs.0.values", 0, np.nan), "'values of eigenpairs' must hold numbers from 0"),
+        (*changed("core.eigenpairs.0.values", 0, 1e9), "'values of eigenpairs' must have 2 numbers at least, asc"),
+        (*cut("core.eigenpairs.0.values", slice(1)), "'values of eigenpairs' must have 2 numbers at least, asc"),
+        (*changed("core.eigenpairs.0.vectors", (0, 0), np.nan), "'vectors of eigenpairs' must hold numbers"),
+        (*cut("core.eigenpairs.0.vectors", slice(1, None)), "'vectors of eigenpairs' must have shape"),
+        (*changed("core.eigenpairs.0.certificate.residuals", 0, np.nan), "'residuals of eigenpairs' must hold numbers"),
     ],
 )
 def test_arrays_that_lie_are_told(saved, name, change, message):
@@ -615,7 +618,7 @@ def test_arrays_that_lie_are_told(saved, name, change, message):
 
 @pytest.mark.parametrize("name", ["gap", "rounding", "ritz_error"])
 def test_numbers_of_a_certificate_are_positive(saved, name):
-    forge(saved, entry("fit", "core", "parts", 0, "certificate", **{name: -1.0}))
+    forge(saved, entry("fit", "core", "eigenpairs", 0, "certificate", **{name: -1.0}))
     with pytest.raises(ModelFileError, match=f"'{name} of eigenpairs' must hold numbers from 0"):
         HNE.load(saved)
 
@@ -643,7 +646,7 @@ def test_charts_of_pieces_come_back_with_all_their_numbers(charts_of_pieces, cha
     model, again = charts_of_pieces[0], HNE.load(charted)
     assert [chart is None for chart in model._fitted.core.rescaled.charts] == [False, False, True]
     # The larger piece has more eigenvectors than the other.
-    assert [len(pairs.values) for pairs in model._fitted.core.parts] == [12, 8, 2]
+    assert [len(pairs.values) for pairs in model._fitted.core.eigenpairs] == [12, 8, 2]
     assert_same(kept(model), kept(again))
 
 

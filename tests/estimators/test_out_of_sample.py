@@ -12,14 +12,12 @@ from hne.datasets import make_swiss_roll
 from hne.estimators import out_of_sample
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
-from hne.settings import COORDINATES
+from hne.settings import COORDINATES, VARIANTS
 from tests.conftest import frozen, one_fast
 from tests.helpers import reference
 
-VARIANTS = ("ihne", "rhne", "bhne")
 
-
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant):
     model = HNE(variant=variant).fit(roll.X)
     np.testing.assert_array_equal(model.transform(roll.X[::-1]), model.embedding_[::-1])
@@ -39,7 +37,7 @@ def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant, coord
     np.testing.assert_allclose(model.transform(x[None])[0], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
     lift = np.random.default_rng(1).normal(size=(3, n_features))
@@ -63,7 +61,7 @@ def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
     assert asked == ["numpy", "numba"]
 
 
-@pytest.mark.parametrize("variant", one_fast("bhne", "ihne", "rhne"))
+@pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 def test_new_samples_land_where_a_fit_of_all_would_put_them(variant):
     data = make_swiss_roll(1400, random_state=5)
     for settings in ({}, PUBLISHED | {"n_neighbors": 8, "reg": 1e-5}):

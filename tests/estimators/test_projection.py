@@ -12,11 +12,9 @@ from hne.core.samples.canonical import InputScaling
 from hne.core.weights.layers import layer_weights
 from hne.estimators.projection import CONSTRAINTS, in_units_of_data, preimage, project, projection, span_of
 from hne.exceptions import InputError
-from hne.settings import Settings
+from hne.settings import VARIANTS, Settings
 from tests.conftest import frozen, lattice_clouds
 from tests.helpers import reference
-
-VARIANTS = ("ihne", "rhne", "bhne")
 
 
 def aligned(X, k=4, gamma=1.0, **parameters):

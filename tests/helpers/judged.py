@@ -18,7 +18,7 @@ def some_trust(**changes):
     known = {
         "level": "bad", "verdict": "Do not believe it: try n_neighbors=5.", "findings": findings,
         "score": TangentScore(0.25, 0.75, 0.5, 0.5, np.eye(2)), "eigenvalue_gap": 1.5, "repeated_share": 0.875,
-        "self_share": 0.125, "n_pieces": 1, "n_thin_links": 4, "short_circuits": np.array([[3, 41], [7, 50]]),
+        "self_share": 0.125, "n_pieces": 1, "n_bridges": 4, "short_circuits": np.array([[3, 41], [7, 50]]),
         "dimension": Dimension(3, 2.75, 2.25, is_agreed=False),
     }  # fmt: skip
     return Assessment(**(known | changes))

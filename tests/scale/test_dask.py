@@ -1,4 +1,4 @@
-"""The walk on Dask workers: the same bits as here, workers that die, samples that nobody gathers, clear refusals."""
+"""The pipeline on Dask workers: the same bits as here, workers that die, samples that nobody gathers, refusals."""
 
 import os
 import signal
@@ -258,7 +258,7 @@ def test_two_workers_and_two_ranks(client, tmp_path, monkeypatch, case):
     here = run(X, **parameters)
     there = run(da.from_array(X, chunks=(173, X.shape[1])), tmp_path, eigen_solver="slepc", **parameters)
     assert_same_weights(here, there)
-    for ours, theirs in zip(here.core.parts, there.core.parts, strict=True):
+    for ours, theirs in zip(here.core.eigenpairs, there.core.eigenpairs, strict=True):
         assert theirs.solver == "slepc"
         assert angle_between(ours.vectors, theirs.vectors) < 1e-6
         np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6)

@@ -110,8 +110,8 @@ def test_pieces_and_copies_are_solved_one_by_one():
         found = embed(X, n_neighbors=6, eigen_solver="slepc")
     with advised():
         expected = embed(X, n_neighbors=6, eigen_solver="direct")
-    assert len(found.core.parts) == 2
-    for pairs, other in zip(found.core.parts, expected.core.parts, strict=True):
+    assert len(found.core.eigenpairs) == 2
+    for pairs, other in zip(found.core.eigenpairs, expected.core.eigenpairs, strict=True):
         is_same(pairs, other)
     np.testing.assert_allclose(found.Y, expected.Y, atol=1e-6)
     np.testing.assert_array_equal(found.Y[:50], found.Y[400:450])

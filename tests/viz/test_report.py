@@ -371,7 +371,7 @@ def test_times_versions_and_the_command_are_there(result):
 
 def with_eigenvalues(result, values, next_value):
     pairs = replace(result.eigenpairs, values=np.array(values), next_value=next_value)
-    return replace(result, core=replace(result.core, parts=(pairs, *result.core.parts[1:])))
+    return replace(result, core=replace(result.core, parts=(pairs, *result.core.eigenpairs[1:])))
 
 
 def test_the_scree_shows_the_eigenvalues_of_the_fit_and_their_gap(result, published):

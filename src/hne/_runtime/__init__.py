@@ -1,1 +1,1 @@
-"""What everything stands on and nothing of embeddings: threads, progress, files, memory, random numbers."""
+"""What all stands on, nothing of embeddings: threads, progress, files, arrays on disk, memory, random numbers."""

@@ -107,7 +107,7 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
             with stage("weights") as done:
                 weights = done(backend.weights(samples, graph, settings, n_threads))
             with stage("eigenpairs") as done:
-                solved = done(backend.parts(samples, weights, pieces, settings, n_threads))
+                solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
             with stage("chart") as done:
                 made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
                 geometry = local_geometry(samples, pieces, settings, n_threads)
@@ -190,7 +190,7 @@ class Backend:
         """Both layers of weights."""
         return layer_weights(X, graph, settings, None, n_threads)
 
-    def parts(
+    def eigenpairs(
         self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
     ) -> PieceEmbeddings:
         """The embedding, piece by piece."""

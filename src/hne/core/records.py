@@ -233,7 +233,7 @@ class Rescaled:
     """The embedding in the lengths of the samples, in the scale of the pipeline: a chart, or eigenvectors rescaled."""
 
     Y: FloatArray  # (m, d)
-    matrices: tuple[FloatArray | None, ...]  # A (d, d) of each piece; None for one drawn by its principal axes
+    matrices: tuple[FloatArray | None, ...]  # (m, d), m = d but for charts; None: principal axes
     charts: tuple[Chart | None, ...] = ()  # of each piece; none where coordinates are no charts
     is_refused: bool = False  # whether a rescaling would have drawn the largest piece larger than it is
 
@@ -252,7 +252,7 @@ class Core:
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
     weights: Weights
-    parts: "tuple[EigenPairs | None, ...]"  # of each embedded piece, the largest first; None where it is too small
+    eigenpairs: "tuple[EigenPairs | None, ...]"  # of each embedded piece, the largest first; None where it is too small
     Y: FloatArray  # (m, d), eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
     rescaled: Rescaled
@@ -316,7 +316,7 @@ class Embedding(PicklesFields):
     @property
     def eigenpairs(self) -> "EigenPairs | None":
         """Eigenpairs of the largest piece, a row for each of its places; None where it is too small for any."""
-        return self.core.parts[0]
+        return self.core.eigenpairs[0]
 
     @cached_property
     def graph(self) -> NeighborGraph:

@@ -72,7 +72,7 @@ class HierarchicNeighborsEmbedding(
     rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
         The matrix whose product with the eigenvectors of the largest piece has the lengths of X. None
         for one of a handful of samples, which is drawn by its principal components.
-    trust_ : Trust
+    trust_ : Assessment
         How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
         or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
         it, and what to do), `score`, `dimension` and more. One that has collapsed or repeats a coordinate
@@ -85,7 +85,7 @@ class HierarchicNeighborsEmbedding(
     eigen_residuals_ : ndarray of shape (n_components,)
         Lengths of G y - lambda y.
     eigen_certificate_ : Certificate or None
-        The proof that columns of `embedding_` are eigenvectors, measured on themselves: `residuals`, the `gap` to
+        The proof that what `embedding_` is made of are eigenvectors, measured on themselves: `residuals`, the `gap` to
         the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
         eigenvalues can be told apart (`is_resolved`).
     eigen_solver_ : str

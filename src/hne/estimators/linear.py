@@ -26,7 +26,7 @@ from hne.core.weights.layers import layer_weights
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, preimage, project, projection
 from hne.exceptions import InputError
-from hne.settings import PRECOMPUTED, PUBLISHED, Settings
+from hne.settings import DEFAULTS, PRECOMPUTED, Settings
 
 if TYPE_CHECKING:
     from hne.estimators.model_file import ModelFile
@@ -110,23 +110,23 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
     (array([15., 20.]), array([[0.012, 0.016]]), array([-0.5, -0.4, -0.1,  0.3,  0.7]))
     """
 
-    n_neighbors: int = PUBLISHED["n_neighbors"]
+    n_neighbors: int = Settings.n_neighbors
     _: KW_ONLY
-    n_components: int = 2
+    n_components: int = Settings.n_components
     constraint: str = "uncorrelated"
-    variant: str = PUBLISHED["variant"]
-    reg: float = PUBLISHED["reg"]
-    outer_reg: float | None = None
-    gamma: float = 1.0
-    n_rounds: int = 1
-    include_self: bool = True
-    metric: Any = "euclidean"
-    metric_params: dict[str, Any] | None = None
-    neighbors: Any = "auto"
-    short_circuits: str = "cut"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
+    variant: str = Settings.variant
+    reg: float = Settings.reg
+    outer_reg: float | None = Settings.outer_reg
+    gamma: float = Settings.gamma
+    n_rounds: int = Settings.n_rounds
+    include_self: bool = Settings.include_self
+    metric: Any = Settings.metric
+    metric_params: dict[str, Any] | None = Settings.metric_params
+    neighbors: Any = Settings.neighbors
+    short_circuits: str = DEFAULTS["short_circuits"]
+    n_jobs: int | None = Settings.n_jobs
+    random_state: Any = Settings.random_state
+    verbose: int = Settings.verbose
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: object = None) -> Self:

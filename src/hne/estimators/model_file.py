@@ -383,9 +383,9 @@ def _check_pieces(file: ModelFile, core: Core, settings: Settings) -> None:
     check, d, sizes = file.check_numbers, settings.n_components, list(core.pieces.sizes)
     sizes = {"join": [sum(sizes)], "largest": sizes[:1]}.get(settings.pieces, sizes)
     charts = core.rescaled.charts or (None,) * len(sizes)
-    belong = len(core.parts) == len(core.rescaled.matrices) == len(charts) == len(sizes)
-    file.require(belong, f"'parts', 'matrices' and 'charts' in its header must be of {len(sizes)} pieces")
-    for size, pairs, A, chart in zip(sizes, core.parts, core.rescaled.matrices, charts, strict=True):
+    belong = len(core.eigenpairs) == len(core.rescaled.matrices) == len(charts) == len(sizes)
+    file.require(belong, f"'eigenpairs', 'matrices' and 'charts' in its header must be of {len(sizes)} pieces")
+    for size, pairs, A, chart in zip(sizes, core.eigenpairs, core.rescaled.matrices, charts, strict=True):
         # A matrix takes eigenvectors to coordinates: the first d, or of a chart all of them.
         is_made = (A is None or pairs is not None) and (chart is None or A is not None)
         file.require(is_made, "'matrices' and 'charts' in its header must be of pieces with eigenvectors")

@@ -181,7 +181,7 @@ class CachedBackend(Backend):
         """How far off each sample is when it is rebuilt, in the units of the pipeline."""
         return super().errors(X, weights) if self._errors is None else np.array(self._errors)
 
-    def parts(
+    def eigenpairs(
         self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int
     ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
@@ -192,14 +192,14 @@ class CachedBackend(Backend):
             return _unpack(arrays, place.facts()["eigenpairs"])
         folder = self._problem_folder(settings)
         if not _is_for_ranks(settings, pieces):
-            parts = super().parts(X, weights, pieces, settings, n_threads)
+            parts = super().eigenpairs(X, weights, pieces, settings, n_threads)
         elif has_result(folder) or is_worth_ranks(X.shape[0]):
             _, stored = self.write_problem(X.shape, settings, n_threads)
             pairs = solve_eigenproblem(stored, settings, folder, n_threads)
             parts = PieceEmbeddings(pairs.leading(settings.n_components), (pairs,))
         else:
             # It has been told why another solver takes over, whose work is not kept as that of ranks.
-            return super().parts(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)
+            return super().eigenpairs(X, weights, pieces, replace(settings, eigen_solver="auto"), n_threads)
         arrays, numbers = _pack(parts)
         place.put(arrays, _facts(EIGENPAIRS, settings, eigenpairs=numbers))
         return parts

@@ -185,7 +185,7 @@ def assess(
         repeated_share=measured.repeated_share,
         self_share=measured.self_share,
         n_pieces=fit.pieces.count,
-        n_thin_links=len(measured.thin.pairs),
+        n_bridges=len(measured.thin.pairs),
         short_circuits=fit.short_circuits,
         dimension=measured.dimension,
         collapsed_share=measured.collapsed_share,
@@ -196,7 +196,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
     """Measure the embedding of places; `geometry` is that of the largest piece, where it was made before."""
     geometry = local_geometry(fit.X, fit.pieces, settings, n_threads) if geometry is None else geometry
     rows, d = geometry.rows, settings.n_components
-    pairs, rescaled = fit.parts[0], fit.rescaled
+    pairs, rescaled = fit.eigenpairs[0], fit.rescaled
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
     chart = rescaled.charts[0] if rescaled.charts else None
     drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else pairs.leading(d)
@@ -338,9 +338,9 @@ def _of_graph(measured: Measures, settings: Settings) -> Iterator[Finding]:
     if len(thin.pairs) and measured.is_hanging:
         # Two parts turn about a sample that they share: how they lie to each other is as little known as of pieces.
         values = {"reason": "hanging", "n_links": len(thin.pairs), "n_hanging": thin.n_hanging}
-        yield finding("thin links", "doubtful", f"{more} if that is an accident", **values)
+        yield finding("bridges", "doubtful", f"{more} if that is an accident", **values)
     elif len(thin.pairs):
-        yield finding("thin links", "good", f"{more} if that is an accident", n_links=len(thin.pairs))
+        yield finding("bridges", "good", f"{more} if that is an accident", n_links=len(thin.pairs))
     if measured.tied_share > TIES_NOTED:
         remedy = "Compare it with another n_neighbors: what both show does not hang on ties"
         yield finding("ties", "good", remedy, share=measured.tied_share)

@@ -31,7 +31,7 @@ from hne.settings import Settings
 # How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
 LEVELS = ("good", "doubtful", "bad", "unknown")
 # Findings that speak for themselves, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "thin links", "gap", "landmarks", "size"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "bridges", "gap", "landmarks", "size"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
@@ -50,7 +50,7 @@ TREATMENT = {
 class Finding:
     """One thing that speaks against an embedding, or that its reader should know."""
 
-    kind: str  # "score", "repeated", "collapsed", "pieces", "thin links", "short circuits", "dimension",
+    kind: str  # "score", "repeated", "collapsed", "pieces", "bridges", "short circuits", "dimension",
     # "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given
     level: str  # "bad", "doubtful", or "good" for what is only to be known
     values: Mapping[str, Any]  # the numbers of its sentence by name; a "reason" where a kind has several
@@ -70,7 +70,7 @@ class Assessment:
     repeated_share: float  # largest share of a coordinate that is a smooth function of the others
     self_share: float  # share of samples that are rebuilt mostly by themselves
     n_pieces: int
-    n_thin_links: int
+    n_bridges: int
     short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
     dimension: Dimension | None  # what the samples' own dimension seems to be
     collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
@@ -162,9 +162,9 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
         case "stress", _:
             needed = f"more than {_counted(d, 'coordinate')} are needed"
             return f"near lengths are not kept (stress {v['stress']:.2g}), and {needed}"
-        case "thin links", "hanging":
+        case "bridges", "hanging":
             return f"{v['n_hanging']} samples hang by a single one, and how they lie to the others is not known"
-        case "thin links", _:
+        case "bridges", _:
             links = "one link is" if v["n_links"] == 1 else f"{v['n_links']} links are"
             return f"{links} all that holds parts together"
         case "ties", _:
@@ -221,8 +221,8 @@ def embedding_warnings(result: Embedding) -> Iterator[Notice]:
     # A chart is made of eigenvectors of which the last are some of many.
     elif settings.coordinates != "chart" and pairs is not None and not pairs.certificate.is_resolved:
         yield close_eigenvalues(pairs.values, pairs.next_value, f" ({pairs.certificate.resolution:.1e})")
-    charts = core.rescaled.charts or (None,) * len(core.parts)
-    for part, chart in zip(core.parts, charts, strict=True):
+    charts = core.rescaled.charts or (None,) * len(core.eigenpairs)
+    for part, chart in zip(core.eigenpairs, charts, strict=True):
         if part is not None and not is_settled(part, chart):
             yield Notice("landmarks", _unsettled(part, chart, settings), LandmarkWarning)
             break

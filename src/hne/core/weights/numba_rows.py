@@ -1,4 +1,4 @@
-"""Both layers' weights for a block of targets, compiled by numba: the twin of `_batch`, row by row.
+"""Both layers' weights for a block of targets, compiled by numba: the twin of `batch`, row by row.
 
 Importing this module costs the import of numba and, on the first call of a fresh installation, seconds of
 compiling (kept in numba's cache afterwards), so it is imported only where the work is worth it. Functions run
@@ -25,7 +25,7 @@ compiled = njit(nogil=True, cache=True)
 
 @compiled
 def local_sets(own, lists, left_out):
-    """See `_batch.local_sets`."""
+    """See `batch.local_sets`."""
     b, k = own.shape
     ids = np.full((b, k + k * k), -1, dtype=np.intp)
     inner_slots = np.full((b, k), -1, dtype=np.intp)
@@ -60,7 +60,7 @@ def local_sets(own, lists, left_out):
 
 
 def local_gram(X: FloatArray, targets: FloatArray, ids: IndexArray) -> FloatArray:
-    """See `_batch.local_gram`."""
+    """See `batch.local_gram`."""
     if X.shape[1] > LOOP_MAX_FEATURES:
         return _batch.local_gram(X, targets, ids)
     return _local_gram(X, targets, ids)
@@ -94,7 +94,7 @@ def _local_gram(X, targets, ids):
 
 @compiled
 def inner_weights(K, inner_slots, reg):
-    """See `_batch.inner_weights`."""
+    """See `batch.inner_weights`."""
     b, k = inner_slots.shape
     w = np.zeros((b, k))
     C = np.empty((k, k))
@@ -110,7 +110,7 @@ def inner_weights(K, inner_slots, reg):
 
 @compiled
 def ihne(K, w, inner_slots, outer_slots, outer_reg):
-    """See `_batch.ihne`."""
+    """See `batch.ihne`."""
     b, k = w.shape
     joint = np.zeros((b, K.shape[1]))
     C = np.empty((k, k))
@@ -133,7 +133,7 @@ def ihne(K, w, inner_slots, outer_slots, outer_reg):
 
 @compiled
 def rhne(K, w, inner_slots, outer_slots, outer_reg):
-    """See `_batch.rhne`."""
+    """See `batch.rhne`."""
     b, k = w.shape
     m = K.shape[1]
     joint = np.zeros((b, m))
@@ -171,7 +171,7 @@ def rhne(K, w, inner_slots, outer_slots, outer_reg):
 
 @compiled
 def bhne(K, w, inner_slots, outer_slots, outer_reg, n_rounds):
-    """See `_batch.bhne`."""
+    """See `batch.bhne`."""
     b, k = w.shape
     m = K.shape[1]
     joint = np.zeros((b, m))
@@ -221,7 +221,7 @@ def _rest(K, w, z, l, scratch):
 
 @compiled
 def _rebuild_rest(K, weight, slots, outer_reg, scratch, C, v):
-    """See `_batch._rebuild_rest`; here for one neighborhood, its weights written to v."""
+    """See `batch._rebuild_rest`; here for one neighborhood, its weights written to v."""
     rest, pull = scratch[0], scratch[1]
     size = len(slots)
     height = 0.0
@@ -260,7 +260,7 @@ def _present(outer_slots, slots):
 
 @compiled
 def _affine(C, size, reg, floor, v):
-    """See `_batch._affine`; C is given by its lower triangle and overwritten."""
+    """See `batch._affine`; C is given by its lower triangle and overwritten."""
     trace = 0.0
     for a in range(size):
         trace += C[a, a]

@@ -82,7 +82,7 @@ def measures(
     if eigenpairs is None:
         residual, note = None, "Not measured: the largest piece is too small for eigenvectors."
     else:
-        which = "Of the largest piece. " if len(result.core.parts) > 1 else ""
+        which = "Of the largest piece. " if len(result.core.eigenpairs) > 1 else ""
         residual, note = float(eigenpairs.residuals.max()), f"{which}{eigenpairs.certificate}."
     return (*compared, _of_rebuilding(result, is_embedded), Measure("eigenvector residual", residual, note))
 

@@ -214,7 +214,7 @@ def _facts(result: Embedding, details: Details, trust: Assessment, remarks: Sequ
         "n_features": None if isinstance(X, Distances) else X.shape[1],
         "is_sparse": issparse(X),
         "parameters": parameters(result.settings, result.distinct.n_places),
-        "is_in_parts": len(result.core.parts) > 1,
+        "is_in_parts": len(result.core.eigenpairs) > 1,
         "is_one_matrix": result.eigenpairs is not None and result.core.rescaled.matrices[0] is not None,
         "n_put_back": sum(chart.n_put_back for chart in charts if chart is not None),
     }
