@@ -19,12 +19,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hne import __version__
+from hne._runtime.files import make_folder
 from hne._runtime.progress import remark, run_stage, show_progress, stage, track
+from hne._runtime.random import random_generator
 from hne._runtime.store import Arrays, Block, Stage, is_on_disk, row_blocks
 from hne._runtime.threads import limit_blas_threads, map_blocks, thread_count
-from hne.core.eigen.certificate import Certificate, EigenPairs
-from hne.core.eigen.exchange import has_result, has_whole_problem
-from hne.core.eigen.slepc import is_worth_ranks
+from hne.core.eigen.certificate import Certificate, EigenPairs, certified
+from hne.core.eigen.exchange import has_result, has_whole_problem, read_result, write_problem
+from hne.core.eigen.slepc import find_launch, is_worth_ranks, rank_count, solve_folder
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked import blocked_search
 from hne.core.parameters import check_parameters
@@ -36,18 +38,17 @@ from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import choose_kernel, weights_from
-from hne.exceptions import InputTypeError, quoted, refuse
+from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.scale.executors import DaskExecutor, current_executor
 from hne.scale.folder import Folder, key_of, key_of_marks, plain, samples_key
 from hne.scale.sources import READ_BY_WORKERS, LazySamples, check_lazy, ingest, is_collection, is_lazy, lazy_samples
 from hne.scale.tasks import (
-    StoredWeights,
+    StreamedAlignment,
     keep_rows,
     neighbor_rows,
     ordered_rows,
-    solve_eigenproblem,
+    problem_rows,
     weight_rows,
-    write_eigenproblem,
 )
 from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, STAGES, WEIGHTS, Settings, parameters_of, suited
 
@@ -62,7 +63,13 @@ def open_backend(
     X: Any, settings: Settings, automatic: frozenset[str], executor: Any, checkpoint: Any
 ) -> Iterator[tuple[Samples, Backend]]:
     """Lend the backend of a run, with its samples checked."""
-    executor = _check_executor(X, executor)
+    if executor is not None and not isinstance(executor, DaskExecutor):
+        remedy = "Pass DaskExecutor(client)"
+        refuse("executor", "must be None or a DaskExecutor", quoted(executor), remedy, InputTypeError)
+    if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and executor is None:
+        refuse("X", "as a path is read by Dask workers", f"'{X}' and no executor", "Pass executor=DaskExecutor(client)")
+    if executor is None and (isinstance(X, LazySamples) or is_collection(X)):
+        executor = current_executor()
     if executor is None and checkpoint is None:
         yield check_samples(X, settings), Backend()
         return
@@ -92,44 +99,41 @@ class CachedBackend(Backend):
 
     def canonicalize(self, X: Any, settings: Settings) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
         """Which samples are distinct, those in the units of the pipeline, and settings with what they tell."""
-        if self._executor is not None:
-            self._executor.check(self._folder.path)
+        executor, scaling = self._executor, InputScaling()
+        if executor is not None:
+            executor.check(self._folder.path)
         with stage("samples") as done:
-            made = (self._from_workers if isinstance(X, LazySamples) else self._from_memory)(X, settings)
-            unique = made[0]
+            if executor is not None and isinstance(X, LazySamples):
+                unique, X = self._ingested(X, settings, executor)
+                params = estimated_params(settings.metric, settings.metric_params, X)
+                settings = replace(settings, metric_params=params)
+            else:
+                unique, scaling, X, settings = canonicalize(X, settings)
+                self._samples_key = samples_key(X)
+                if executor is not None:
+                    # Where workers see them.
+                    place = self._folder.stage("samples", self._samples_key)
+                    X = (place.arrays() or place.put({"X": X}, _facts()))["X"]
             n, m = unique.n_samples, unique.n_places
             done(f"{n}, all different" if m == n else f"{n}, {m} of them different")
         if isinstance(settings.neighbors, NeighborGraph):
             # A graph of the samples as they came: in another order it is another.
             self._samples_key = key_of(self._samples_key, unique.inverse.tobytes())
-        return made
-
-    def _from_memory(self, X: Samples, settings: Settings) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
-        """Samples of this process, put where workers see them if they are to work on them."""
-        unique, scaling, X, settings = canonicalize(X, settings)
-        self._samples_key = samples_key(X)
-        if self._executor is not None:
-            place = self._folder.stage("samples", self._samples_key)
-            X = (place.arrays() or place.put({"X": X}, _facts()))["X"]
         return unique, scaling, X, settings
 
-    def _from_workers(
-        self, samples: LazySamples, settings: Settings
-    ) -> tuple[UniqueSamples, InputScaling, Samples, Settings]:
-        """Samples that workers read."""
-        assert self._executor is not None  # noqa: S101, without one nobody reads them
+    def _ingested(
+        self, samples: LazySamples, settings: Settings, executor: DaskExecutor
+    ) -> tuple[UniqueSamples, FloatArray]:
+        """Samples that workers read: which are distinct, and those on disk, in order."""
         scratch = self._folder.scratch()
         try:
-            ingested = ingest(samples, settings, self._executor, scratch)
-            unique = ingested.distinct
-            self._samples_key = key_of_marks(ingested.ranges, ingested.marks)
+            raw, unique, ranges, marks = ingest(samples, settings, executor, scratch)
+            self._samples_key = key_of_marks(ranges, marks)
             place = self._folder.stage("samples", self._samples_key)
-            task, shape = partial(ordered_rows, ingested.raw, unique.index), (unique.n_places, samples.shape[1])
-            X = self._run_blocks(place, "places", task, shape, _facts())["X"]
+            task, shape = partial(ordered_rows, raw, unique.index), (unique.n_places, samples.shape[1])
+            return unique, self._run_blocks(place, "places", task, shape, _facts())["X"]
         finally:
             rmtree(scratch, ignore_errors=True)
-        params = estimated_params(settings.metric, settings.metric_params, X)
-        return unique, InputScaling(), X, replace(settings, metric_params=params)
 
     def check_fits(self, X: Samples, settings: Settings) -> None:
         """Refuse what will not fit into the memory of this process, where the work is done here."""
@@ -152,19 +156,19 @@ class CachedBackend(Backend):
             facts = _facts(NEIGHBORS, settings, method=search.method, recall=search.recall)
             self._run_blocks(place, "search", partial(neighbor_rows, search), X.shape, facts, n_threads)
         else:
-            self._put_graph(place, super().graph(X, settings, distinct, n_threads), NEIGHBORS, settings)
+            _put_graph(place, super().graph(X, settings, distinct, n_threads), NEIGHBORS, settings)
         rmtree(lists, ignore_errors=True)
         return _graph_of(place)
 
     def pieces(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> SplitGraph:
         """The pieces of the graph, and the graph as the pipeline goes on with it, where workers see it."""
-        found = super().pieces(X, graph, settings, n_threads)
-        if self._executor is None or is_on_disk(found.graph.indices):
-            return found
+        split = super().pieces(X, graph, settings, n_threads)
+        if self._executor is None or is_on_disk(split.graph.indices):
+            return split
         place = self._stage(PIECES, settings)
         if place.arrays() is None:
-            self._put_graph(place, found.graph, PIECES, settings)
-        return SplitGraph(found.pieces, _graph_of(place))
+            _put_graph(place, split.graph, PIECES, settings)
+        return SplitGraph(split.pieces, _graph_of(place))
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
         """Both layers of weights."""
@@ -194,8 +198,15 @@ class CachedBackend(Backend):
         if not _is_for_ranks(settings, pieces):
             parts = super().eigenpairs(X, weights, pieces, settings, n_threads)
         elif has_result(folder) or is_worth_ranks(X.shape[0]):
-            _, stored = self.write_problem(X.shape, settings, n_threads)
-            pairs = solve_eigenproblem(stored, settings, folder, n_threads)
+            _, alignment = self.write_problem(X.shape, settings, n_threads)
+            try:
+                basis = read_result(folder).basis
+            except InputError:
+                # None yet, or not any more what it was.
+                launch = find_launch()
+                basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
+            # Measured on itself, as every solver's are.
+            pairs = certified(alignment, basis, settings, "slepc")
             parts = PieceEmbeddings(pairs.leading(settings.n_components), (pairs,))
         else:
             # It has been told why another solver takes over, whose work is not kept as that of ranks.
@@ -204,14 +215,22 @@ class CachedBackend(Backend):
         place.put(arrays, _facts(EIGENPAIRS, settings, eigenpairs=numbers))
         return parts
 
-    def write_problem(self, shape: tuple[int, int], settings: Settings, n_threads: int) -> tuple[Path, StoredWeights]:
-        """Write A and B for MPI ranks, unless they are there: their folder, and the weights that they are made of."""
-        folder, blocks, kept = self._problem_folder(settings), blocks_of(*shape), self._weights
+    def write_problem(
+        self, shape: tuple[int, int], settings: Settings, n_threads: int
+    ) -> tuple[Path, StreamedAlignment]:
+        """Write A and B for MPI ranks, unless they are there: their folder, and both as the weights have them."""
+        folder, blocks, kept, n = self._problem_folder(settings), blocks_of(*shape), self._weights, shape[0]
         first_entries = np.cumsum([0, *(int(kept["counts"][slice(*block)].sum()) for block in blocks)]).tolist()
-        weights = StoredWeights(**kept, blocks=tuple(blocks), first_entries=tuple(first_entries))
+        alignment = StreamedAlignment(**kept, blocks=(*blocks,), first_entries=(*first_entries,), gamma=settings.gamma)
         if not has_whole_problem(folder):
-            write_eigenproblem(weights, settings, folder, partial(self._map, "assembly", n_threads=n_threads))
-        return folder, weights
+            make_folder(folder)
+            numbers, task = range(len(blocks)), partial(problem_rows, alignment, folder)
+            with closing(self._map("assembly", task, numbers, n_threads)) as done:
+                written = [rows for pair in track("rows of A and B", done, len(numbers)) for rows in pair]
+            seed = int(random_generator(settings.random_state).randint(2**31))
+            count, tol = settings.n_eigenvectors(n), settings.effective_tol
+            write_problem(folder, written, n, count=count, gamma=settings.gamma, tol=tol, seed=seed)
+        return folder, alignment
 
     def _problem_folder(self, settings: Settings) -> Path:
         return self._folder.path / f"eigenproblem-{self._stage(EIGENPAIRS, settings).key}"
@@ -219,10 +238,6 @@ class CachedBackend(Backend):
     def _stage(self, name: str, settings: Settings) -> Stage:
         """The stage of the samples and of the parameters so far."""
         return self._folder.stage(name, key_of(self._samples_key, name, _parameters_until(name, settings)))
-
-    def _put_graph(self, place: Stage, graph: NeighborGraph, name: str, settings: Settings) -> None:
-        facts = _facts(name, settings, method=graph.method, recall=graph.recall)
-        place.put({"indices": graph.indices, "distances": graph.distances}, facts)
 
     def _map(
         self, what: str, task: Callable[[Any], Any], items: Sequence[Any], n_threads: int
@@ -303,8 +318,8 @@ def _pack(parts: PieceEmbeddings) -> tuple[Arrays, list[dict[str, Any] | None]]:
             numbers.append(None)
             continue
         proof = {name: value for name, value in asdict(pairs.certificate).items() if name != "residuals"}
-        shape, next_value = pairs.vectors.shape, pairs.next_value
-        numbers.append({"shape": shape, "next_value": next_value, "solver": pairs.solver, "certificate": proof})
+        facts = {"shape": pairs.vectors.shape, "next_value": pairs.next_value, "solver": pairs.solver}
+        numbers.append(facts | {"certificate": proof})
     solved = [pairs for pairs in parts.eigenpairs if pairs is not None]
     arrays = {"Y": parts.Y}
     for name in ("values", "residuals", "vectors"):
@@ -328,8 +343,12 @@ def _unpack(arrays: Arrays, numbers: list[dict[str, Any] | None]) -> PieceEmbedd
     return PieceEmbeddings(np.array(arrays["Y"]), tuple(parts))
 
 
+def _put_graph(place: Stage, graph: NeighborGraph, name: str, settings: Settings) -> None:
+    facts = _facts(name, settings, method=graph.method, recall=graph.recall)
+    place.put({"indices": graph.indices, "distances": graph.distances}, facts)
+
+
 def _graph_of(place: Stage) -> NeighborGraph:
-    """The graph that a stage has kept."""
     arrays, facts = place.opened(), place.facts()
     return NeighborGraph(arrays["indices"], arrays["distances"], facts["method"], facts["recall"])
 
@@ -342,24 +361,8 @@ def _parameters_until(name: str, settings: Settings) -> dict[str, Any]:
 
 def _facts(name: str = "", settings: Settings | None = None, **facts: Any) -> dict[str, Any]:
     """What is noted of a stage when it is finished, for those who look into the folder later."""
-    parameters = {} if settings is None else _parameters_until(name, settings)
-    return {
-        "hne": __version__,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "parameters": parameters,
-        **facts,
-    }
-
-
-def _check_executor(X: Any, executor: Any) -> DaskExecutor | None:
-    """The executor that is to work on X."""
-    if executor is not None and not isinstance(executor, DaskExecutor):
-        remedy = "Pass DaskExecutor(client)"
-        refuse("executor", "must be None or a DaskExecutor", quoted(executor), remedy, InputTypeError)
-    if isinstance(X, str | Path) and Path(X).suffix in READ_BY_WORKERS and executor is None:
-        refuse("X", "as a path is read by Dask workers", f"'{X}' and no executor", "Pass executor=DaskExecutor(client)")
-    is_for_workers = isinstance(X, LazySamples) or is_collection(X)
-    return current_executor() if executor is None and is_for_workers else executor
+    parameters, now = {} if settings is None else _parameters_until(name, settings), datetime.now(UTC)
+    return {"hne": __version__, "made": now.isoformat(timespec="seconds"), "parameters": parameters, **facts}
 
 
 def _check_repeatable(settings: Settings) -> None:

@@ -8,8 +8,8 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -77,7 +77,7 @@ class DaskExecutor:
     def client(self) -> Any:
         """The client of the cluster, connected when it is first asked for."""
         if self._client is None:
-            self._client = connect(str(self._address))
+            self._client = _connect(str(self._address))
         return self._client
 
     def close(self) -> None:
@@ -113,29 +113,22 @@ class DaskExecutor:
         import cloudpickle  # noqa: PLC0415, comes with dask
 
         with pickled_by_name():
-            packed = cloudpickle.dumps(task)
-        with self._in_file_if_large(packed) as parcel:
+            packed: Any = cloudpickle.dumps(task)
+        with ExitStack() as afterwards:
+            if len(packed) > MAX_MESSAGE and self._shared_folder is not None:
+                # What travels is the path of a file in the folder that all see.
+                path = self._shared_folder / f".task-{secrets.token_hex(8)}"
+                with atomic_write(path, overwrite=True) as temporary:
+                    temporary.write_bytes(packed)
+                afterwards.callback(path.unlink, missing_ok=True)
+                packed = str(path)
             submit = self.client.submit
-            futures = [submit(_run_packed, parcel, item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
+            futures = [submit(_run_packed, packed, item, key=f"hne {what}-{secrets.token_hex(8)}") for item in items]
             yield from self._results(futures, what)
 
     def compute(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
         """Results of Dask's own delayed calls, in their order."""
         yield from self._results(self.client.compute(list(delayed)), what)
-
-    @contextmanager
-    def _in_file_if_large(self, packed: bytes) -> Iterator[bytes | str]:
-        """A task as it travels: itself, or if it is large the path of a file in the folder that all see."""
-        if len(packed) <= MAX_MESSAGE or self._shared_folder is None:
-            yield packed
-            return
-        path = self._shared_folder / f".task-{secrets.token_hex(8)}"
-        with atomic_write(path, overwrite=True) as temporary:
-            temporary.write_bytes(packed)
-        try:
-            yield str(path)
-        finally:
-            path.unlink(missing_ok=True)
 
     def _results(self, futures: list[Any], what: str) -> Generator[Any, None, None]:
         try:
@@ -147,11 +140,21 @@ class DaskExecutor:
             raise
 
     def _result(self, future: Any, what: str) -> Any:
-        from distributed import CancelledError, KilledWorker  # noqa: PLC0415, an extra
+        """The result of a block, waited for as long as there are workers, or may soon be some again."""
+        from distributed import CancelledError, KilledWorker, wait  # noqa: PLC0415, an extra
+        from distributed import TimeoutError as NotYet  # noqa: PLC0415
         from distributed.comm import CommClosedError  # noqa: PLC0415
 
+        end = None
         try:
-            self._wait(future, what)
+            while not future.done():
+                try:
+                    wait([future], timeout=POLL)
+                except NotYet:
+                    end = None if self.client.nthreads() else end or time.monotonic() + QUEUE_PATIENCE
+                    if end is not None and time.monotonic() > end:
+                        rule = f"the Dask scheduler must have workers until the {what} are done"
+                        _fail(rule, f"none for {QUEUE_PATIENCE:.0f} s", f"Start some, and {AGAIN}")
             return future.result()
         except KilledWorker:
             rule = f"the Dask workers must live through a block of the {what}"
@@ -162,24 +165,6 @@ class DaskExecutor:
                 refuse("X", "must be where the Dask workers see it", got, remedy)
             rule = f"the Dask scheduler must be there until the {what} are done"
             _fail(rule, f"'{type(error).__name__}'", f"Start it again, and {AGAIN}")
-
-    def _wait(self, future: Any, what: str) -> None:
-        """Wait for a block, as long as there are workers, or may soon be some again."""
-        from distributed import TimeoutError as NotYet  # noqa: PLC0415, an extra
-        from distributed import wait  # noqa: PLC0415
-
-        end = None
-        while not future.done():
-            try:
-                wait([future], timeout=POLL)
-            except NotYet:
-                if self.client.nthreads():
-                    end = None
-                    continue
-                end = end or time.monotonic() + QUEUE_PATIENCE
-                if time.monotonic() > end:
-                    rule = f"the Dask scheduler must have workers until the {what} are done"
-                    _fail(rule, f"none for {QUEUE_PATIENCE:.0f} s", f"Start some, and {AGAIN}")
 
     def _ask_workers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """What the function says on each worker."""
@@ -203,7 +188,7 @@ class DaskExecutor:
         return f"DaskExecutor({self._address or self._client!r})"
 
 
-def connect(address: str) -> Any:
+def _connect(address: str) -> Any:
     """A client of the scheduler at that address, or of the one that writes that file."""
     from distributed import Client  # noqa: PLC0415, an extra
 

@@ -67,7 +67,15 @@ class Folder:
     def _check_ours(self) -> None:
         """Refuse a folder that something else is in, one of a later version, and one that cannot be written to."""
         if (self.path / MARK).exists():
-            self._check_mark()
+            try:
+                mark = json.loads((self.path / MARK).read_text(encoding="utf-8"))
+                kind, version = mark["format"], int(mark["version"])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise _cannot_use(self.path, f"its '{MARK}' cannot be read") from error
+            if kind != FORMAT:
+                raise _cannot_use(self.path, f"its '{MARK}' is of something else")
+            if version > VERSION:
+                raise _cannot_use(self.path, f"it was written by a later version of hne ({mark.get('hne')})")
         else:
             # A run that was killed at once has left no more than the beginnings of its mark.
             ours = (LOCK, f".{SCRATCH}-", temporary_name("").removesuffix(".part"))
@@ -77,17 +85,6 @@ class Folder:
         probe = self.path / f".{SCRATCH}-{secrets.token_hex(4)}"
         probe.touch()
         probe.unlink()
-
-    def _check_mark(self) -> None:
-        try:
-            mark = json.loads((self.path / MARK).read_text(encoding="utf-8"))
-            kind, version = mark["format"], int(mark["version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _cannot_use(self.path, f"its '{MARK}' cannot be read") from error
-        if kind != FORMAT:
-            raise _cannot_use(self.path, f"its '{MARK}' is of something else")
-        if version > VERSION:
-            raise _cannot_use(self.path, f"it was written by a later version of hne ({mark.get('hne')})")
 
     def _clear_scratch(self) -> None:
         """Remove what runs left that did not live to do it: files half written, and scratch of this machine's."""

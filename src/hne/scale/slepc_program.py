@@ -65,7 +65,16 @@ def main(words: list[str] | None = None) -> int:
     options = parser.parse_args(words)
     rank = size = 0
     try:
-        PETSc, SLEPc = _libraries()
+        try:
+            import slepc4py  # noqa: PLC0415
+
+            # Other words are not PETSc's; the variable PETSC_OPTIONS is.
+            slepc4py.init([sys.argv[0]])
+            from petsc4py import PETSc  # noqa: PLC0415
+            from slepc4py import SLEPc  # noqa: PLC0415
+        except ImportError as error:
+            remedy = "Run apt install python3-slepc4py openmpi-bin, or pip install slepc4py."
+            refuse(f"slepc4py cannot be imported by {sys.executable} ({error}). {remedy}")
         rank, size = PETSc.COMM_WORLD.rank, PETSc.COMM_WORLD.size
         check_build(PETSc, size, options.ranks)
         solve(PETSc, SLEPc, options.folder)
@@ -80,30 +89,12 @@ def main(words: list[str] | None = None) -> int:
     return 0
 
 
-def _libraries() -> tuple[Any, Any]:
-    """PETSc and SLEPc, initialized."""
-    try:
-        import slepc4py  # noqa: PLC0415
-
-        # Other words are not PETSc's; the variable PETSC_OPTIONS is.
-        slepc4py.init([sys.argv[0]])
-        from petsc4py import PETSc  # noqa: PLC0415
-        from slepc4py import SLEPc  # noqa: PLC0415
-    except ImportError as error:
-        refuse(
-            f"slepc4py cannot be imported by {sys.executable} ({error}). Run apt install python3-slepc4py openmpi-bin, "
-            "or pip install slepc4py."
-        )
-    return PETSc, SLEPc
-
-
 def check_build(PETSc: Any, size: int, expected: int | None) -> None:
     """Refuse a PETSc that cannot do this."""
     if expected is not None and size != expected:
-        refuse(
-            f"{expected} ranks were started, but PETSc sees {size}: it was built with another MPI than the launcher's. "
-            "Set HNE_MPIEXEC to the mpiexec that belongs to it."
-        )
+        reason = "it was built with another MPI than the launcher's"
+        remedy = "Set HNE_MPIEXEC to the mpiexec that belongs to it."
+        refuse(f"{expected} ranks were started, but PETSc sees {size}: {reason}. {remedy}")
     if np.dtype(PETSc.ScalarType).kind == "c":
         refuse("PETSc has complex numbers, real ones are needed. Install a real build, such as python3-slepc4py-real.")
     if not PETSc.Sys.hasExternalPackage("mumps"):
@@ -234,7 +225,7 @@ def read_rows(folder: Path, problem: dict[str, Any], matrix: str, start: int, st
     for block in problem["blocks"][matrix]:
         first, last = max(start, block["start"]), min(stop, block["stop"])
         if first < last:
-            ends, columns, entries = _read_block(folder, matrix, block)
+            ends, columns, entries = (_read_array(folder, matrix, block, number) for number in range(3))
             ends = ends[first - block["start"] : last - block["start"] + 1]
             lengths.append(np.diff(ends))
             # Copies: the rest of a block need not stay.
@@ -246,22 +237,20 @@ def read_rows(folder: Path, problem: dict[str, Any], matrix: str, start: int, st
     return indptr, np.concatenate(indices), np.concatenate(data)
 
 
-def _read_block(folder: Path, matrix: str, block: dict[str, Any]) -> list[Any]:
-    """The three arrays of a block, each as problem.json says it was written."""
-    arrays = []
-    for name, checksum in zip(("indptr", "indices", "data"), block["checksums"], strict=True):
-        path = folder / f"{matrix}-{block['start']:012d}-{block['stop']:012d}.{name}.npy"
-        try:
-            array = np.load(path, allow_pickle=False)
-        except OSError as error:
-            reason = (error.strerror or "no array").lower()
-            refuse(f"cannot read '{path}': {reason}. Remove the folder, and run what wrote it again.")
-        except (ValueError, EOFError):
-            array = None
-        if array is None or zlib.crc32(array.data) != checksum:
-            refuse(f"'{path}' is damaged, or not of this problem. Remove the folder, and run what wrote it again.")
-        arrays.append(array)
-    return arrays
+def _read_array(folder: Path, matrix: str, block: dict[str, Any], number: int) -> Any:
+    """One of the three arrays of a block, as problem.json says it was written."""
+    name = ("indptr", "indices", "data")[number]
+    path = folder / f"{matrix}-{block['start']:012d}-{block['stop']:012d}.{name}.npy"
+    remedy = "Remove the folder, and run what wrote it again."
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        refuse(f"cannot read '{path}': {(error.strerror or 'no array').lower()}. {remedy}")
+    except (ValueError, EOFError):
+        array = None
+    if array is None or zlib.crc32(array.data) != block["checksums"][number]:
+        refuse(f"'{path}' is damaged, or not of this problem. {remedy}")
+    return array
 
 
 def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
@@ -402,31 +391,22 @@ def write_result(
     PETSc: Any, folder: Path, problem: dict[str, Any], vectors: Any, facts: dict[str, Any], parts: Parts
 ) -> None:
     """Write this rank's rows; when all have, the first rank writes result.json."""
-    comm = PETSc.COMM_WORLD
+    comm, vectors = PETSc.COMM_WORLD, np.ascontiguousarray(vectors)
     start, stop = rows_of_rank(problem["n_samples"], comm.rank, comm.size)
-    vectors = np.ascontiguousarray(vectors)
     if start < stop:
         _write_whole(folder / f"vectors-{start:012d}-{stop:012d}.npy", lambda file: np.save(file, vectors))
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Nobody comes past this before all have written.
-    records = (
-        _from_all(PETSc, np.array([start, stop, zlib.crc32(vectors.data), peak], dtype=np.float64)).astype(int).tolist()
-    )
+    records = _from_all(PETSc, [start, stop, zlib.crc32(vectors.data), peak]).astype(int).tolist()
     parts.begin("")
-    facts = {
-        "format": RESULT_FORMAT,
-        "version": VERSION,
-        "problem": problem["digest"],
-        **{name: problem[name] for name in ("n_samples", "count")},
-        "width": vectors.shape[1],
-        "vectors": [{"start": low, "stop": high, "checksum": crc} for low, high, crc, _ in records if low < high],
-        **facts,
-        "seconds": parts.seconds,
-        "peak_bytes": [record[3] for record in records],
-    }
+    written = [{"start": low, "stop": high, "checksum": crc} for low, high, crc, _ in records if low < high]
+    peaks = [record[3] for record in records]
+    result = {"format": RESULT_FORMAT, "version": VERSION, "problem": problem["digest"]}
+    result |= {"n_samples": problem["n_samples"], "count": problem["count"], "width": vectors.shape[1]}
+    result |= {"vectors": written, **facts, "seconds": parts.seconds, "peak_bytes": peaks}
     if comm.rank == 0:
-        _write_whole(folder / RESULT_FILE, lambda file: file.write(json.dumps(facts, indent=1).encode() + b"\n"))
-        print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(facts['peak_bytes']) / 1e9:.2f} GB a rank")
+        _write_whole(folder / RESULT_FILE, lambda file: file.write(json.dumps(result, indent=1).encode() + b"\n"))
+        print(f"hne slepc: done: {sum(parts.seconds.values()):.1f} s, {max(peaks) / 1e9:.2f} GB a rank")
 
 
 def _write_whole(path: Path, write: Any) -> None:

@@ -62,18 +62,14 @@ class LazySamples:
         return da.from_array(Y, chunks=(self.array.chunks[0], -1))
 
 
-@dataclass(frozen=True)
-class IngestedSamples:
-    """Samples as workers have kept them, and what the client knows of each."""
+def ingest(
+    X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: Path
+) -> tuple[FloatArray, UniqueSamples, Ranges, Fingerprints]:
+    """Let workers read the samples, each chunk once.
 
-    raw: FloatArray  # on disk, in the order in which they came
-    distinct: UniqueSamples
-    ranges: Ranges
-    marks: Fingerprints  # of the distinct samples, in their order
-
-
-def ingest(X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: Path) -> IngestedSamples:
-    """Let workers read the samples, each chunk once."""
+    Gives the samples on disk, in the order in which they came; which are distinct; the ranges of their columns; and
+    the fingerprints of the distinct ones, in their order.
+    """
     from dask import delayed  # noqa: PLC0415, an extra
 
     stage = Stage(scratch, "scratch")
@@ -93,7 +89,7 @@ def ingest(X: LazySamples, settings: Settings, executor: DaskExecutor, scratch: 
     marks, leading = (np.concatenate(part) for part in zip(*parts, strict=True))
     distinct = distinct_rows(marks, raw, leading)
     check_places(distinct, settings)
-    return IngestedSamples(raw, distinct, ranges, marks[distinct.index])
+    return raw, distinct, ranges, marks[distinct.index]
 
 
 def read_by_workers(X: Any, executor: Any) -> Any:
@@ -144,9 +140,8 @@ def transform_lazily(model: Any, X: Any) -> Any:
     with pickled_by_name() if stays else nullcontext():
         packed = delayed(cloudpickle.dumps(sent))
     kind, d = output_kind(array), model._n_features_out  # noqa: SLF001
-    return array.map_blocks(
-        _transform_chunk, packed=packed, chunks=(array.chunks[0], (d,)), dtype=kind, meta=np.empty((0, 0), kind)
-    )
+    facts = {"chunks": (array.chunks[0], (d,)), "dtype": kind, "meta": np.empty((0, 0), kind)}
+    return array.map_blocks(_transform_chunk, packed=packed, **facts)
 
 
 def _transform_chunk(values: Any, packed: bytes) -> Any:
@@ -166,11 +161,6 @@ def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
         array = _from_zarr(X)
     else:
         array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
-    _check_array(array)
-    return LazySamples(array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array)
-
-
-def _check_array(array: Any) -> None:
     if getattr(array, "ndim", 0) != 2:
         got = f"{getattr(array, 'ndim', None)} with shape {getattr(array, 'shape', None)}"
         remedy = "Reshape your data: X.reshape(len(X), -1) for images"
@@ -183,18 +173,17 @@ def _check_array(array: Any) -> None:
         refuse("X", "must be a table of numbers", got, remedy, InputTypeError)
     if array.shape[1] == 0:
         refuse("X", "must have features", f"0 feature(s) (shape={array.shape})", "Check how X was read")
+    return LazySamples(array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array)
 
 
 def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
     if not path.exists():
         raise _unreadable(path, "no such file or directory. Check the path; workers must see it too")
-    if path.suffix == ".npy":
-        return _from_npy(path)
-    if path.suffix == ".zarr":
-        return _from_zarr(path)
-    if path.suffix not in {".parquet", ".pq"}:
+    if path.suffix in {".parquet", ".pq"}:
+        return _from_parquet(path, columns)
+    if path.suffix not in READ_BY_WORKERS:
         refuse("X", "as a path must end in .zarr, .parquet or .npy", f"'{path.name}'", "Convert it, or pass an array")
-    return _from_parquet(path, columns)
+    return _from_npy(path) if path.suffix == ".npy" else _from_zarr(path)
 
 
 def _from_zarr(source: Any) -> Any:

@@ -1,33 +1,25 @@
 """What is done with a block of rows, here or on a worker: functions of their data and, last, the block."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from hne._runtime.files import make_folder
-from hne._runtime.progress import track
-from hne._runtime.random import random_generator
 from hne._runtime.store import Arrays, Block, Stage
 from hne.core.eigen.alignment import deviation
-from hne.core.eigen.certificate import EigenPairs, certified
-from hne.core.eigen.exchange import RowBlock, read_result, write_problem, write_rows
-from hne.core.eigen.slepc import find_launch, rank_count, solve_folder
+from hne.core.eigen.exchange import RowBlock, write_rows
 from hne.core.neighbors.blocked import BlockedSearch
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.canonical import Fingerprints, Ranges, fingerprints, leading_values, ranges_of
 from hne.core.samples.check import check_matrix
 from hne.core.samples.kinds import Samples
 from hne.core.weights.layers import inner_matrix, reconstruction_errors, row_weights
-from hne.exceptions import InputError, refuse
+from hne.exceptions import refuse
 from hne.settings import Settings
-
-MapTasks = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[Any, None, None]]
 
 
 def keep_rows(stage: Stage, task: Callable[[Block], Arrays], block: Block) -> None:
@@ -75,8 +67,11 @@ def weight_rows(X: Samples, neighbors: IndexArray, settings: Settings, kernel: s
 
 
 @dataclass(frozen=True)
-class StoredWeights:
-    """Both layers of weights as a run has kept them, and the blocks that they are dealt with in."""
+class StreamedAlignment:
+    """What `Alignment` does with A and B, one block of their rows at a time: in memory are a few vectors.
+
+    Both layers of weights are as a run has kept them.
+    """
 
     neighbors: IndexArray  # (n, k)
     inner: FloatArray  # (n, k)
@@ -85,57 +80,22 @@ class StoredWeights:
     counts: IndexArray  # (n,), joint weights of each row
     blocks: tuple[Block, ...]
     first_entries: tuple[int, ...]  # of the blocks, and the end of the last
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.neighbors)
 
     def deviations(self, number: int) -> tuple[SparseMatrix, SparseMatrix]:
         """Rows of A and of B of a block."""
-        (start, stop), n = self.blocks[number], len(self.neighbors)
+        (start, stop), n = self.blocks[number], self.n_samples
         W = inner_matrix(np.asarray(self.inner[start:stop]), np.asarray(self.neighbors[start:stop]), n)
         entries = slice(self.first_entries[number], self.first_entries[number + 1])
         ends = np.concatenate([[0], np.cumsum(self.counts[start:stop])])
         joint = np.asarray(self.values[entries]), np.asarray(self.columns[entries]), ends
         J = csr_array(joint, shape=(stop - start, n))
         return deviation(W, start), deviation(J, start)
-
-
-def problem_rows(weights: StoredWeights, folder: Path, number: int) -> list[RowBlock]:
-    """Write rows of A and B for MPI ranks, and tell what was written."""
-    start, _ = weights.blocks[number]
-    return [write_rows(folder, name, start, rows) for name, rows in zip("AB", weights.deviations(number), strict=True)]
-
-
-def write_eigenproblem(weights: StoredWeights, settings: Settings, folder: Path, map_tasks: MapTasks) -> None:
-    """Write A and B, block by block, and what is wanted of them."""
-    make_folder(folder)
-    numbers, n = range(len(weights.blocks)), len(weights.neighbors)
-    with closing(map_tasks(partial(problem_rows, weights, folder), numbers)) as done:
-        written = [rows for pair in track("rows of A and B", done, len(numbers)) for rows in pair]
-    seed = int(random_generator(settings.random_state).randint(2**31))
-    count, tol = settings.n_eigenvectors(n), settings.effective_tol
-    write_problem(folder, written, n, count=count, gamma=settings.gamma, tol=tol, seed=seed)
-
-
-def solve_eigenproblem(weights: StoredWeights, settings: Settings, folder: Path, n_threads: int) -> EigenPairs:
-    """Eigenpairs that MPI ranks find or have found, measured on themselves as every solver's are."""
-    try:
-        basis = read_result(folder).basis
-    except InputError:
-        # None yet, or not any more what it was.
-        launch = find_launch()
-        basis = solve_folder(folder, rank_count(launch, n_threads), launch).basis
-    return certified(StreamedAlignment(weights, settings.gamma), basis, settings, "slepc")
-
-
-@dataclass(frozen=True)
-class StreamedAlignment:
-    """What `Alignment` does with A and B, one block of their rows at a time: in memory are a few vectors."""
-
-    weights: StoredWeights
-    gamma: float
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, n."""
-        return len(self.weights.neighbors)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of G; its largest entry is the scale of G."""
@@ -170,5 +130,12 @@ class StreamedAlignment:
         return product
 
     def _rows(self) -> Iterator[tuple[Block, SparseMatrix, SparseMatrix]]:
-        for number, block in enumerate(self.weights.blocks):
-            yield block, *self.weights.deviations(number)
+        for number, block in enumerate(self.blocks):
+            yield block, *self.deviations(number)
+
+
+def problem_rows(alignment: StreamedAlignment, folder: Path, number: int) -> list[RowBlock]:
+    """Write rows of A and B for MPI ranks, and tell what was written."""
+    start, _ = alignment.blocks[number]
+    deviations = alignment.deviations(number)
+    return [write_rows(folder, name, start, rows) for name, rows in zip("AB", deviations, strict=True)]
