@@ -302,10 +302,10 @@ def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[st
         _, _, places, settings = canonicalize(check_samples(X, settings), settings)
         search = (settings.metric, settings.metric_params, thread_count(settings.n_jobs))
         share = flat_share(places, settings.n_components, *search)
-        found = suited(settings, unset, share, places.shape[0], known_distances(places))
+        best = suited(settings, unset, share, places.shape[0], known_distances(places))
         # The ridge goes with the neighbors.
         known = unset - {"reg"} if "n_neighbors" in automatic else unset
-        parameters = parameters | {name: getattr(found, name) for name in known}
+        parameters = parameters | {name: getattr(best, name) for name in known}
     # Nobody has looked how near the samples are to a surface, where neighbors are the most.
     return parameters, suited(settings, unset, math.nan, n_samples).n_neighbors
 

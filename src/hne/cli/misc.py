@@ -55,6 +55,9 @@ def add_demo_to(commands: Any) -> None:
 
 def run_demo(options: argparse.Namespace) -> None:
     """Embed, print the table, write the coordinates, the report and the picture."""
+    import numpy as np
+
+    from hne import HNE
     from hne.datasets import make_swiss_roll
     from hne.metrics import affine_errors
 
@@ -68,9 +71,19 @@ def run_demo(options: argparse.Namespace) -> None:
         errors = [affine_errors(Y[method], roll.chart) for Y, roll in zip(of_rolls, rolls, strict=True)]
         (length, height), middle = errors[0], median(float(one.mean()) for one in errors)
         print(f"{method:<7}{length:>11.3f}{height:>8.3f}{(length + height) / 2:>8.3f}{middle:>11.3f}")
-    for name, write in {"demo.csv": _write_csv, "demo.html": _write_report, "demo.png": _write_picture}.items():
-        write(options.output / name, of_rolls[0], rolls[0])
-        print(f"wrote {options.output / name}", file=sys.stderr)
+    roll, embeddings = rolls[0], of_rolls[0]
+    names = ["x", "y", "z", "arc_length", "height"]
+    names += [f"{method.lower()}_{axis}" for method in embeddings for axis in (1, 2)]
+    table, page, picture = (options.output / f"demo.{ending}" for ending in ("csv", "html", "png"))
+    with atomic_write(table) as temporary:
+        values = np.column_stack([roll.X, roll.chart, *embeddings.values()])
+        np.savetxt(temporary, values, delimiter=",", header=",".join(names), comments="", fmt="%.10g")
+    print(f"wrote {table}", file=sys.stderr)
+    columns = dict(zip(("arc length", "height", *"xyz"), np.column_stack([roll.chart, roll.X]).T, strict=True))
+    HNE().fit(roll.X).report(page, color="arc length", columns=columns, title=f"{roll.name}, unrolled by HNE")
+    print(f"wrote {page}", file=sys.stderr)
+    _write_picture(picture, embeddings, roll)
+    print(f"wrote {picture}", file=sys.stderr)
 
 
 def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
@@ -88,24 +101,6 @@ def _embeddings(roll: "Dataset") -> dict[str, "FloatArray"]:
             embeddings[variant.upper()] = embed(roll.X, **settings).Y
         embeddings["HNE"] = embed(roll.X).Y
     return embeddings
-
-
-def _write_csv(path: Path, embeddings: dict[str, "FloatArray"], roll: "Dataset") -> None:
-    import numpy as np
-
-    names = ["x", "y", "z", "arc_length", "height"]
-    names += [f"{method.lower()}_{axis}" for method in embeddings for axis in (1, 2)]
-    table = np.column_stack([roll.X, roll.chart, *embeddings.values()])
-    with atomic_write(path) as temporary:
-        np.savetxt(temporary, table, delimiter=",", header=",".join(names), comments="", fmt="%.10g")
-
-
-def _write_report(path: Path, _: object, roll: "Dataset") -> None:
-    from hne import HNE
-
-    columns = {"arc length": roll.chart[:, 0], "height": roll.chart[:, 1]}
-    columns |= {name: roll.X[:, axis] for axis, name in enumerate("xyz")}
-    HNE().fit(roll.X).report(path, color="arc length", columns=columns, title=f"{roll.name}, unrolled by HNE")
 
 
 def _write_picture(path: Path, embeddings: dict[str, "FloatArray"], roll: "Dataset") -> None:
@@ -159,32 +154,28 @@ def run_eigen(options: argparse.Namespace) -> None:
         raise InputError(msg)
     launch = find_launch(options.python, options.launcher)
     count = options.ranks or rank_count(launch, thread_count(-1))
-    records: list[dict[str, Any]] = []
+    records = []
     for folder in folders:
-        record = {"folder": str(folder), "was_solved": has_result(folder)}
+        record: dict[str, Any] = {"folder": str(folder), "was_solved": has_result(folder)}
         with show_progress(0 if options.quiet else options.verbose):
             facts = run_stage("eigenpairs", solve_folder, folder, count, launch).facts
         record |= {name: facts.get(name) for name in RESULT_FACTS}
         record |= {name: facts[name][: facts["count"]] for name in ("eigenvalues", "residuals")}
         records.append(record)
         if not options.json:
-            print("\n".join(one_line(line) for line in _problem_lines(record)), flush=True)
+            parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in record["seconds"].items())
+            state = "solved already" if record["was_solved"] else "solved"
+            following = "" if record["next_value"] is None else f"; the next {record['next_value']:.6g}"
+            lines = [
+                f"{folder}: {state}, {record['n_samples']} samples, {record['n_ranks']} ranks",
+                "  eigenvalues  " + ", ".join(f"{value:.6g}" for value in record["eigenvalues"]) + following,
+                "  residuals    " + ", ".join(f"{value:.1e}" for value in record["residuals"]),
+                f"  time         {duration(sum(record['seconds'].values()))}: {parts}",
+                "  memory       " + ", ".join(f"{n / 1e9:.2f}" for n in record["peak_bytes"]) + " GB of each rank",
+            ]
+            print("\n".join(one_line(line) for line in lines), flush=True)
     if options.json:
         print_json({"problems": records})
-
-
-def _problem_lines(record: dict[str, Any]) -> list[str]:
-    """A solved problem for people."""
-    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in record["seconds"].items())
-    state = "solved already" if record["was_solved"] else "solved"
-    following = "" if record["next_value"] is None else f"; the next {record['next_value']:.6g}"
-    return [
-        f"{record['folder']}: {state}, {record['n_samples']} samples, {record['n_ranks']} ranks",
-        "  eigenvalues  " + ", ".join(f"{value:.6g}" for value in record["eigenvalues"]) + following,
-        "  residuals    " + ", ".join(f"{value:.1e}" for value in record["residuals"]),
-        f"  time         {duration(sum(record['seconds'].values()))}: {parts}",
-        "  memory       " + ", ".join(f"{peak / 1e9:.2f}" for peak in record["peak_bytes"]) + " GB of each rank",
-    ]
 
 
 def add_completion_to(commands: Any, parser: argparse.ArgumentParser) -> None:

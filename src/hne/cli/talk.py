@@ -78,9 +78,7 @@ def echo(options: argparse.Namespace | None, *lines: str) -> None:
 
 def print_json(value: Any) -> None:
     """One JSON object on standard output; NaN and infinities, which JSON does not know, as null."""
-    json.dump(plain(value), sys.stdout, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    print(json.dumps(plain(value), ensure_ascii=False, allow_nan=False), flush=True)
 
 
 def plain(value: Any) -> Any:

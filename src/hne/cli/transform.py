@@ -123,58 +123,49 @@ def add_info_to(commands: Any) -> None:
 
 def run_info(options: argparse.Namespace) -> None:
     """Print what is there."""
-    if options.model is None:
-        facts, lines_of = _machine_facts(), _machine_lines
-    elif options.model.is_dir():
-        from hne.scale.folder import stages_in
-
-        facts, lines_of = {"checkpoint": str(options.model), "stages": stages_in(options.model)}, _checkpoint_lines
-    else:
-        facts, lines_of = _model_facts(options.model), _model_lines
+    path = options.model
+    facts, lines = _machine() if path is None else _checkpoint(path) if path.is_dir() else _model(path)
     if options.json:
         talk.print_json(facts)
     else:
-        print("\n".join(one_line(line) for line in lines_of(facts)))
+        print("\n".join(one_line(line) for line in lines))
 
 
-def _checkpoint_lines(facts: dict[str, Any]) -> list[str]:
-    """Stages, the oldest first."""
-    lines = []
-    for stage in facts["stages"]:
+def _checkpoint(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Stages of a run, the oldest first, for machines and for people."""
+    from hne.scale.folder import stages_in
+
+    stages, lines = stages_in(path), []
+    for stage in stages:
         parameters = ", ".join(f"{name}={value!r}" for name, value in stage["parameters"].items() if value is not None)
         lines.append(f"{stage['name']:<32}{stage['bytes'] / 1e6:>10.1f} MB  {stage['made']:<26}{parameters}")
-    size = sum(stage["bytes"] for stage in facts["stages"]) / 1e6
-    return [*lines, f"{size:.1f} MB in all; any of these folders may be removed"]
+    size = sum(stage["bytes"] for stage in stages) / 1e6
+    lines.append(f"{size:.1f} MB in all; any of these folders may be removed")
+    return {"checkpoint": str(path), "stages": stages}, lines
 
 
-def _model_facts(path: Path) -> dict[str, Any]:
+def _model(path: Path) -> tuple[dict[str, Any], list[str]]:
     """What a model was fitted on, and how: numbers that were chosen, where they were "auto"."""
     model, preprocessor = _load(path)
-    n, d = model.embedding_.shape
+    (n, d), n_features, error = model.embedding_.shape, model.n_features_in_, model.reconstruction_error_
     parameters = {name: getattr(model, name) for name in arguments.PARAMETERS}
     parameters |= {name: getattr(model, f"{name}_") for name in SEARCHED} | {"n_components": d}
-    facts = {"model": str(path), "n_samples": n, "n_features": model.n_features_in_}
-    facts |= {"features": preprocessor.feature_names[:LISTED_FEATURES]}
-    facts |= {"missing": "refuse" if preprocessor.fill is None else "impute", "scale": preprocessor.scaling}
-    facts |= {"parameters": parameters, "n_pieces": model.n_pieces_}
-    return facts | {"reconstruction_error": model.reconstruction_error_}
-
-
-def _model_lines(facts: dict[str, Any]) -> list[str]:
-    more = ", ..." if len(facts["features"]) < facts["n_features"] else ""
-    parameters = ", ".join(f"{name} {value}" for name, value in facts["parameters"].items())
-    return [
-        f"model        {facts['model']}",
-        f"samples      {facts['n_samples']} of {facts['n_features']} features",
-        f"features     {', '.join(facts['features'])}{more}",
-        f"prepared     --missing {facts['missing']} --scale {facts['scale']}",
-        f"parameters   {parameters}",
-        f"pieces       {facts['n_pieces']}",
-        f"error        {facts['reconstruction_error']:.3g}, the mean of samples rebuilt by their neighbors",
+    missing, scaling = "refuse" if preprocessor.fill is None else "impute", preprocessor.scaling
+    features = preprocessor.feature_names[:LISTED_FEATURES]
+    facts = {"model": str(path), "n_samples": n, "n_features": n_features, "features": features, "missing": missing}
+    facts |= {"scale": scaling, "parameters": parameters, "n_pieces": model.n_pieces_, "reconstruction_error": error}
+    return facts, [
+        f"model        {path}",
+        f"samples      {n} of {n_features} features",
+        f"features     {', '.join(features)}{', ...' if len(features) < n_features else ''}",
+        f"prepared     --missing {missing} --scale {scaling}",
+        "parameters   " + ", ".join(f"{name} {value}" for name, value in parameters.items()),
+        f"pieces       {model.n_pieces_}",
+        f"error        {error:.3g}, the mean of samples rebuilt by their neighbors",
     ]
 
 
-def _machine_facts() -> dict[str, Any]:
+def _machine() -> tuple[dict[str, Any], list[str]]:
     # Libraries that bring threads of their own are known once NumPy and SciPy are there.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -197,19 +188,16 @@ def _machine_facts() -> dict[str, Any]:
     facts: dict[str, Any] = {"hne": __version__, "python": platform.python_version(), "executable": sys.executable}
     facts |= {"platform": f"{platform.system()} {platform.machine()}", "threads": thread_count(-1)}
     facts |= {"cores": os.cpu_count(), "thread_pools": sorted(pools), "available_bytes": available_bytes()}
-    return facts | {"libraries": {name: version(name) for name in LIBRARIES}, "solvers": solvers, "extras": extras}
-
-
-def _machine_lines(facts: dict[str, Any]) -> list[str]:
+    facts |= {"libraries": {name: version(name) for name in LIBRARIES}, "solvers": solvers, "extras": extras}
     lines = [
         f"hne {__version__}, Python {facts['python']}, {facts['platform']}",
         f"threads      {facts['threads']} cores; {', '.join(facts['thread_pools'])}",
         f"memory       {facts['available_bytes'] / 1e9:.1f} GB free",
         "libraries    " + ", ".join(f"{name} {number}" for name, number in facts["libraries"].items()),
-        f"solvers      {', '.join(facts['solvers'])}",
+        f"solvers      {', '.join(solvers)}",
         "extras",
     ]
     for name, (extra, purpose) in EXTRAS.items():
-        state = facts["extras"][name] or f"missing, in the extra {extra}"
+        state = extras[name] or f"missing, in the extra {extra}"
         lines.append(f"  {name:<12}{state:<32}{purpose}")
-    return lines
+    return facts, lines

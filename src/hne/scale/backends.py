@@ -289,13 +289,13 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
             circuits = run_stage("short circuits", backend.short_circuits, X, graph, settings)
-            found = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
-            check_connected(found.pieces, unique, settings)
-            if not _is_for_ranks(settings, found.pieces):
+            split = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
+            check_connected(split.pieces, unique, settings)
+            if not _is_for_ranks(settings, split.pieces):
                 rule = "must be 'slepc' and the graph connected for an eigenproblem that is left for MPI"
-                got = f"'{settings.eigen_solver}' and {found.pieces.count} piece(s)"
+                got = f"'{settings.eigen_solver}' and {split.pieces.count} piece(s)"
                 refuse("eigen_solver", rule, got, "Set both, or pass pieces='join'")
-            run_stage("weights", backend.weights, X, found.graph, settings, n_threads)
+            run_stage("weights", backend.weights, X, split.graph, settings, n_threads)
             folder, _ = backend.write_problem(X.shape, settings, n_threads)
     return folder, has_result(folder)
 

@@ -61,7 +61,15 @@ class Folder:
             if not mark.exists():
                 with atomic_write(mark, overwrite=True) as temporary:
                     temporary.write_text(json.dumps({"format": FORMAT, "version": VERSION, "hne": __version__}))
-            self._clear_scratch()
+            # What runs left that did not live to remove it: files half written, and scratch of this machine's.
+            half = temporary_name("*")
+            for pattern in (f"{half}*", f"*/{half}*", f"*/blocks/{half}*", f".{SCRATCH}-*", ".task-*"):
+                for path in self.path.glob(pattern):
+                    path.unlink(missing_ok=True)
+            for path in self.path.glob(f"{SCRATCH}-{socket.gethostname()}-*-*"):
+                process = path.name.split("-")[-2]
+                if not (process.isdecimal() and psutil.pid_exists(int(process))):
+                    shutil.rmtree(path, ignore_errors=True)
             yield
 
     def _check_ours(self) -> None:
@@ -85,17 +93,6 @@ class Folder:
         probe = self.path / f".{SCRATCH}-{secrets.token_hex(4)}"
         probe.touch()
         probe.unlink()
-
-    def _clear_scratch(self) -> None:
-        """Remove what runs left that did not live to do it: files half written, and scratch of this machine's."""
-        half = temporary_name("*")
-        for pattern in (f"{half}*", f"*/{half}*", f"*/blocks/{half}*", f".{SCRATCH}-*", ".task-*"):
-            for path in self.path.glob(pattern):
-                path.unlink(missing_ok=True)
-        for path in self.path.glob(f"{SCRATCH}-{socket.gethostname()}-*-*"):
-            process = path.name.split("-")[-2]
-            if not (process.isdecimal() and psutil.pid_exists(int(process))):
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def stages_in(path: Path) -> list[dict[str, Any]]:

@@ -138,7 +138,14 @@ def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     width = min(count + problem["spare"], n - 1)
     C = stacked_matrix(PETSc, folder, problem)
     parts.begin("assemble", f"n = {n}")
-    G, scale = alignment_matrix(PETSc, C)
+    G = C.transposeMatMult(C)
+    for option in (PETSc.Mat.Option.SYMMETRIC, PETSc.Mat.Option.SYMMETRY_ETERNAL, PETSc.Mat.Option.SPD):
+        G.setOption(option, True)
+    diagonal = G.getDiagonal()
+    scale = float(diagonal.max()[1])
+    diagonal.destroy()
+    if not (math.isfinite(scale) and scale > 0):
+        refuse("G is not finite, or zero. Check the data, or take a larger reg.")
     parts.begin("factor", f"{G.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)['nz_used'] / n:.0f} entries a row of G")
     ksp, shift = factorized(PETSc, G, scale, problem["shifts"], parts)
     parts.begin("iterate", f"{width} pairs")
@@ -150,8 +157,8 @@ def solve(PETSc: Any, SLEPc: Any, folder: Path) -> None:
     parts.begin("write")
     next_value = float(values[count]) if len(values) > count else None
     facts = {"eigenvalues": values.tolist(), "residuals": residuals.tolist(), "next_value": next_value}
-    petsc, slepc = (".".join(map(str, library.Sys.getVersion())) for library in (PETSc, SLEPc))
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "petsc": petsc, "slepc": slepc}
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= {name: ".".join(map(str, one.Sys.getVersion())) for name, one in (("petsc", PETSc), ("slepc", SLEPc))}
     facts |= {"scale": scale, "shift": shift, "n_ranks": comm.size, "versions": versions}
     write_result(PETSc, folder, problem, vectors, facts, parts)
 
@@ -200,8 +207,7 @@ def stacked_matrix(PETSc: Any, folder: Path, problem: dict[str, Any]) -> Any:
     """C = [sqrt(gamma) A; B]: each rank has the rows of A and of B of its samples, one below the other."""
     n, comm = problem["n_samples"], PETSc.COMM_WORLD
     start, stop = rows_of_rank(n, comm.rank, comm.size)
-    A = read_rows(folder, problem, "A", start, stop)
-    B = read_rows(folder, problem, "B", start, stop)
+    A, B = (read_rows(folder, problem, matrix, start, stop) for matrix in "AB")
     entries = int(A[0][-1] + B[0][-1])
     if PETSc.IntType == np.int32 and entries > INT32_MAX:
         refuse(f"{entries} entries on a rank are too many for 32-bit indices. Start more ranks.")
@@ -251,19 +257,6 @@ def _read_array(folder: Path, matrix: str, block: dict[str, Any], number: int) -
     if array is None or zlib.crc32(array.data) != block["checksums"][number]:
         refuse(f"'{path}' is damaged, or not of this problem. {remedy}")
     return array
-
-
-def alignment_matrix(PETSc: Any, C: Any) -> tuple[Any, float]:
-    """G = C'C, and its scale, the largest entry of its diagonal."""
-    G = C.transposeMatMult(C)
-    for option in (PETSc.Mat.Option.SYMMETRIC, PETSc.Mat.Option.SYMMETRY_ETERNAL, PETSc.Mat.Option.SPD):
-        G.setOption(option, True)
-    diagonal = G.getDiagonal()
-    scale = float(diagonal.max()[1])
-    diagonal.destroy()
-    if not (math.isfinite(scale) and scale > 0):
-        refuse("G is not finite, or zero. Check the data, or take a larger reg.")
-    return G, scale
 
 
 def factorized(PETSc: Any, G: Any, scale: float, shifts: tuple[float, ...], parts: Parts) -> tuple[Any, float]:

@@ -155,8 +155,13 @@ def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
     """X as samples that are still to be read; `columns` names the features of a Parquet file."""
     check_installed("dask", f"X as {type(X).__name__}")
     if isinstance(X, str | Path):
-        # Workers may be somewhere else.
-        array = _from_path(expanded(X).absolute(), columns)
+        X = expanded(X).absolute()  # workers may be somewhere else
+        if not X.exists():
+            raise _unreadable(X, "no such file or directory. Check the path; workers must see it too")
+        if X.suffix not in READ_BY_WORKERS:
+            refuse("X", "as a path must end in .zarr, .parquet or .npy", f"'{X.name}'", "Convert it, or pass an array")
+        readers = {".npy": _from_npy, ".zarr": _from_zarr}
+        array = readers[X.suffix](X) if X.suffix in readers else _from_parquet(X, columns)
     elif type(X).__module__.startswith("zarr"):
         array = _from_zarr(X)
     else:
@@ -174,16 +179,6 @@ def lazy_samples(X: Any, columns: tuple[str, ...] | None = None) -> LazySamples:
     if array.shape[1] == 0:
         refuse("X", "must have features", f"0 feature(s) (shape={array.shape})", "Check how X was read")
     return LazySamples(array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array)
-
-
-def _from_path(path: Path, columns: tuple[str, ...] | None) -> Any:
-    if not path.exists():
-        raise _unreadable(path, "no such file or directory. Check the path; workers must see it too")
-    if path.suffix in {".parquet", ".pq"}:
-        return _from_parquet(path, columns)
-    if path.suffix not in READ_BY_WORKERS:
-        refuse("X", "as a path must end in .zarr, .parquet or .npy", f"'{path.name}'", "Convert it, or pass an array")
-    return _from_npy(path) if path.suffix == ".npy" else _from_zarr(path)
 
 
 def _from_zarr(source: Any) -> Any:
