@@ -109,7 +109,7 @@ def test_a_run_in_a_folder_has_the_bits_of_one_without(case, tmp_path):
 def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
     brief(tmp_path)
     monkeypatch.setattr(_tasks, "row_weights", lambda *_: pytest.fail("weights were computed"))
-    monkeypatch.setattr(_bench.Backend, "parts", lambda *_: pytest.fail("eigenpairs were computed"))
+    monkeypatch.setattr(_bench.Backend, "eigenpairs", lambda *_: pytest.fail("eigenpairs were computed"))
     brief(tmp_path)
     # Another order of the same samples is the same run.
     brief(tmp_path, SMALL[::-1])
