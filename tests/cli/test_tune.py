@@ -328,6 +328,7 @@ def test_the_report_shows_pictures_scores_and_the_command(points, tmp_path, foun
     assert all("src" not in one for name, one in page.elements if name in {"script", "img"})
 
 
+@pytest.mark.slow
 def test_a_patch_is_told_and_drawn_with_its_own_colors(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("hne.tuning.auto.MAX_SAMPLES", 120)
     monkeypatch.setattr("hne.tuning.auto.PATCH_SAMPLES", 100)

@@ -11,7 +11,8 @@ from hne.core.weights.layers import layer_weights
 from hne.settings import VARIANTS
 from tests.conftest import frozen, one_fast, shared_file
 
-CASES = one_fast(*(f"{data}_k{k}" for k in (5, 4, 6, 8) for data in ("arc300", "faces")))
+FAST_CASE = "arc300_k5"
+CASES = one_fast(FAST_CASE, "faces_k5", *(f"{data}_k{k}" for k in (4, 6, 8) for data in ("arc300", "faces")))
 # The authors' constants for embeddings, and those of their error tables.
 EMBEDDING_REGS = {"ihne": (1e-5, 1e-5), "rhne": (1e-5, 1e-5), "bhne": (1e-5, 1e-6)}
 TABLE_REGS = {"ihne": (1e-4, 1e-4), "rhne": (1e-4, 1e-4), "bhne": (1e-5, 1e-6)}
@@ -43,8 +44,10 @@ def test_weights_and_planes_are_those_of_the_authors_program(case, variant):
     expected = csr_array(tuple(parts), shape=(n, n))
     assert abs(result.weights.J - expected).max() < 1e-7
     assert subspace_angles(result.Y, golden[f"{variant}_Y"]).max() < 1e-4
-    twin = layer_weights(X, result.graph, result.settings, kernel="numba")
-    assert abs(twin.J - expected).max() < 1e-7
+    # The compiled twin, which takes seconds to compile, is held to the others in tests/core/test_weights.py.
+    if case != FAST_CASE:
+        twin = layer_weights(X, result.graph, result.settings, kernel="numba")
+        assert abs(twin.J - expected).max() < 1e-7
 
 
 @pytest.mark.parametrize("case", CASES)

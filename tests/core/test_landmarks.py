@@ -293,6 +293,7 @@ def test_more_dimensions_need_more_landmarks():
 
 
 @pytest.mark.filterwarnings("ignore::hne.exceptions.HNEWarning")
+@pytest.mark.slow
 def test_settings_are_chosen_without_landmarks_and_embedded_with_them(roll):
     found = HNE(reg="auto", n_landmarks=100, assess=False).fit(roll.X[:250])
     assert found.eigen_solver_ == "landmarks"
@@ -315,6 +316,7 @@ def test_a_model_is_saved_loaded_placed_and_reported(roll, tmp_path):
     assert "n_landmarks" in (tmp_path / "roll.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_landmarks(roll, tmp_path, capsys):
     np.save(tmp_path / "roll.npy", roll.X[:1000])
     words = ["embed", str(tmp_path / "roll.npy"), "--landmarks", "400", "--json"]

@@ -357,6 +357,7 @@ def test_too_few_samples_and_unknown_distances_are_told_to_be_the_reason():
         assert trust.verdict.startswith("Cannot be judged: there are too few samples or known distances")
 
 
+@pytest.mark.slow
 def test_a_loaded_and_a_pickled_model_say_the_same(tmp_path):
     with advised():
         model = HNE().fit(TWO)

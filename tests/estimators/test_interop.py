@@ -78,6 +78,7 @@ def test_some_columns_of_a_table_may_be_embedded_and_others_kept(small, model):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @both
+@pytest.mark.slow
 def test_what_scikit_learn_is_told_for_all_holds_for_ours(small, kind, model):
     pytest.importorskip(kind)
     X, _ = small

@@ -90,16 +90,16 @@ def test_trials_are_what_embed_gives(letter, coordinates):
         assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
 
 
-def test_weights_of_many_settings_are_those_of_each(letter):
+@pytest.mark.parametrize("kernel", one_fast("numpy", "numba"))
+def test_weights_of_many_settings_are_those_of_each(letter, kernel):
     graph = knn_graph(letter.X, 6, 1, "exact", 0, "euclidean", None)
     settings = [Settings(variant=v, reg=reg) for v in GRID["variant"] for reg in (1e-2, 1e-4)]
-    for kernel in ("numpy", "numba"):
-        together = layer_weights_of_all(letter.X, graph, settings, kernel, 2)
-        for each, weights in zip(settings, together, strict=True):
-            alone = layer_weights(letter.X, graph, each, kernel, 1)
-            for one, other in ((weights.W, alone.W), (weights.J, alone.J)):
-                assert_array_equal(one.data, other.data)
-                assert_array_equal(one.indices, other.indices)
+    together = layer_weights_of_all(letter.X, graph, settings, kernel, 2)
+    for each, weights in zip(settings, together, strict=True):
+        alone = layer_weights(letter.X, graph, each, kernel, 1)
+        for one, other in ((weights.W, alone.W), (weights.J, alone.J)):
+            assert_array_equal(one.data, other.data)
+            assert_array_equal(one.indices, other.indices)
 
 
 def test_the_table_has_a_row_for_each_trial(found):
@@ -189,6 +189,7 @@ def test_pieces_that_are_an_error_are_not_choose():
     assert {trial.outcome for trial in found.trials if trial.n_pieces > 1} == {"stopped early"}
 
 
+@pytest.mark.slow
 def test_two_surfaces_far_apart_are_tuned_as_pieces():
     X = np.concatenate([make_s_curve(100, random_state=0).X, 40 + make_s_curve(100, random_state=1).X])
     found = tune(X, grid=SMALL)
