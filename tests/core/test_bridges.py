@@ -1,4 +1,4 @@
-"""Thin links: those that a piece hangs by, and those of a sample that it hangs by."""
+"""Bridges: those that a piece hangs by, and those of a sample that it hangs by."""
 
 from itertools import pairwise
 

@@ -353,7 +353,7 @@ def test_a_page_tells_how_many_short_circuits_were_cut_or_are_suspected(policy):
     page = read(result)
     n_back = result.chart.n_put_back
     closed = f", of which the chart has closed {n_back}" if n_back else ""
-    fate = f"cut{closed} Thin links" if policy == "cut" else "suspected, and kept Thin links"
+    fate = f"cut{closed} Bridges" if policy == "cut" else "suspected, and kept Bridges"
     assert f"Short circuits {count} edges across gaps {fate}" in page.text.replace("\xa0", " ")
     heading = "Short circuits that were cut" if policy == "cut" else "Suspected short circuits"
     assert f"{heading}, the worst first" in page.text
@@ -371,7 +371,7 @@ def test_times_versions_and_the_command_are_there(result):
 
 def with_eigenvalues(result, values, next_value):
     pairs = replace(result.eigenpairs, values=np.array(values), next_value=next_value)
-    return replace(result, core=replace(result.core, parts=(pairs, *result.core.eigenpairs[1:])))
+    return replace(result, core=replace(result.core, eigenpairs=(pairs, *result.core.eigenpairs[1:])))
 
 
 def test_the_scree_shows_the_eigenvalues_of_the_fit_and_their_gap(result, published):

@@ -74,7 +74,7 @@ def test_the_numbers_behind_the_verdict_are_told(result):
     assert "Repeated share 87.5%" in told
     assert "Self share 12.5%" in told
     assert "Pieces 1 " in told
-    assert "Thin links 4 " in told
+    assert "Bridges 4 " in told
     assert "Short circuits 2 " in told
     assert told.endswith("Each button shows its pair in the picture. s3 and s41 s7 and s50 ")
     assert page.text.count("Eigenvalue gap") == 1
