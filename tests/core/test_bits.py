@@ -17,7 +17,7 @@ from hne import embed
 from hne._runtime import threads as _threads
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen import costs as _costs
-from hne.core.eigen import factor as _pardiso
+from hne.core.eigen import direct as _pardiso
 from hne.datasets import make_swiss_roll
 from tests.conftest import one_fast
 

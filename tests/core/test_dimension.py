@@ -194,7 +194,7 @@ def test_threads_change_no_bit(n_features):
 
 
 def test_a_draw_depends_on_its_seed_and_is_of_the_size_asked_for(monkeypatch):
-    from hne.metrics import tangent as _dimension
+    from hne.metrics import errors as _dimension
 
     shapes = []
     monkeypatch.setattr(

@@ -14,7 +14,7 @@ from scipy.sparse import eye_array
 from hne.core.eigen import certificate as _certificate
 from hne.core.eigen import costs as _costs
 from hne.core.eigen import direct as _direct
-from hne.core.eigen import factor as _factor
+from hne.core.eigen import direct as _factor
 from hne.core.eigen import iterative as _iterative
 from hne.core.eigen import solve as _solve
 from hne.core.eigen.alignment import upper_triangle

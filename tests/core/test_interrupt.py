@@ -15,14 +15,8 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array, triu
 
 from hne._runtime.progress import listening
-from hne.core.eigen import factor as _factor
-from hne.core.eigen.factor import (
-    NotPositiveDefiniteError,
-    Watch,
-    await_factor,
-    factorized,
-    watched_by_mkl,
-)
+from hne.core.eigen import direct as _factor
+from hne.core.eigen.direct import NotPositiveDefiniteError, Watch, await_factor, factorized, watched_by_mkl
 from tests.runtime.test_progress import Notebook
 
 # Interrupts itself when the first step of a task is done, and tells which threads do not end.

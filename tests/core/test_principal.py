@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from hne.core.principal import MAX_COVARIANCE, leading_coordinates, principal_coordinates
+from hne.core.pieces.arrange import MAX_COVARIANCE, leading_coordinates, principal_coordinates
 from hne.core.samples.kinds import Distances
 
 THREE = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])

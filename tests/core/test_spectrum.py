@@ -8,9 +8,9 @@ import pytest
 
 from hne import PUBLISHED
 from hne import embed as embed_and_assess
-from hne.core import spectrum as module
+from hne.core import eigenpairs as module
 from hne.core.eigen.alignment import alignment
-from hne.core.spectrum import scree
+from hne.core.eigenpairs import scree
 from hne.exceptions import EigenSolverError, InputError, InputTypeError
 from tests.conftest import advised, one_fast
 

@@ -389,7 +389,7 @@ def test_a_scree_marks_what_is_used_and_tells_the_gap(roll, settings):
 
 
 def test_a_scree_says_of_which_piece_it_is_and_whether_it_is_short(torn, monkeypatch):
-    monkeypatch.setattr("hne.core.spectrum.MAX_OPERATIONS", 1.0)
+    monkeypatch.setattr("hne.core.eigenpairs.MAX_OPERATIONS", 1.0)
     texts = [text.get_text() for text in plots.scree(torn, 22, title="above").texts]
     assert "of the largest piece, a chart of the first 20, more would take long to solve for" in texts
 

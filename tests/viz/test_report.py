@@ -408,7 +408,7 @@ def test_every_route_of_a_chart_has_its_words(result):
 
 def test_a_report_solves_no_eigenproblem(published, monkeypatch):
     monkeypatch.setattr("hne.core.eigen.solve.bottom_eigenpairs", None)
-    monkeypatch.setattr("hne.core.spectrum.bottom_eigenpairs", None)
+    monkeypatch.setattr("hne.core.eigenpairs.bottom_eigenpairs", None)
     read(published)
 
 

@@ -17,16 +17,7 @@ from hne.core.forecast import check_fits
 from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
-from hne.core.records import (
-    Core,
-    Embedding,
-    FloatArray,
-    NeighborGraph,
-    Pieces,
-    ShortCircuits,
-    UniqueSamples,
-    Weights,
-)
+from hne.core.records import Core, Embedding, FloatArray, NeighborGraph, Pieces, ShortCircuits, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import Distances, Samples, width

@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
     from hne.core.eigen.certificate import EigenPairs
-
 from hne.settings import Settings
 
 FloatArray: TypeAlias = NDArray[np.float64]

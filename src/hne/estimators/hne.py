@@ -22,9 +22,8 @@ from hne.core.samples.kinds import Distances
 from hne.core.trust.assess import assess
 from hne.core.trust.verdict import Assessment
 from hne.core.weights.layers import reconstruct
-from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
+from hne.estimators.mixins import CallbackSupportMixin, ReportedMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.out_of_sample import extend, preimage
-from hne.estimators.reported import ReportedMixin
 from hne.exceptions import InputError
 from hne.settings import PRECOMPUTED, Parameters, Settings, parameters_section
 

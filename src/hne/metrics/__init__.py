@@ -2,7 +2,13 @@
 
 from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import TangentScore
-from hne.metrics.errors import affine_errors, procrustes_error, reconstruction_errors
+from hne.metrics.errors import (
+    affine_errors,
+    intrinsic_dimension,
+    procrustes_error,
+    reconstruction_errors,
+    tangent_score,
+)
 from hne.metrics.geodesics import GeodesicQuality, geodesic_quality, geodesic_rank_correlation, residual_variance
 from hne.metrics.ranks import (
     Coranking,
@@ -13,7 +19,6 @@ from hne.metrics.ranks import (
     rank_quality,
     trustworthiness,
 )
-from hne.metrics.tangent import intrinsic_dimension, tangent_score
 
 __all__ = [
     "Coranking",

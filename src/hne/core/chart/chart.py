@@ -16,13 +16,22 @@ import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
 from hne._runtime.threads import limit_blas_threads
-from hne.core.chart.stress import Picture, Ways, candidate_pictures, farthest_first
-from hne.core.chart.unfolding import Pairs, listed_pairs, near_pairs, polish, stress_of, unfold
+from hne.core.chart.lengths import (
+    Pairs,
+    Picture,
+    Ways,
+    candidate_pictures,
+    farthest_first,
+    listed_pairs,
+    near_pairs,
+    polish,
+    stress_of,
+    unfold,
+)
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.edges import Edges, edges_of
-from hne.core.pieces.arrange import arrange_at_scale
-from hne.core.principal import piece_centers, principal_coordinates
+from hne.core.pieces.arrange import arrange_at_scale, piece_centers, principal_coordinates
 from hne.core.records import (
     ALONG_GRAPH,
     UNFOLDED,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from hne.core.eigenpairs import scree as eigenvalues
 from hne.core.parameters import check_integer
 from hne.core.pieces.bridges import find_bridges
 from hne.core.records import FloatArray, SparseMatrix
-from hne.core.spectrum import scree as eigenvalues
 from hne.exceptions import refuse
 from hne.viz.plots import drawing, sources
 from hne.viz.plots.drawing import NOTE_COLOR, TOO_MANY, draw_links, draw_points, finish

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from hne.core.principal import leading_coordinates
+from hne.core.pieces.arrange import leading_coordinates
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray
 from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Distances, lengths_between
