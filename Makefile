@@ -53,7 +53,7 @@ lint: $(READY)  ## style, types, and the order of the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports
 	@if git describe --tags --abbrev=0 >/dev/null 2>&1; then $(BIN)/griffe check hne --search src; \
 	  else echo "griffe check: no release to compare with; tests/contract/api.txt has the names"; fi
 
