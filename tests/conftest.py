@@ -17,7 +17,7 @@ from hne.datasets import make_swiss_roll
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile(
-    "hne", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "hne", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("hne")
 

@@ -1,10 +1,10 @@
 """What the house may cost: lines and files a package, entries at the root, public names, dependencies."""
 
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hne
@@ -50,12 +50,18 @@ def test_the_public_names_are_those_that_were_agreed_on():
     assert public_api() == agreed.read_text(), "run: python tests/helpers/public_api.py > tests/contract/api.txt"
 
 
-def test_a_small_fit_opens_few_files_and_none_of_what_it_does_not_need():
-    script = (
-        "import sys, numpy as np; from hne import HNE; HNE().fit(np.random.default_rng(0).random((300, 3)));"
-        "print(' '.join(name for name in sys.modules if name.startswith('hne')))"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = run.stdout.split()
-    assert not [name for name in loaded if name.split(".")[1:2] in (["scale"], ["tuning"], ["viz"], ["io"], ["cli"])]
-    assert len(loaded) <= BUDGET["modules_of_a_fit"], sorted(loaded)
+def test_a_small_fit_enters_few_files_and_none_of_what_it_does_not_need():
+    entered = set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):
+            entered.add(Path(frame.f_code.co_filename).relative_to(SOURCE))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        hne.HNE().fit(np.random.default_rng(0).random((300, 3)))
+    finally:
+        sys.setprofile(before)
+    assert len(entered) <= BUDGET["files_of_a_fit"], sorted(map(str, entered))
+    assert not {path.parts[0] for path in entered} & {"scale", "tuning", "viz", "io", "cli"}
