@@ -72,7 +72,7 @@ def test_an_interrupt_of_a_large_fit_leaves_no_thread(task):
 def test_a_program_that_is_interrupted_while_it_factors_ends_in_good_order(backend):
     if backend == "pardiso":
         pytest.importorskip("pypardiso", reason="PARDISO is an extra")
-    choice = f"from hne.core.eigen import factor as _factor\n_factor.backend_for = lambda _: {backend!r}\n"
+    choice = f"from hne.core.eigen import direct as _factor\n_factor.backend_for = lambda _: {backend!r}\n"
     script = choice + SCRIPT.replace("except KeyboardInterrupt:", "except ZeroDivisionError:")
     run = subprocess.run(
         [sys.executable, "-c", script, "factorization", "40000", "0"], capture_output=True, text=True, check=False
