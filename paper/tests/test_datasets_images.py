@@ -14,6 +14,9 @@ from hne_paper.datasets._render import direction, draw, highlight, turned
 from hne_paper.datasets._sculpture import Mesh, blend, carve, ellipsoid, surface, tube
 from hne_paper.datasets._teapots import pot, teapot
 
+# Images are rendered by compiled code: seconds of compiling, for what hne itself does not need.
+pytestmark = pytest.mark.slow
+
 lengths = st.floats(-3, 3).map(lambda value: round(8 * value) / 8)
 
 

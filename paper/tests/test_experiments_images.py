@@ -14,6 +14,9 @@ from hne_paper.experiments._pictures import angle_colors
 from hne_paper.experiments.tables import CLOSE, CLOSE_RHNE, FACES_NEIGHBORS, PAPER_FACES, WITH, WITHOUT, measured_errors
 from tests.conftest import shared_file
 
+# Images are rendered by compiled code: seconds of compiling, for what hne itself does not need.
+pytestmark = pytest.mark.slow
+
 # ALGORITHM.md, section 5: what a correct program gets of the halved faces, lengths doubled.
 HALVED_FACES = {
     "LLE": (3.0948, 2.7653, 2.5691, 2.4399, 2.3524),
