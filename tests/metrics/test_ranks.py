@@ -241,3 +241,10 @@ def test_what_cannot_be_ranked_is_refused(options, error, message):
 def test_two_samples_have_no_curve():
     with pytest.raises(InputError, match=r"^X must have at least 3 samples to rank them, got n_samples=2"):
         coranking(np.eye(2), np.eye(2))
+
+
+def test_rows_drawn_without_a_seed_are_others_every_time():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    drawn = {rank_quality(X, X[:, :2], n_sampled=20, random_state=None).trustworthiness for _ in range(5)}
+    assert len(drawn) > 1
+    assert len({rank_quality(X, X[:, :2], n_sampled=20).trustworthiness for _ in range(3)}) == 1

@@ -80,7 +80,7 @@ def baseline_embedding(
         The start of the iterative eigensolver, which runs from some thousands of samples on, and all that "tsne",
         "umap" and "phate" draw.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores, None for one unless joblib says otherwise.
+        Threads: -1 or None for all cores, unless joblib names another number above one.
 
     Returns
     -------

@@ -133,7 +133,9 @@ def comparison(
     settings = check_common({**PUBLISHED, **named, **common})
     samples: FloatArray = check_samples(check_matrix(X), settings)
     # A generator would go on from method to method: one number of it serves all.
-    seed = random_state if isinstance(random_state, int) else int(random_generator(random_state).randint(2**31 - 1))
+    seed = random_state
+    if not isinstance(seed, int):
+        seed = int(random_generator(seed, is_draw=True).randint(2**31 - 1))
     settings = replace(settings, random_state=seed)
     chosen = installed_methods() if methods is None else _check_methods(methods)
     return tuple(

@@ -86,7 +86,7 @@ def check_sampled(n_sampled: int | None, n: int, usual: int, most: str, random_s
         count = check_integer("n_sampled", n_sampled, 2, f"Pass None for {usual}")
         if count > n:
             refuse("n_sampled", f"must be at most {most}", str(count), "Pass None or fewer")
-    return np.arange(n) if count == n else np.sort(random_generator(random_state).permutation(n)[:count])
+    return np.arange(n) if count == n else np.sort(random_generator(random_state, is_draw=True).permutation(n)[:count])
 
 
 def affine_errors(Y: ArrayLike, chart: ArrayLike) -> FloatArray:
@@ -288,7 +288,7 @@ def tangent_score(X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> T
     Y : array-like of shape (n_samples, n_components)
         The embedding.
     n_jobs : int, default=None
-        Number of threads, as in scikit-learn: None is one, -1 all cores. Results are the same.
+        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
 
     Returns
     -------
@@ -352,7 +352,7 @@ def intrinsic_dimension(
     random_state : int, RandomState or None, default=0
         Seed of the draw.
     n_jobs : int, default=None
-        Number of threads, as in scikit-learn: None is one, -1 all cores. Results are the same.
+        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
 
     Returns
     -------

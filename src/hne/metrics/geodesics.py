@@ -83,7 +83,7 @@ def geodesic_quality(
     random_state : int, RandomState or None, default=0
         Seed of the draws.
     n_jobs : int, default=None
-        Number of threads of the neighbor search, as in scikit-learn: None is one, -1 all cores.
+        Number of threads of the neighbor search, as in `HNE`: None or -1 for all cores.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def geodesic_qualities(
     check_different(distinct.n_places, k)
     n_threads = thread_count(settings.n_jobs)
     graph = knn_graph(samples[distinct.index], k, n_threads, random_state=settings.random_state)
-    drawn = random_generator(settings.random_state).permutation(n)
+    drawn = random_generator(settings.random_state, is_draw=True).permutation(n)
     # The landmarks come first among the targets: a pair of two of them is then met twice, and counted once.
     targets = drawn[: MAX_PAIRS // m]
     links = _links(graph, NO_PAIRS if cut is None else distinct.inverse[cut])

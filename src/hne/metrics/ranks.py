@@ -72,7 +72,7 @@ def rank_quality(
     random_state : int, RandomState or None, default=0
         Seed of the draw.
     n_jobs : int, default=None
-        Number of threads, as in scikit-learn: None is one, -1 all cores. Results are the same.
+        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def coranking(
     random_state : int, RandomState or None, default=0
         Seed of the draw.
     n_jobs : int, default=None
-        Number of threads, as in scikit-learn: None is one, -1 all cores. Results are the same.
+        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
 
     Returns
     -------

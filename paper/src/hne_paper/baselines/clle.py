@@ -89,7 +89,7 @@ class CLLE(EmbeddingMixin):
     random_state : int, RandomState or None, default=0
         Which samples are shared, and which part each of the others is in.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores, None for one unless joblib says otherwise.
+        Threads: -1 or None for all cores, unless joblib names another number above one.
 
     Attributes
     ----------

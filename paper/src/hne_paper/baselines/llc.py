@@ -92,7 +92,7 @@ class LLC(EmbeddingMixin):
     random_state : int, RandomState or None, default=0
         The clusters of k-means that EM starts from.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores, None for one unless joblib says otherwise.
+        Threads: -1 or None for all cores, unless joblib names another number above one.
 
     Attributes
     ----------
