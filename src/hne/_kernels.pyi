@@ -1,0 +1,44 @@
+"""Compiled kernels (src/kernels): free functions that write into the arrays of their caller, and check nothing."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hne.core.records import FloatArray
+
+Entries = NDArray[Any]  # int32 or int64, all of one call alike
+
+# triangle.cpp
+def count_entries(
+    start: int,
+    stop: int,
+    Ap: Entries,
+    Ai: Entries,
+    ATp: Entries,
+    ATi: Entries,
+    Bp: Entries,
+    Bi: Entries,
+    BTp: Entries,
+    BTi: Entries,
+    counts: Entries,
+) -> None: ...
+def fill_entries(
+    start: int,
+    stop: int,
+    gamma: float,
+    Ap: Entries,
+    Ai: Entries,
+    ATp: Entries,
+    ATi: Entries,
+    Bp: Entries,
+    Bi: Entries,
+    BTp: Entries,
+    BTi: Entries,
+    Ax: FloatArray,
+    ATx: FloatArray,
+    Bx: FloatArray,
+    BTx: FloatArray,
+    indptr: Entries,
+    indices: Entries,
+    data: FloatArray,
+) -> None: ...
