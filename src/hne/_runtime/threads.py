@@ -63,9 +63,9 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
         pool.shutdown(cancel_futures=True)
 
 
-def map_rows(fill: Callable[[int, int], None], n_rows: int, n_threads: int) -> None:
+def map_rows(fill: Callable[[int, int], None], n_rows: int, n_threads: int, at_once: int | None = None) -> None:
     """Let a kernel fill the rows from one number to another, in blocks where there are many."""
-    starts = range(0, n_rows, max(ROWS_AT_ONCE, -(-n_rows // (MOST_BLOCKS * n_threads))))
+    starts = range(0, n_rows, max(at_once or ROWS_AT_ONCE, -(-n_rows // (MOST_BLOCKS * n_threads))))
     for _ in map_blocks(lambda start: fill(start, min(start + starts.step, n_rows)), starts, n_threads):
         pass
 

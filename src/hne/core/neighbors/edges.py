@@ -1,6 +1,7 @@
 """NeighborGraph -> Edges, each pair of neighbors once, whoever lists whom; and graphs with more or fewer of them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -45,6 +46,11 @@ class Edges:
         )
         fill_rows(self.smaller[numbers], self.larger[numbers], numbers, starts, columns, of_edges)
         return starts, columns, of_edges
+
+    @cached_property
+    def all_entries(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Entries of all edges."""
+        return self.entries(np.ones(len(self), dtype=bool))
 
     def matrix(self, lengths: FloatArray, which: BoolArray) -> SparseMatrix:
         """Symmetric matrix of the lengths of some edges."""

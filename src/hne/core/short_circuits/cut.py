@@ -10,7 +10,6 @@ principal directions of a sample and its nearest neighbors, near ones counting m
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import issparse
@@ -45,8 +44,9 @@ MAX_EDGES = 30_000_000
 # edges of sparse rolls from right ones with an area under the ROC curve of .998 and more; where there is noise, planes
 # of more neighbors see less of it.
 PLANE_NEIGHBORS, MORE_THAN_DIMENSIONS = (5, 7, 9), 3
-# Edges from which on the number is chosen by some of them, and by how many.
-MANY_EDGES, COMPARED_EDGES = 50_000, 5_000
+# Edges from which on the number is chosen by some of them, and by how many: medians of their sines err by .003, and
+# those of planes of other neighbors by the same.
+MANY_EDGES, COMPARED_EDGES = 50_000, 2_000
 BLOCK_BYTES = 2**25
 
 NO_PAIRS = np.empty((0, 2), dtype=np.intp)
@@ -80,11 +80,6 @@ class _Judged:
     lengths: FloatArray  # (e,), NaN where not known
     suspicion: FloatArray  # (e,)
     limit: float  # of suspicion
-
-    @cached_property
-    def entries(self) -> tuple[IndexArray, IndexArray, IndexArray]:
-        """All edges as rows of a symmetric matrix."""
-        return self.edges.entries(np.ones(len(self.edges), dtype=bool))
 
 
 def _wrong_edges(X: Samples, graph: NeighborGraph, edges: Edges, d: int, n_threads: int) -> IndexArray:
@@ -143,7 +138,7 @@ def _ways(judged: _Judged, around: IndexArray, is_aside: BoolArray, longest: flo
     edges, usable = judged.edges, ~is_aside & np.isfinite(judged.lengths)
     ways, worst = np.empty(len(around)), np.empty(len(around), dtype=np.intp)
     queries = edges.smaller[around], edges.larger[around], longest * judged.lengths[around]
-    bounded_ways(*judged.entries, usable, judged.lengths, judged.suspicion, *queries, ways, worst)
+    bounded_ways(*edges.all_entries, usable, judged.lengths, judged.suspicion, *queries, ways, worst)
     return ways, worst
 
 
@@ -211,7 +206,7 @@ def sines_at_both_ends(
 
     Planes are those of so many neighbors, sizes ascending; a neighbor `unit` away, a usual length, counts half.
     """
-    starts, others, numbers = edges.entries(np.ones(len(edges), dtype=bool))
+    starts, others, numbers = edges.all_entries
     near = np.ascontiguousarray(graph.indices[:, : sizes[-1]])
     if isinstance(X, Distances):
         ends = np.repeat(np.arange(edges.n_samples), np.diff(starts))

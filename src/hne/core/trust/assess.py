@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hne._kernels import own_shares
 from hne._runtime.progress import mute_progress
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
@@ -206,7 +207,8 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         dimension = _attempted("dimension", lambda: around.dimension)
         shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
-    is_own = np.abs(fit.weights.J.diagonal()) > SELF_WEIGHT * abs(fit.weights.J).sum(axis=1)
+    J, own = fit.weights.J, np.empty(fit.weights.J.shape[0])
+    own_shares(J.indptr, J.indices, J.data, own)
     return Measures(
         fit=fit,
         d=d,
@@ -219,7 +221,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         dimension=dimension,
         eigenvalue_gap=math.nan if pairs is None else pairs.gap(d),
         repeated_share=math.nan if drawn is None else repeated_share(drawn),
-        self_share=float(np.mean(is_own)) if len(is_own) else math.nan,
+        self_share=float(np.mean(own > SELF_WEIGHT)) if len(own) else math.nan,
         thin=find_bridges(fit.graph),
         n_rows=len(rows),
         tied_share=_attempted("ties", lambda: tied_share(fit.X, fit.graph, settings, n_threads)) or 0.0,
