@@ -1,6 +1,7 @@
 """TangentScorer, Y -> TangentScore: how far an embedding can be believed, told without knowing the truth."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,8 +26,8 @@ from hne.settings import PRECOMPUTED, Settings
 
 # Neighbors whose ranks are compared, samples whose neighbors are, and samples among which: of more, so many at random.
 RANKED_NEIGHBORS, RANKED_ROWS, MAX_RANKED = 10, 120, 20_000
-# Rows of so many distances each that a thread is worth its while.
-FEW_RANKED = 30
+# Distances that are worth a thread of their own.
+THREAD_DISTANCES = 300_000
 # Searches that find the nearest, by metric: not those that approximate, nor graphs that were given.
 EXACT = ("tree", "brute", "metric", "precomputed")
 # What lost ranks and uneven stretching weigh beside lost tangents. With 1 or 3 for ranks the choice of settings fails
@@ -59,9 +60,7 @@ class Ranks:
         known = int(np.isfinite(away).sum(axis=1).min(initial=len(among))) - 1
         near = np.empty((len(away), max(0, min(K, (len(among) - 1) // 2, known))), dtype=np.intp)
         if near.size:
-            map_rows(
-                lambda start, stop: nearest_columns(start, stop, away, own, near), len(near), n_threads, FEW_RANKED
-            )
+            _map_ranked(lambda start, stop: nearest_columns(start, stop, away, own, near), away, n_threads)
         return cls(among[own], among, away, own, near, n_threads)
 
     def among_chosen(self, chosen: BoolArray) -> "Ranks":
@@ -77,9 +76,14 @@ class Ranks:
             return 1.0, 1.0
         lost, columns = np.empty((q, 2), dtype=np.intp), np.ascontiguousarray(Y[self.among].T, dtype=np.float64)
         made_of = self.away, self.own, self.near, columns, lost
-        map_rows(lambda start, stop: lost_ranks(start, stop, *made_of), q, self.n_threads, FEW_RANKED)
+        _map_ranked(lambda start, stop: lost_ranks(start, stop, *made_of), self.away, self.n_threads)
         strangers, missing = 1 - lost.sum(axis=0) / (q * K * (2 * r - 3 * K - 1) / 2)
         return float(strangers), float(missing)
+
+
+def _map_ranked(fill: Callable[[int, int], None], away: FloatArray, n_threads: int) -> None:
+    """Let a kernel go over rows of so many distances."""
+    map_rows(fill, len(away), n_threads, -(-THREAD_DISTANCES // away.shape[1]))
 
 
 def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
@@ -94,7 +98,7 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
     if isinstance(points, np.ndarray) and settings.metric == "euclidean":
         # A search for all neighbors takes ten times as long as all distances.
         columns, away = np.ascontiguousarray(points.T), np.empty((len(own), r))
-        map_rows(lambda start, stop: square_distances(start, stop, columns, own, away), len(own), n_threads, FEW_RANKED)
+        _map_ranked(lambda start, stop: square_distances(start, stop, columns, own, away), away, n_threads)
     else:
         targets = X[among[own]].among(among) if points is None else points[own]
         ordered, _, _ = nearest_by(*by, points, targets, r - 1, own, n_threads)
