@@ -122,6 +122,15 @@ def join_in_order(
     n: int,
     joins: BoolArray,
 ) -> None: ...
+def take_while_enough(
+    smaller: IndexArray,
+    larger: IndexArray,
+    is_listed: BoolArray,
+    wanted: IndexArray,
+    n: int,
+    fewest: int,
+    taken: IndexArray,
+) -> int: ...
 def label_pieces(
     indices: IndexArray,
     labels: IndexArray,

@@ -29,14 +29,21 @@ HNE_VECTORIZED std::int64_t count_below(const double *away, std::int64_t n, doub
     return count;
 }
 
+// Distances that are looked at one by one only if some of them are near.
+constexpr std::int64_t AT_ONCE = 128;
+
 // The K nearest of a row of distances, by distance, then index, without the one at `own`.
 void nearest_in(const double *away, std::int64_t n, std::int64_t own, std::int64_t K, std::int64_t *near) {
     std::int64_t count = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        if (i == own || (count == K && !(away[i] < away[near[K - 1]]))) continue;
-        std::int64_t place = count < K ? count++ : K - 1;
-        for (; place > 0 && away[i] < away[near[place - 1]]; --place) near[place] = near[place - 1];
-        near[place] = i;
+    for (std::int64_t first = 0; first < n; first += AT_ONCE) {
+        const std::int64_t last = std::min(first + AT_ONCE, n);
+        if (count == K && !count_below(away + first, last - first, away[near[K - 1]])) continue;
+        for (std::int64_t i = first; i < last; ++i) {
+            if (i == own || (count == K && !(away[i] < away[near[K - 1]]))) continue;
+            std::int64_t place = count < K ? count++ : K - 1;
+            for (; place > 0 && away[i] < away[near[place - 1]]; --place) near[place] = near[place - 1];
+            near[place] = i;
+        }
     }
 }
 

@@ -189,6 +189,35 @@ void join_in_order(Indices<1> one, Indices<1> other, Indices<1> order, Index n, 
     }
 }
 
+// Of the wanted edges, in turn, those that leave both ends so many edges, and so many neighbors in their lists. Returns
+// how many these are.
+Index take_while_enough(Indices<1> smaller, Indices<1> larger, Array<const bool, 2> is_listed, Indices<1> wanted,
+                        Index n, Index fewest, Array<Index, 1> taken) {
+    std::vector<Index> degree(n, 0), n_listed(n, 0);
+    const auto ends = [&](Index edge, int side) { return (side ? larger : smaller).data()[edge]; };
+    const auto lists = [&](Index edge, int side) { return is_listed.data()[2 * edge + side]; };
+    for (Index edge = 0; edge < static_cast<Index>(smaller.size()); ++edge)
+        for (int side = 0; side < 2; ++side) {
+            ++degree[ends(edge, side)];
+            n_listed[ends(edge, side)] += lists(edge, side);
+        }
+    Index count = 0;
+    for (std::size_t place = 0; place < wanted.size(); ++place) {
+        const Index edge = wanted.data()[place];
+        bool is_spare = true;
+        for (int side = 0; side < 2; ++side)
+            is_spare &= degree[ends(edge, side)] > fewest &&
+                        (!lists(edge, side) || n_listed[ends(edge, side)] > fewest);
+        if (!is_spare) continue;
+        for (int side = 0; side < 2; ++side) {
+            --degree[ends(edge, side)];
+            n_listed[ends(edge, side)] -= lists(edge, side);
+        }
+        taken.data()[count++] = edge;
+    }
+    return count;
+}
+
 // Pieces of lists of neighbors (n, k), -1 for none, numbered by their first samples (n,). Returns how many there are.
 Index label_pieces(Indices<2> indices, Array<Index, 1> labels) {
     const Index n = indices.shape(0), k = indices.shape(1);
@@ -259,6 +288,7 @@ void add_paths(nb::module_ &module) {
     module.def("fill_rows", &fill_rows, NoLock());
     module.def("bounded_ways", &bounded_ways, NoLock());
     module.def("join_in_order", &join_in_order, NoLock());
+    module.def("take_while_enough", &take_while_enough, NoLock());
     module.def("label_pieces", &label_pieces, NoLock());
     module.def("fill_blocks", &fill_blocks, NoLock());
 }

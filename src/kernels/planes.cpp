@@ -28,12 +28,12 @@ template <typename Entry> void fill_gram(const double *rows, std::int64_t m, std
         for (std::int64_t b = 0; b <= a; ++b) entry(a, b) = entry(b, a) = product(rows + a * D, rows + b * D, D);
 }
 
-// C (D, D) = sum of w_a x_a x_a' over rows (m, D).
-void fill_covariance(const double *rows, const double *weights, std::int64_t m, std::int64_t D, Symmetric &C) {
+// C (D, D) = sum of x_a x_a' over rows (m, D).
+void fill_covariance(const double *rows, std::int64_t m, std::int64_t D, Symmetric &C) {
     for (std::int64_t p = 0; p < D; ++p)
         for (std::int64_t q = 0; q <= p; ++q) {
             double sum = 0.0;
-            for (std::int64_t a = 0; a < m; ++a) sum += weights[a] * rows[a * D + p] * rows[a * D + q];
+            for (std::int64_t a = 0; a < m; ++a) sum += rows[a * D + p] * rows[a * D + q];
             C.V(p, q) = C.V(q, p) = sum;
         }
 }
@@ -66,7 +66,7 @@ void fill_frames(std::int64_t start, std::int64_t stop, Floats<2> X, Indices<2> 
                  Array<double, 2> S, Array<double, 2> spreads) {
     const std::int64_t D = X.shape(1), m = members.shape(1), d = S.shape(1);
     const bool has_vectors = U.size() > 0, by_features = D < m;
-    std::vector<double> local(m * D), ones(m, 1.0);
+    std::vector<double> local(m * D);
     Symmetric problem;
     problem.resize(by_features ? D : m);
     for (std::int64_t row = start; row < stop; ++row) {
@@ -82,7 +82,7 @@ void fill_frames(std::int64_t start, std::int64_t stop, Floats<2> X, Indices<2> 
             for (std::int64_t a = 0; a < m; ++a) local[a * D + f] -= mean;
         }
         if (by_features)
-            fill_covariance(local.data(), ones.data(), m, D, problem);
+            fill_covariance(local.data(), m, D, problem);
         else
             fill_gram(local.data(), m, D, [&](auto a, auto b) -> double & { return problem.V(a, b); });
         problem.solve(has_vectors);
@@ -157,17 +157,12 @@ struct Plane {
         }
     }
 
-    // Of the weighted covariance of members (m, D).
-    void of_features(const double *rows, const double *weights, std::int64_t m, std::int64_t D, std::int64_t most) {
-        share(weights, m);
-        centered.assign(rows, rows + m * D);
-        for (std::int64_t f = 0; f < D; ++f) {
-            double mean = 0.0;
-            for (std::int64_t a = 0; a < m; ++a) mean += shares[a] * rows[a * D + f];
-            for (std::int64_t a = 0; a < m; ++a) centered[a * D + f] -= mean;
-        }
+    // Of the sums of weights, of weighted members (D,) and of their squares (D, D), lower triangle.
+    void of_sums(double total, const double *first, const double *second, std::int64_t D, std::int64_t most) {
         problem.resize(D);
-        fill_covariance(centered.data(), weights, m, D, problem);
+        for (std::int64_t p = 0; p < D; ++p)
+            for (std::int64_t q = 0; q <= p; ++q)
+                problem.V(p, q) = problem.V(q, p) = second[p * D + q] - first[p] * first[q] / total;
         problem.solve();
         begin(D, std::min(most, D));
         for (std::int64_t c = 0; c < d; ++c)
@@ -187,8 +182,6 @@ struct Plane {
     }
 
   private:
-    std::vector<double> centered;
-
     void share(const double *weights, std::int64_t m) {
         double total = 0.0;
         for (std::int64_t a = 0; a < m; ++a) total += weights[a];
@@ -210,7 +203,10 @@ void fill_sines(std::int64_t start, std::int64_t stop, Floats<2> X, Indices<2> n
                 Indices<1> others, double unit, std::int64_t d, Indices<1> sizes, Array<double, 2> sines) {
     const std::int64_t D = X.shape(1), k = near.shape(1), n_sizes = sizes.size(), n_entries = others.size();
     const std::int64_t most = sizes.data()[n_sizes - 1];
+    // With more features than a plane has members, it needs the Gram matrix.
+    const bool has_gram = D > sizes.data()[0] + 1, has_sums = D <= most + 1;
     std::vector<double> local((most + 1) * D, 0.0), weights(most + 1), gram, edge(D), products(most + 1);
+    std::vector<double> first(has_sums ? D : 0), second(has_sums ? D * D : 0);
     std::vector<Plane> planes(n_sizes);
     for (std::int64_t row = start; row < stop; ++row) {
         if (starts.data()[row] == starts.data()[row + 1]) continue;
@@ -224,16 +220,29 @@ void fill_sines(std::int64_t start, std::int64_t stop, Floats<2> X, Indices<2> n
             const double length = std::sqrt(product(difference, difference, D)) / unit;
             weights[m] = 1 / (1 + length * length);
         }
-        // With more features than members of the smallest plane, some need the Gram matrix.
-        const bool has_gram = D > sizes.data()[0] + 1;
         gram.resize(has_gram ? m * m : 0);
         if (has_gram) fill_gram(local.data(), m, D, [&](auto a, auto b) -> double & { return gram[a * m + b]; });
+        // Sums over members, of which larger planes have more: the sample itself is at zero.
+        double total = 1.0;
+        std::int64_t added = 1;
+        std::fill(first.begin(), first.end(), 0.0);
+        std::fill(second.begin(), second.end(), 0.0);
         for (std::int64_t s = 0; s < n_sizes; ++s) {
             const std::int64_t members = std::min(m, sizes.data()[s] + 1);
-            if (D > sizes.data()[s] + 1)
+            if (D > sizes.data()[s] + 1) {
                 planes[s].of_gram(gram.data(), m, weights.data(), members, d);
-            else
-                planes[s].of_features(local.data(), weights.data(), members, D, d);
+                continue;
+            }
+            for (; added < members; ++added) {
+                const double *member = local.data() + added * D;
+                total += weights[added];
+                for (std::int64_t p = 0; p < D; ++p) {
+                    const double weighted = weights[added] * member[p];
+                    first[p] += weighted;
+                    for (std::int64_t q = 0; q <= p; ++q) second[p * D + q] += weighted * member[q];
+                }
+            }
+            planes[s].of_sums(total, first.data(), second.data(), D, d);
         }
         for (std::int64_t entry = starts.data()[row]; entry < starts.data()[row + 1]; ++entry) {
             const double *other = X.data() + others.data()[entry] * D;

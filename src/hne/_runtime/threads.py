@@ -70,6 +70,16 @@ def map_rows(fill: Callable[[int, int], None], n_rows: int, n_threads: int, at_o
         pass
 
 
+def begun(task: Callable[[], Result], n_threads: int) -> Callable[[], Result]:
+    """What gives the task's result: with several threads it begins at once in one of its own, else when asked."""
+    if n_threads == 1:
+        return task
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(task)
+    pool.shutdown(wait=False)
+    return future.result
+
+
 def load_unbroken(module: str) -> ModuleType:
     """Import a module; an interrupt waits until it is whole, because half a numba stays broken for the session."""
     loaded = sys.modules.get(module)

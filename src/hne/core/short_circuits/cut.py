@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from hne._kernels import bounded_ways, fill_gram_sines, fill_lengths, fill_sines, join_in_order
+from hne._kernels import bounded_ways, fill_gram_sines, fill_lengths, fill_sines, join_in_order, take_while_enough
 from hne._runtime.threads import limit_blas_threads, map_rows, thread_count
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
 from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix
@@ -91,13 +91,15 @@ def _wrong_edges(X: Samples, graph: NeighborGraph, edges: Edges, d: int, n_threa
         return np.empty(0, dtype=np.intp)
     sines = steepness(X, graph, edges, unit, d, n_threads)[1]
     suspicion = sines * np.minimum(MOST_LENGTH, lengths / unit)
-    limit, is_plain = np.inf, np.isfinite(suspicion)
-    if is_plain.any():
-        middle = np.median(suspicion[is_plain])
-        standing_out = middle + DEVIATIONS * MAD_TO_DEVIATION * np.median(np.abs(suspicion[is_plain] - middle))
+    limit, is_known = np.inf, np.isfinite(suspicion)
+    if is_known.any():
         # Higher where every edge is steep.
-        steep = (np.median(sines[np.isfinite(sines)]) - STEEP_FROM) / (STEEP_UNTIL - STEEP_FROM)
-        limit = float(SUSPECT + np.clip(steep, 0.0, 1.0) * (max(SUSPECT, standing_out) - SUSPECT))
+        steep = float(np.median(sines[np.isfinite(sines)]) - STEEP_FROM) / (STEEP_UNTIL - STEEP_FROM)
+        limit = SUSPECT
+        if steep > 0:
+            middle = np.median(suspicion[is_known])
+            standing_out = middle + DEVIATIONS * MAD_TO_DEVIATION * np.median(np.abs(suspicion[is_known] - middle))
+            limit = float(SUSPECT + min(steep, 1.0) * (max(SUSPECT, standing_out) - SUSPECT))
     judged = _Judged(edges, lengths, suspicion, limit)
     is_suspect = suspicion > judged.limit
     is_suspect &= ~spanning_forest(edges, is_suspect, suspicion)
@@ -144,17 +146,9 @@ def _ways(judged: _Judged, around: IndexArray, is_aside: BoolArray, longest: flo
 
 def _leaving_enough(edges: Edges, wanted: IndexArray, fewest: int) -> IndexArray:
     """Those of the wanted edges, in turn, that leave both ends so many edges, and so many neighbors in their lists."""
-    ends, listed = edges.pairs, edges.is_listed
-    degree = np.bincount(ends.ravel(), minlength=edges.n_samples)
-    n_listed = np.bincount(ends.ravel(), weights=listed.ravel(), minlength=edges.n_samples).astype(np.intp)
-    taken: list[int] = []
-    for edge in wanted:
-        pair, lists = ends[edge], listed[edge]
-        if (degree[pair] > fewest).all() and (~lists | (n_listed[pair] > fewest)).all():
-            degree[pair] -= 1
-            n_listed[pair] -= lists
-            taken.append(int(edge))
-    return np.array(taken, dtype=np.intp)
+    taken = np.empty(len(wanted), dtype=np.intp)
+    known = edges.smaller, edges.larger, edges.is_listed
+    return taken[: take_while_enough(*known, wanted, edges.n_samples, fewest, taken)]
 
 
 def spanning_forest(edges: Edges, is_suspect: BoolArray, suspicion: FloatArray) -> BoolArray:

@@ -56,9 +56,8 @@ class Ranks:
 
     @classmethod
     def by_distance(cls, among: IndexArray, away: FloatArray, own: IndexArray, n_threads: int, K: int) -> "Ranks":
-        """Ranks of which up to K neighbors are compared, as many as are known of each row."""
-        known = int(np.isfinite(away).sum(axis=1).min(initial=len(among))) - 1
-        near = np.empty((len(away), max(0, min(K, (len(among) - 1) // 2, known))), dtype=np.intp)
+        """Ranks of which K neighbors are compared, or half of all."""
+        near = np.empty((len(away), max(0, min(K, (len(among) - 1) // 2))), dtype=np.intp)
         if near.size:
             _map_ranked(lambda start, stop: nearest_columns(start, stop, away, own, near), away, n_threads)
         return cls(among[own], among, away, own, near, n_threads)
@@ -93,7 +92,7 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
     among = np.arange(n) if n <= MAX_RANKED else np.sort(draw.choice(n, MAX_RANKED, replace=False))
     r = len(among)
     own = np.sort(draw.choice(r, min(RANKED_ROWS, r), replace=False))
-    each, by = np.arange(len(own)), (settings.metric, settings.metric_params)
+    by, K = (settings.metric, settings.metric_params), RANKED_NEIGHBORS
     points = None if isinstance(X, Distances) else X if r == n else X[among]
     if isinstance(points, np.ndarray) and settings.metric == "euclidean":
         # A search for all neighbors takes ten times as long as all distances.
@@ -106,8 +105,9 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
         ranks = np.full((len(own), r + 1), np.inf)
         np.put_along_axis(ranks, ordered, np.arange(1.0, ordered.shape[1] + 1)[None, :], axis=1)
         away = np.ascontiguousarray(ranks[:, :r])
-        away[each, own] = -1.0
-    return Ranks.by_distance(among, away, own, n_threads, RANKED_NEIGHBORS)
+        away[np.arange(len(own)), own] = -1.0
+        K = min(K, int((ordered >= 0).sum(axis=1).min(initial=r)))
+    return Ranks.by_distance(among, away, own, n_threads, K)
 
 
 @dataclass(frozen=True, eq=False)
