@@ -106,13 +106,16 @@ class LibraryThreads:
         self._libraries: list[Any] = []
         self._n_modules = 0
 
+    def look(self) -> None:
+        """Look for the libraries, which takes 10 ms at first and 2 later, so only where modules have been imported."""
+        if len(sys.modules) != self._n_modules:
+            self._libraries, self._n_modules = ThreadpoolController().lib_controllers, len(sys.modules)
+
     @contextmanager
     def at_most(self, n_threads: int, *, openmp: bool = True) -> Iterator[None]:
         """Keep the libraries to that many threads for a while; `openmp=False` leaves those that count by thread."""
         with self._lock:
-            # Looking for them takes 5 ms, so only where modules have been imported since.
-            if len(sys.modules) != self._n_modules:
-                self._libraries, self._n_modules = ThreadpoolController().lib_controllers, len(sys.modules)
+            self.look()
             by_thread = [(one, one.num_threads) for one in self._libraries if _counts_by_thread(one)]
             # Those that were loaded under a limit too.
             known = {one.filepath for one, _ in self._shared}
@@ -155,6 +158,11 @@ def _counts_by_thread(library: Any) -> bool:
 
 
 _LIBRARIES = LibraryThreads()
+
+
+def look_for_libraries() -> None:
+    """Look for the libraries of BLAS and OpenMP that are loaded."""
+    _LIBRARIES.look()
 
 
 def limit_blas_threads(n_threads: int) -> AbstractContextManager[None]:

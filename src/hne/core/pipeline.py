@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from hne._runtime.progress import show_progress, stage
-from hne._runtime.threads import limit_blas_threads, thread_count
+from hne._runtime.threads import limit_blas_threads, look_for_libraries, thread_count
 from hne.core.chart.chart import check_lengths, rescaled_coordinates
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
@@ -191,3 +191,7 @@ class Backend:
         """How far off each sample is when it is rebuilt, in the scale of X."""
         with limit_blas_threads(1):
             return reconstruction_errors(X, weights.J)
+
+
+# What is loaded by now is looked through here, or the first fit would take half as long again as the second.
+look_for_libraries()

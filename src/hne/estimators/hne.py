@@ -172,7 +172,12 @@ class HierarchicNeighborsEmbedding(
             with listening(watch):
                 result = compute_embedding(samples, parameters, self.executor, self.checkpoint)
             # Nothing is assigned before all is known: a fit that fails leaves the model as it was.
-            validate_data(self, X if samples is X else samples.without_rows(X), skip_check_array=True)
+            if type(X) is np.ndarray:
+                # It has no names: scikit-learn finds that out in 10 ms, the first time.
+                self.n_features_in_ = X.shape[1]
+                self.__dict__.pop("feature_names_in_", None)
+            else:
+                validate_data(self, X if samples is X else samples.without_rows(X), skip_check_array=True)
             self._set_fitted(result)
             if samples is not X:
                 self.embedding_ = samples.rows_like(result.Y)
