@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hne.core.records import FloatArray
+from hne.core.records import FloatArray, IndexArray
 
 Entries = NDArray[Any]  # int32 or int64, all of one call alike
 
@@ -42,3 +42,40 @@ def fill_entries(
     indices: Entries,
     data: FloatArray,
 ) -> None: ...
+
+# weights.cpp; variants are numbers in hne.settings.VARIANTS. The first setting whose weights are not finite, or -1.
+def dense_weights(
+    X: FloatArray,
+    targets: FloatArray,
+    neighbors: IndexArray,
+    lists: IndexArray,
+    left_out: IndexArray,
+    variants: IndexArray,
+    rounds: IndexArray,
+    regs: FloatArray,
+    outer_regs: FloatArray,
+    inner: FloatArray,
+    values: FloatArray,
+    columns: IndexArray,
+    counts: IndexArray,
+) -> int: ...
+def local_sets(
+    neighbors: IndexArray,
+    lists: IndexArray,
+    left_out: IndexArray,
+    ids: IndexArray,
+    inner_slots: IndexArray,
+    outer_slots: IndexArray,
+    sizes: IndexArray,
+) -> None: ...
+def gram_weights(
+    K: FloatArray,
+    inner_slots: IndexArray,
+    outer_slots: IndexArray,
+    variants: IndexArray,
+    rounds: IndexArray,
+    regs: FloatArray,
+    outer_regs: FloatArray,
+    inner: FloatArray,
+    joint: FloatArray,
+) -> int: ...

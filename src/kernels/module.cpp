@@ -2,8 +2,10 @@
 #include "arrays.h"
 
 void add_triangle(nb::module_ &module);
+void add_weights(nb::module_ &module);
 
 NB_MODULE(_kernels, module) {
     module.doc() = "Compiled kernels. They check nothing: arrays must fit together.";
     add_triangle(module);
+    add_weights(module);
 }
