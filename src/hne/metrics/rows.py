@@ -70,7 +70,7 @@ MIN_SAMPLES = 3
 
 
 def squared_distances(columns: FloatArray, rows: IndexArray) -> FloatArray:
-    """Squared distances (b, n) of some samples to all, which have a row a feature; -1 to themselves: they come first."""
+    """Squared distances (b, n) of some samples to all, by columns (D, n); -1 to themselves, which puts them first."""
     distances = np.empty((len(rows), columns.shape[1]))
     _kernels.squared_distances(columns, rows, distances)
     return distances
