@@ -5,6 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hne.core.records import FloatArray, IndexArray
+from hne.core.records import BoolArray, FloatArray, IndexArray
 
 Entries = NDArray[Any]  # int32 or int64, all of one call alike
 
@@ -84,3 +85,157 @@ def gram_weights(
     inner: FloatArray,
     joint: FloatArray,
 ) -> int: ...
+# planes.cpp
+def fill_frames(
+    start: int,
+    stop: int,
+    X: FloatArray,
+    members: IndexArray,
+    U: FloatArray,
+    S: FloatArray,
+    spreads: FloatArray,
+) -> None: ...
+def fill_gram_frames(
+    start: int,
+    stop: int,
+    K: FloatArray,
+    U: FloatArray,
+    S: FloatArray,
+    spreads: FloatArray,
+) -> None: ...
+def fill_sines(
+    start: int,
+    stop: int,
+    X: FloatArray,
+    near: IndexArray,
+    starts: IndexArray,
+    others: IndexArray,
+    unit: float,
+    d: int,
+    sizes: IndexArray,
+    sines: FloatArray,
+) -> None: ...
+def fill_gram_sines(
+    K: FloatArray,
+    counts: BoolArray,
+    units: FloatArray,
+    d: int,
+    sines: FloatArray,
+) -> None: ...
+def fill_lengths(
+    X: FloatArray,
+    one: IndexArray,
+    other: IndexArray,
+    lengths: FloatArray,
+) -> None: ...
+
+# paths.cpp
+def list_edges(
+    indices: IndexArray,
+    smaller: IndexArray,
+    larger: IndexArray,
+    is_listed: BoolArray,
+) -> int: ...
+def fill_rows(
+    smaller: IndexArray,
+    larger: IndexArray,
+    numbers: IndexArray,
+    starts: IndexArray,
+    columns: IndexArray,
+    of_edges: IndexArray,
+) -> None: ...
+def bounded_ways(
+    starts: IndexArray,
+    columns: IndexArray,
+    numbers: IndexArray,
+    is_usable: BoolArray,
+    lengths: FloatArray,
+    suspicion: FloatArray,
+    sources: IndexArray,
+    ends: IndexArray,
+    limits: FloatArray,
+    ways: FloatArray,
+    worst: IndexArray,
+) -> None: ...
+def join_in_order(
+    one: IndexArray,
+    other: IndexArray,
+    order: IndexArray,
+    n: int,
+    joins: BoolArray,
+) -> None: ...
+def take_while_enough(
+    smaller: IndexArray,
+    larger: IndexArray,
+    is_listed: BoolArray,
+    wanted: IndexArray,
+    n: int,
+    fewest: int,
+    taken: IndexArray,
+) -> int: ...
+def label_pieces(
+    indices: IndexArray,
+    labels: IndexArray,
+) -> int: ...
+def fill_blocks(
+    starts: IndexArray,
+    columns: IndexArray,
+    numbers: IndexArray,
+    parents: IndexArray,
+    sizes: IndexArray,
+    blocks: IndexArray,
+) -> int: ...
+
+# judge.cpp
+def nearest_columns(
+    start: int,
+    stop: int,
+    away: FloatArray,
+    own: IndexArray,
+    near: IndexArray,
+) -> None: ...
+def square_distances(
+    start: int,
+    stop: int,
+    columns: FloatArray,
+    own: IndexArray,
+    away: FloatArray,
+) -> None: ...
+def lost_ranks(
+    start: int,
+    stop: int,
+    away: FloatArray,
+    own: IndexArray,
+    near: IndexArray,
+    Y: FloatArray,
+    lost: IndexArray,
+) -> None: ...
+def compare_frames(
+    start: int,
+    stop: int,
+    local: FloatArray,
+    U: FloatArray,
+    S: FloatArray,
+    losses: FloatArray,
+    shapes: FloatArray,
+) -> None: ...
+def fill_stretches(
+    W: FloatArray,
+    shapes: FloatArray,
+    most: float,
+    logs: FloatArray,
+    axes: FloatArray,
+) -> None: ...
+def told_by_others(
+    others: FloatArray,
+    values: FloatArray,
+    order: IndexArray,
+    K: int,
+    means: FloatArray,
+) -> None: ...
+def own_shares(
+    starts: Entries,
+    columns: Entries,
+    weights: FloatArray,
+    shares: FloatArray,
+) -> None: ...

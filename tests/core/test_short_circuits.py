@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
 
@@ -18,7 +18,7 @@ from hne.core.short_circuits import cut as _cut
 from hne.core.short_circuits.cut import (
     cut_short_circuits,
     lengths_of_pairs,
-    plane_neighbors,
+    sines_at_both_ends,
     spanning_forest,
     steepness,
 )
@@ -180,7 +180,9 @@ def test_cut_is_the_mean_sine_at_both_ends(kind, n_features, monkeypatch):
     # In one block and in many.
     for block_bytes in (2**25, 2**13):
         monkeypatch.setattr(_cut, "BLOCK_BYTES", block_bytes)
-        np.testing.assert_allclose(steepness(kinds(X)[kind], graph, edges, 1.5, 2, 5), expected, atol=1e-7)
+        np.testing.assert_allclose(
+            sines_at_both_ends(kinds(X)[kind], graph, edges, 1.5, 2, [5])[0], expected, atol=1e-7
+        )
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "distances"])
@@ -192,8 +194,8 @@ def test_edges_within_a_plane_are_flat_and_those_across_it_upright(kind):
     sheets = [knn_graph(X[:80], 6).indices, knn_graph(X[80:], 6).indices + 80]
     graph = NeighborGraph(np.vstack(sheets), np.ones((160, 6)), "given")
     inside, across = edges_of(graph), linked(160, [(row, row + 80) for row in range(80)])
-    assert steepness(kinds(X)[kind], graph, inside, 0.1, 2, 5).max() < 1e-5
-    assert steepness(kinds(X)[kind], graph, across, 0.1, 2, 5).min() > 1 - 1e-9
+    assert sines_at_both_ends(kinds(X)[kind], graph, inside, 0.1, 2, [5])[0].max() < 1e-5
+    assert sines_at_both_ends(kinds(X)[kind], graph, across, 0.1, 2, [5])[0].min() > 1 - 1e-9
 
 
 def test_absent_neighbors_do_not_count_in_a_plane():
@@ -202,15 +204,15 @@ def test_absent_neighbors_do_not_count_in_a_plane():
     short = NeighborGraph(np.where(np.arange(5) < 3, graph.indices, -1), graph.distances, "given")
     edges = edges_of(short)
     for X_of_kind in kinds(X).values():
-        found = steepness(X_of_kind, short, edges, 1.0, 2, 5)
-        np.testing.assert_allclose(found, steepness(X, graph, edges, 1.0, 2, 3), atol=1e-7)
+        found = sines_at_both_ends(X_of_kind, short, edges, 1.0, 2, [5])[0]
+        np.testing.assert_allclose(found, sines_at_both_ends(X, graph, edges, 1.0, 2, [3])[0], atol=1e-7)
 
 
 def test_samples_at_one_place_are_joined_by_nothing_steep():
     X = np.zeros((4, 3))
     X[2:, 0] = 1.0
     graph = listing([[1, 2], [0, 2], [3, 0], [2, 0]])
-    assert steepness(X, graph, linked(4, [(0, 1)]), 1.0, 1, 2).tolist() == [0.0]
+    assert sines_at_both_ends(X, graph, linked(4, [(0, 1)]), 1.0, 1, [2]).tolist() == [[0.0]]
 
 
 def test_edges_whose_distances_nobody_knows_have_no_cut():
@@ -223,25 +225,45 @@ def test_edges_whose_distances_nobody_knows_have_no_cut():
     is_kept = ~np.isin(rows, [one, other]) | ~np.isin(columns, [one, other]) | (rows == columns)
     kept = rows[is_kept], columns[is_kept]
     known = csr_array((complete[kept], kept), shape=(30, 30))
-    found = steepness(Distances(known), graph, edges, 1.0, 2, 4)
+    found = sines_at_both_ends(Distances(known), graph, edges, 1.0, 2, [4])[0]
     lost = np.array([any({one, other} <= {a, b, *graph.indices[end, :4]} for end in (a, b)) for a, b in edges.pairs])
     assert 0 < lost.sum() < len(edges)
     np.testing.assert_array_equal(np.isnan(found), lost)
-    np.testing.assert_allclose(found[~lost], steepness(Distances(complete), graph, edges, 1.0, 2, 4)[~lost], atol=1e-9)
+    np.testing.assert_allclose(
+        found[~lost], sines_at_both_ends(Distances(complete), graph, edges, 1.0, 2, [4])[0][~lost], atol=1e-9
+    )
 
 
 def test_planes_of_more_neighbors_are_taken_where_there_is_noise():
     for noise, size in ((0.0, 5), (0.6, 9)):
         X = make_swiss_roll(1000, noise=noise, random_state=1).X
         graph = knn_graph(X, 12)
-        assert plane_neighbors(X, graph, edges_of(graph), 1.0, 2) == size
+        assert steepness(X, graph, edges_of(graph), 1.0, 2)[0] == size
+
+
+def test_of_many_edges_some_choose_the_planes(monkeypatch):
+    X = make_swiss_roll(1000, noise=0.6, random_state=1).X
+    graph = knn_graph(X, 12)
+    edges = edges_of(graph)
+    size, sines = steepness(X, graph, edges, 1.0, 2)
+    monkeypatch.setattr(_cut, "MANY_EDGES", 5_500)
+    assert steepness(X, graph, edges, 1.0, 2)[0] == size
+    np.testing.assert_array_equal(steepness(X, graph, edges, 1.0, 2)[1], sines)
+
+
+def test_sines_are_the_same_by_several_threads(monkeypatch):
+    X = make_swiss_roll(300, random_state=2).X
+    graph = knn_graph(X, 8)
+    monkeypatch.setattr("hne._runtime.threads.ROWS_AT_ONCE", 7)
+    one, three = (steepness(X, graph, edges_of(graph), 1.0, 2, n_threads)[1] for n_threads in (1, 3))
+    np.testing.assert_array_equal(one, three)
 
 
 def test_planes_have_no_more_neighbors_than_there_are():
     X = make_swiss_roll(100, noise=0.6, random_state=1).X
     for k in (2, 6):
         graph = knn_graph(X, k)
-        assert plane_neighbors(X, graph, edges_of(graph), 1.0, 2) <= k
+        assert steepness(X, graph, edges_of(graph), 1.0, 2)[0] <= k
 
 
 def test_where_no_plane_is_known_the_smallest_is_taken_and_nothing_cut():
@@ -249,7 +271,7 @@ def test_where_no_plane_is_known_the_smallest_is_taken_and_nothing_cut():
     graph = knn_graph(X, 9)
     edges = edges_of(graph)
     known = edges.matrix(lengths_of_pairs(X, edges.smaller, edges.larger), np.arange(len(edges)) % 3 > 0)
-    assert plane_neighbors(Distances(known), graph, edges, 1.0, 2) == 5
+    assert steepness(Distances(known), graph, edges, 1.0, 2)[0] == 5
     assert len(cut_short_circuits(Distances(known), graph, CUT).pairs) == 0
 
 
@@ -453,21 +475,19 @@ def random_ways(seed):
 
 
 @pytest.mark.parametrize("longest", [2.5, 40.0])
-def test_ways_are_the_same_by_scipy_and_compiled_and_so_are_their_worst_edges(longest, monkeypatch):
+def test_ways_are_as_long_as_scipy_says(longest):
     judged, is_aside, around = random_ways(10)
     ways, worst = _cut._ways(judged, around, is_aside, longest)
-    monkeypatch.setattr(_cut, "COMPILED_MIN_WORK", 0)
-    compiled_ways, compiled_worst = _cut._ways(judged, around, is_aside, longest)
-    np.testing.assert_allclose(compiled_ways, ways, rtol=1e-12)
-    np.testing.assert_array_equal(compiled_worst, worst)
+    one, other = judged.edges.pairs[around].T
+    away = dijkstra(judged.edges.matrix(judged.lengths, ~is_aside), indices=one)[np.arange(len(one)), other]
+    np.testing.assert_allclose(ways, np.where(away <= longest * judged.lengths[around], away, np.inf), rtol=1e-12)
     assert np.isfinite(ways).any()
     assert np.isinf(ways).any()
     assert ((worst >= 0) == np.isfinite(ways)).all()
 
 
-def test_ways_are_shortest_and_their_worst_edge_the_most_suspicious_on_them(monkeypatch):
+def test_ways_are_shortest_and_their_worst_edge_the_most_suspicious_on_them():
     judged, is_aside, around = random_ways(11)
-    monkeypatch.setattr(_cut, "BLOCK_BYTES", 12 * 400 * 7)
     ways, worst = _cut._ways(judged, around, is_aside, 10.0)
     links = {}
     for number in np.flatnonzero(~is_aside):

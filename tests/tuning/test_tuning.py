@@ -398,8 +398,8 @@ def test_unknown_ranks_are_the_farthest():
     stored = np.asarray(known.matrix[found.rows].toarray() > 0)
     own = np.zeros_like(stored)
     own[np.arange(len(own)), found.rows] = True
-    assert (found.ranks[~stored & ~own] == 499).all()
-    assert (found.ranks[stored] <= stored.sum(axis=1).max()).all()
+    assert np.isinf(found.away[~stored & ~own]).all()
+    assert (found.away[stored] <= stored.sum(axis=1).max()).all()
 
 
 def test_too_few_known_distances_are_refused():

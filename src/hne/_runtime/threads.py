@@ -20,6 +20,9 @@ Result = TypeVar("Result")
 # between, another thread may ask: it will have finished soon.
 RELEASE, TRIES = "clear_controlling_thread", 100
 
+# Rows of a block whose kernel takes longer than a thread does to begin, and blocks for each thread of a long call.
+ROWS_AT_ONCE, MOST_BLOCKS = 2048, 8
+
 _WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when nobody waits for it any more
 
 
@@ -58,6 +61,23 @@ def map_blocks(task: Callable[[Item], Result], items: Sequence[Item], n_threads:
         # An interrupt drops the blocks that have not begun, and those that have at their next checkpoint.
         given_up.set()
         pool.shutdown(cancel_futures=True)
+
+
+def map_rows(fill: Callable[[int, int], None], n_rows: int, n_threads: int, at_once: int | None = None) -> None:
+    """Let a kernel fill the rows from one number to another, in blocks where there are many."""
+    starts = range(0, n_rows, max(at_once or ROWS_AT_ONCE, -(-n_rows // (MOST_BLOCKS * n_threads))))
+    for _ in map_blocks(lambda start: fill(start, min(start + starts.step, n_rows)), starts, n_threads):
+        pass
+
+
+def begun(task: Callable[[], Result], n_threads: int) -> Callable[[], Result]:
+    """What gives the task's result: with several threads it begins at once in one of its own, else when asked."""
+    if n_threads == 1:
+        return task
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(task)
+    pool.shutdown(wait=False)
+    return future.result
 
 
 def load_unbroken(module: str) -> ModuleType:

@@ -88,7 +88,7 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
             settings = suited(settings, unset, flatness, samples.shape[0], known_distances(samples))
             backend.check_fits(samples, settings)
             with stage("neighbors") as done:
-                graph = done(backend.graph(samples, settings, unique, n_threads))
+                graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
             with stage("short circuits") as done:
                 circuits = done(backend.short_circuits(samples, graph, settings))
             with stage("pieces") as done:
@@ -101,7 +101,7 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
                 solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
             with stage("chart") as done:
                 made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
-                geometry = local_geometry(samples, pieces, settings, n_threads)
+                geometry = local_geometry(samples, pieces, settings, n_threads, nearest)
                 rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads, geometry))
             errors = scaling.restore_lengths(backend.errors(samples, weights))
             core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)

@@ -1,10 +1,12 @@
 """NeighborGraph -> Edges, each pair of neighbors once, whoever lists whom; and graphs with more or fewer of them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne._kernels import fill_rows, list_edges
 from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix
 
 
@@ -39,11 +41,16 @@ class Edges:
     def entries(self, which: BoolArray) -> tuple[IndexArray, IndexArray, IndexArray]:
         """Some edges as rows of a symmetric matrix: where rows begin, columns, and the numbers of the edges."""
         numbers = np.flatnonzero(which)
-        rows = np.concatenate([self.smaller[numbers], self.larger[numbers]])
-        columns = np.concatenate([self.larger[numbers], self.smaller[numbers]])
-        order = np.lexsort((columns, rows))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_samples))])
-        return starts, columns[order], np.tile(numbers, 2)[order]
+        starts, columns, of_edges = (
+            np.empty(size, dtype=np.intp) for size in (self.n_samples + 1, *[2 * len(numbers)] * 2)
+        )
+        fill_rows(self.smaller[numbers], self.larger[numbers], numbers, starts, columns, of_edges)
+        return starts, columns, of_edges
+
+    @cached_property
+    def all_entries(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Entries of all edges."""
+        return self.entries(np.ones(len(self), dtype=bool))
 
     def matrix(self, lengths: FloatArray, which: BoolArray) -> SparseMatrix:
         """Symmetric matrix of the lengths of some edges."""
@@ -59,16 +66,11 @@ class Edges:
 
 def edges_of(graph: NeighborGraph) -> Edges:
     """The edges of a graph."""
-    n = graph.n_samples
-    rows, slots = np.nonzero(graph.indices >= 0)
-    columns = graph.indices[rows, slots]
-    codes = np.minimum(rows, columns) * n + np.maximum(rows, columns)
-    order = np.argsort(codes, kind="stable")
-    codes, is_by_smaller = codes[order], (rows < columns)[order]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1) > 0)
-    listed = [np.maximum.reduceat(way, starts) if len(starts) else way for way in (is_by_smaller, ~is_by_smaller)]
-    smaller, larger = np.divmod(codes[starts], n)
-    return Edges(smaller.astype(np.intp), larger.astype(np.intp), np.column_stack(listed), n)
+    n_listed = int(np.count_nonzero(graph.indices >= 0))
+    smaller, larger = np.empty(n_listed, dtype=np.intp), np.empty(n_listed, dtype=np.intp)
+    is_listed = np.empty((n_listed, 2), dtype=bool)
+    count = list_edges(np.ascontiguousarray(graph.indices, dtype=np.intp), smaller, larger, is_listed)
+    return Edges(smaller[:count], larger[:count], is_listed[:count], graph.n_samples)
 
 
 def keep_edges(graph: NeighborGraph, kept: BoolArray, rows: IndexArray | slice = slice(None)) -> NeighborGraph:

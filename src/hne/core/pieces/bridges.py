@@ -1,18 +1,16 @@
 """NeighborGraph -> Bridges: what a piece would fall in two without, an edge or all edges of one sample to a part.
 
 Both are read off the blocks of the graph, sets of edges any two of which lie on one circle: a block of one edge is a
-bridge, and a sample with edges of several blocks is all that holds these together. Blocks are found as in R. Tarjan and
-U. Vishkin, An efficient parallel biconnectivity algorithm, SIAM J. Computing 1985: no step goes sample by sample.
+bridge, and a sample with edges of several blocks is all that holds these together.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from hne._kernels import fill_blocks
 from hne.core.neighbors.edges import edges_of
-from hne.core.records import BoolArray, IndexArray, NeighborGraph, SparseMatrix
+from hne.core.records import BoolArray, IndexArray, NeighborGraph
 
 
 @dataclass(frozen=True)
@@ -25,10 +23,9 @@ class Bridges:
 
 @dataclass(frozen=True)
 class Tree:
-    """A spanning forest: of each sample its parent, its number in preorder, and how many it is above, itself too."""
+    """A spanning forest: of each sample its parent, and how many it is above, itself too."""
 
     parents: IndexArray  # -1 for the first sample of a piece
-    numbers: IndexArray
     sizes: IndexArray
 
 
@@ -38,16 +35,14 @@ def find_bridges(graph: NeighborGraph) -> Bridges:
     Of a sample, only parts larger than a neighborhood count that hang together by it alone: its edges to all of them
     are thin but to that to which it has the most.
     """
-    edges = edges_of(graph).pairs
-    if not len(edges):
-        return Bridges(edges, 0)
-    tree = _spanning_forest(edges, graph.n_samples)
-    # Of both ends of an edge, the later one in preorder is below it in the tree, or beside the other.
-    later = np.where(tree.numbers[edges[:, 0]] > tree.numbers[edges[:, 1]], edges[:, 0], edges[:, 1])
-    blocks = _blocks(edges, tree)[later]
-    is_thin = np.bincount(blocks, minlength=graph.n_samples)[blocks] == 1
-    by_sample, n_hanging = _of_hinges(edges, blocks, tree, graph.n_neighbors)
-    return Bridges(edges[is_thin | by_sample], n_hanging)
+    edges, n = edges_of(graph), graph.n_samples
+    tree, blocks = Tree(np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)), np.empty(len(edges), dtype=np.intp)
+    n_blocks = fill_blocks(*edges.all_entries, tree.parents, tree.sizes, blocks)
+    if n_blocks <= 1 < len(edges):
+        return Bridges(edges.pairs[:0], 0)
+    is_thin = np.bincount(blocks, minlength=n_blocks)[blocks] == 1
+    by_sample, n_hanging = _of_hinges(edges.pairs, blocks, tree, graph.n_neighbors)
+    return Bridges(edges.pairs[is_thin | by_sample], n_hanging)
 
 
 def _of_hinges(edges: IndexArray, blocks: IndexArray, tree: Tree, k: int) -> tuple[BoolArray, int]:
@@ -105,67 +100,3 @@ def _part_sizes(
     whole = tree.sizes[root]
     sizes[~is_below] = (whole - 1 - parts_below)[samples[~is_below]]
     return sizes
-
-
-def _blocks(edges: IndexArray, tree: Tree) -> IndexArray:
-    """Number of the block of the tree's edge above each sample, (n,); the first sample of a piece has one for itself.
-
-    Edges above v and w are of one block if an edge leads between v and w that are not above each other, and those
-    above w and its parent if an edge leads from below w to beyond what is below the parent.
-    """
-    n, numbers, parents = len(tree.parents), tree.numbers, tree.parents
-    beside = (parents[edges] != edges[:, ::-1]).all(axis=1)
-    earlier, later = np.sort(numbers[edges[beside]], axis=1).T
-    at = np.argsort(numbers)
-    first, last = numbers.copy(), numbers.copy()
-    for one, other in (edges[beside].T, edges[beside].T[::-1]):
-        np.minimum.at(first, one, numbers[other])
-        np.maximum.at(last, one, numbers[other])
-    first, last = _over_subtrees(np.minimum, first, parents), _over_subtrees(np.maximum, last, parents)
-    below = np.flatnonzero((parents >= 0) & (parents[parents] >= 0))
-    above = parents[below]
-    leaves = (first[below] < numbers[above]) | (last[below] >= numbers[above] + tree.sizes[above])
-    # In a breadth-first tree no edge leads to an ancestor beside those of the tree.
-    same = np.vstack([np.column_stack([at[earlier], at[later]]), np.column_stack([below, above])[leaves]])
-    return connected_components(_matrix(same, n), directed=False)[1].astype(np.intp)
-
-
-def _spanning_forest(edges: IndexArray, n: int) -> Tree:
-    """A breadth-first tree of each piece."""
-    _, first = np.unique(connected_components(_matrix(edges, n), directed=False)[1], return_index=True)
-    # SciPy searches from one sample only: one more, linked to a sample of each piece, makes one tree of all.
-    to_roots = np.column_stack([first, np.full(len(first), n)])
-    _, parents = breadth_first_order(_matrix(np.vstack([edges, to_roots]), n + 1), n, directed=False)
-    parents = np.where(parents[:n] == n, -1, parents[:n]).astype(np.intp)
-    sizes = _over_subtrees(np.add, np.ones(n, dtype=np.intp), parents)
-    # In preorder, a sample stands after its parent and all that is below those of its siblings that come before it.
-    order = np.argsort(parents, kind="stable")
-    before = np.cumsum(sizes[order]) - sizes[order]
-    begins = np.append(True, parents[order][1:] != parents[order][:-1])
-    numbers = np.empty(n, dtype=np.intp)
-    numbers[order] = before - np.maximum.accumulate(np.where(begins, before, 0)) + (parents[order] >= 0)
-    above = parents
-    while (above >= 0).any():
-        numbers = np.where(above >= 0, numbers + numbers[above], numbers)
-        above = np.where(above >= 0, above[above], -1)
-    return Tree(parents, numbers, sizes)
-
-
-def _matrix(edges: IndexArray, n: int) -> SparseMatrix:
-    return csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
-
-
-def _over_subtrees(join: np.ufunc, values: IndexArray, parents: IndexArray) -> IndexArray:
-    """Sum, or whatever joins two values, of those of each sample and all below it in the forest.
-
-    Reaches twice as deep in each round, so that a line of samples takes no longer than a bush: with what is joined over
-    less than s generations, that of those just s generations below completes that over less than 2 s.
-    """
-    joined = values.copy()
-    above = parents
-    below = np.flatnonzero(above >= 0)
-    while len(below):
-        join.at(joined, above[below], joined[below])
-        above = np.where(above >= 0, above[above], -1)
-        below = below[above[below] >= 0]
-    return joined

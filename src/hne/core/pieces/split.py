@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from hne._kernels import label_pieces
 from hne.core.neighbors.edges import keep_edges, with_edges
 from hne.core.neighbors.graph import is_squared, nearest_by
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, UniqueSamples
@@ -65,12 +66,9 @@ def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
 
 def connected_pieces(graph: NeighborGraph) -> Pieces:
     """Find the connected pieces of the graph, directions of its edges ignored, the largest first."""
-    present, n = graph.indices >= 0, graph.n_samples
-    starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    columns = graph.indices[present]
-    adjacency = csr_array((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(n, n))
     # Numbered by their first samples, which the stable sort keeps among equal sizes.
-    count, labels = connected_components(adjacency, directed=False)
+    labels = np.empty(graph.n_samples, dtype=np.intp)
+    count = label_pieces(np.ascontiguousarray(graph.indices), labels)
     sizes = np.bincount(labels, minlength=count)
     largest_first = np.argsort(-sizes, kind="stable")
     rank = np.empty(count, dtype=np.intp)

@@ -12,13 +12,13 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
+from scipy.sparse import issparse
 
-from hne._runtime.threads import limit_blas_threads, load_unbroken
+from hne._kernels import bounded_ways, fill_gram_sines, fill_lengths, fill_sines, join_in_order, take_while_enough
+from hne._runtime.threads import limit_blas_threads, map_rows, thread_count
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
-from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix, index_kind
-from hne.core.samples.kinds import Distances, Samples, gram_of_distances, lengths_between, width
+from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix
+from hne.core.samples.kinds import Distances, Samples, gram_of_distances, is_dense, lengths_between, width
 from hne.settings import Settings
 
 logger = logging.getLogger("hne")
@@ -40,17 +40,13 @@ WAY_AROUND, NEXT_WAY_AROUND = 2.5, 4.0
 STRONG, WEAK, SET_ASIDE_ROUNDS = 2.0, 0.4, 2
 # Edges beyond which nobody looks: at 30 million their arrays take 2 GB.
 MAX_EDGES = 30_000_000
-# Samples times ways from which SciPy's Dijkstra, which looks at every sample for each way, is the slower one; numba
-# takes a second to load, and several to compile when it is used first.
-COMPILED_MIN_WORK = 2e8
 # Neighbors that a plane is laid through: one of these numbers, or so many more than it has dimensions. Five tell wrong
 # edges of sparse rolls from right ones with an area under the ROC curve of .998 and more; where there is noise, planes
 # of more neighbors see less of it.
 PLANE_NEIGHBORS, MORE_THAN_DIMENSIONS = (5, 7, 9), 3
-# Edges by which the number is chosen.
-COMPARED_EDGES = 20_000
-# Variances below this share of a plane's largest are rounding.
-NEGLIGIBLE = 1e-10
+# Edges from which on the number is chosen by some of them, and by how many: medians of their sines err by .003, and
+# those of planes of other neighbors by the same.
+MANY_EDGES, COMPARED_EDGES = 50_000, 2_000
 BLOCK_BYTES = 2**25
 
 NO_PAIRS = np.empty((0, 2), dtype=np.intp)
@@ -63,10 +59,10 @@ def cut_short_circuits(X: Samples, graph: NeighborGraph, settings: Settings) -> 
         logger.warning("short circuits: not looked for among the neighbors of %d samples", graph.n_samples)
         return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, is_searched=False)
     wrong, left, edges = [NO_PAIRS], graph, edges_of(graph)
-    n_edges = len(edges)
+    n_edges, n_threads = len(edges), thread_count(settings.n_jobs)
     with limit_blas_threads(1):
         for _ in range(ROUNDS):
-            cut = edges.chosen(_wrong_edges(X, left, edges, settings.n_components))
+            cut = edges.chosen(_wrong_edges(X, left, edges, settings.n_components, n_threads))
             if not len(cut):
                 break
             wrong.append(cut.pairs)
@@ -86,22 +82,24 @@ class _Judged:
     limit: float  # of suspicion
 
 
-def _wrong_edges(X: Samples, graph: NeighborGraph, edges: Edges, d: int) -> IndexArray:
+def _wrong_edges(X: Samples, graph: NeighborGraph, edges: Edges, d: int, n_threads: int) -> IndexArray:
     """Numbers of the edges to cut in one round."""
     lengths = lengths_of_pairs(X, edges.smaller, edges.larger)
     known = np.isfinite(lengths)
     unit = float(np.median(lengths[known])) if known.any() else 0.0
     if not unit > 0:
         return np.empty(0, dtype=np.intp)
-    sines = steepness(X, graph, edges, unit, d, plane_neighbors(X, graph, edges, unit, d))
+    sines = steepness(X, graph, edges, unit, d, n_threads)[1]
     suspicion = sines * np.minimum(MOST_LENGTH, lengths / unit)
-    limit, is_plain = np.inf, np.isfinite(suspicion)
-    if is_plain.any():
-        middle = np.median(suspicion[is_plain])
-        standing_out = middle + DEVIATIONS * MAD_TO_DEVIATION * np.median(np.abs(suspicion[is_plain] - middle))
+    limit, is_known = np.inf, np.isfinite(suspicion)
+    if is_known.any():
         # Higher where every edge is steep.
-        steep = (np.median(sines[np.isfinite(sines)]) - STEEP_FROM) / (STEEP_UNTIL - STEEP_FROM)
-        limit = float(SUSPECT + np.clip(steep, 0.0, 1.0) * (max(SUSPECT, standing_out) - SUSPECT))
+        steep = float(np.median(sines[np.isfinite(sines)]) - STEEP_FROM) / (STEEP_UNTIL - STEEP_FROM)
+        limit = SUSPECT
+        if steep > 0:
+            middle = np.median(suspicion[is_known])
+            standing_out = middle + DEVIATIONS * MAD_TO_DEVIATION * np.median(np.abs(suspicion[is_known] - middle))
+            limit = float(SUSPECT + min(steep, 1.0) * (max(SUSPECT, standing_out) - SUSPECT))
     judged = _Judged(edges, lengths, suspicion, limit)
     is_suspect = suspicion > judged.limit
     is_suspect &= ~spanning_forest(edges, is_suspect, suspicion)
@@ -139,68 +137,27 @@ def _behind_others(judged: _Judged, is_suspect: BoolArray, held: IndexArray, wor
 
 def _ways(judged: _Judged, around: IndexArray, is_aside: BoolArray, longest: float) -> tuple[FloatArray, IndexArray]:
     """Ways around edges without those set aside, inf beyond so many lengths of the edge, and their worst edge or -1."""
-    edges, n = judged.edges, judged.edges.n_samples
-    usable, limits = ~is_aside & np.isfinite(judged.lengths), longest * judged.lengths[around]
-    starts, ends = edges.smaller[around], edges.larger[around]
-    if float(n) * len(around) >= COMPILED_MIN_WORK:
-        kernels = load_unbroken("hne.core.short_circuits.numba_paths")
-        graph = (*edges.entries(usable), judged.lengths, judged.suspicion)
-        return kernels.bounded_ways(*graph, starts, ends, limits)
-    matrix = edges.matrix(judged.lengths, usable)
-    ways, worst = np.full(len(around), np.inf), np.full(len(around), -1)
-    step = max(1, BLOCK_BYTES // (12 * n))
-    for first in range(0, len(around), step):
-        some = slice(first, first + step)
-        limit = float(limits[some].max())
-        reached, before = dijkstra(matrix, indices=starts[some], limit=limit, return_predecessors=True)
-        way = reached[np.arange(len(reached)), ends[some]]
-        ways[some] = np.where(way <= limits[some], way, np.inf)
-        # Back from each end that has a way.
-        walking, at = first + np.flatnonzero(np.isfinite(ways[some])), ends.copy()
-        while len(walking):
-            previous = before[walking - first, at[walking]].astype(np.intp)
-            edge = edges.between(previous, at[walking])
-            is_worse = (worst[walking] < 0) | (judged.suspicion[edge] > judged.suspicion[worst[walking]])
-            worst[walking[is_worse]] = edge[is_worse]
-            at[walking] = previous
-            walking = walking[previous != starts[walking]]
+    edges, usable = judged.edges, ~is_aside & np.isfinite(judged.lengths)
+    ways, worst = np.empty(len(around)), np.empty(len(around), dtype=np.intp)
+    queries = edges.smaller[around], edges.larger[around], longest * judged.lengths[around]
+    bounded_ways(*edges.all_entries, usable, judged.lengths, judged.suspicion, *queries, ways, worst)
     return ways, worst
 
 
 def _leaving_enough(edges: Edges, wanted: IndexArray, fewest: int) -> IndexArray:
     """Those of the wanted edges, in turn, that leave both ends so many edges, and so many neighbors in their lists."""
-    ends, listed = edges.pairs, edges.is_listed
-    degree = np.bincount(ends.ravel(), minlength=edges.n_samples)
-    n_listed = np.bincount(ends.ravel(), weights=listed.ravel(), minlength=edges.n_samples).astype(np.intp)
-    taken: list[int] = []
-    for edge in wanted:
-        pair, lists = ends[edge], listed[edge]
-        if (degree[pair] > fewest).all() and (~lists | (n_listed[pair] > fewest)).all():
-            degree[pair] -= 1
-            n_listed[pair] -= lists
-            taken.append(int(edge))
-    return np.array(taken, dtype=np.intp)
+    taken = np.empty(len(wanted), dtype=np.intp)
+    known = edges.smaller, edges.larger, edges.is_listed
+    return taken[: take_while_enough(*known, wanted, edges.n_samples, fewest, taken)]
 
 
 def spanning_forest(edges: Edges, is_suspect: BoolArray, suspicion: FloatArray) -> BoolArray:
     """Which suspects are needed, the least suspicious first, to keep together what the graph keeps together."""
-    needed, n = np.zeros(len(edges), dtype=bool), edges.n_samples
-    count, labels = connected_components(edges.matrix(np.ones(len(edges)), ~is_suspect), directed=False)
-    suspects = np.flatnonzero(is_suspect)
-    ends = np.sort(labels[edges.pairs[suspects]], axis=1).astype(np.int64)
-    across = ends[:, 0] != ends[:, 1]
-    suspects, ends = suspects[across], ends[across]
-    if not len(suspects):
-        return needed
-    # Ranks are unequal where suspicions tie, so that the forest is one and the same.
-    order = np.lexsort((suspects, suspicion[suspects]))
-    suspects, codes = suspects[order], ends[order, 0] * n + ends[order, 1]
-    _, first = np.unique(codes, return_index=True)
-    # SciPy 1.15 has this for indices of 32 bits alone, and keeps those it is given.
-    rows, columns = (ends.astype(index_kind(count)) for ends in np.divmod(codes[first], n))
-    forest = minimum_spanning_tree(csr_array((first + 1.0, (rows, columns)), shape=(count, count)))
-    needed[suspects[forest.data.astype(np.intp) - 1]] = True
-    return needed
+    suspects, joins = np.flatnonzero(is_suspect), np.empty(len(edges), dtype=bool)
+    # Numbers where suspicions tie, so that the forest is one and the same.
+    order = np.concatenate([np.flatnonzero(~is_suspect), suspects[np.lexsort((suspects, suspicion[suspects]))]])
+    join_in_order(edges.smaller, edges.larger, order, edges.n_samples, joins)
+    return joins & is_suspect
 
 
 def lengths_of_pairs(X: Samples, one: IndexArray, other: IndexArray) -> FloatArray:
@@ -208,6 +165,9 @@ def lengths_of_pairs(X: Samples, one: IndexArray, other: IndexArray) -> FloatArr
     if isinstance(X, Distances):
         return X.at(one, other)
     lengths = np.empty(len(one))
+    if is_dense(X):
+        fill_lengths(np.ascontiguousarray(X), one, other, lengths)
+        return lengths
     step = max(1, BLOCK_BYTES // (8 * 2 * width(X)))
     for start in range(0, len(one), step):
         some = slice(start, start + step)
@@ -215,70 +175,61 @@ def lengths_of_pairs(X: Samples, one: IndexArray, other: IndexArray) -> FloatArr
     return lengths
 
 
-def plane_neighbors(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int) -> int:
-    """Neighbors of a tangent plane with which the edges leave the planes the least."""
-    if len(edges) > COMPARED_EDGES:
-        edges = edges.chosen(np.sort(np.random.RandomState(0).choice(len(edges), COMPARED_EDGES, replace=False)))
-    fewest = n_components + MORE_THAN_DIMENSIONS
+def steepness(
+    X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int, n_threads: int = 1
+) -> tuple[int, FloatArray]:
+    """Neighbors of a plane with which edges leave the planes the least, and the sines of all edges with these."""
+    fewest, compared = n_components + MORE_THAN_DIMENSIONS, edges
     sizes = sorted({min(max(fewest, size), graph.n_neighbors) for size in PLANE_NEIGHBORS})
-    if len(sizes) == 1:
-        return sizes[0]
-    middles = []
-    for size in sizes:
-        sines = steepness(X, graph, edges, unit, n_components, size)
-        known = sines[~np.isnan(sines)]
-        middles.append(float(np.median(known)) if len(known) else np.inf)
-    return sizes[int(np.argmin(middles))]
+    if len(sizes) > 1 and len(edges) > MANY_EDGES:
+        compared = edges.chosen(np.sort(np.random.RandomState(0).choice(len(edges), COMPARED_EDGES, replace=False)))
+    sines = sines_at_both_ends(X, graph, compared, unit, n_components, sizes, n_threads)
+    known = [row[~np.isnan(row)] for row in sines]
+    best = int(np.argmin([float(np.median(row)) if len(row) else np.inf for row in known]))
+    if compared is not edges:
+        return sizes[best], sines_at_both_ends(X, graph, edges, unit, n_components, sizes[best : best + 1], n_threads)[
+            0
+        ]
+    return sizes[best], sines[best]
 
 
-def steepness(X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int, size: int) -> FloatArray:
-    """Mean sine of the angles between an edge and the planes at its ends, (e,); NaN where distances are not known.
-
-    A plane is that of `size` neighbors; `unit` is a usual length: a neighbor so far away counts half.
-    """
-    near = graph.indices[:, :size]
-    ends = np.concatenate([edges.smaller, edges.larger])
-    others = np.concatenate([edges.larger, edges.smaller])
-    order = np.argsort(ends, kind="stable")
-    sines = np.empty(len(ends))
-    angles = _gram_sines if isinstance(X, Distances) else _sparse_sines if issparse(X) else _dense_sines
-    sines[order] = angles(X, near, ends[order], others[order], unit, n_components)
-    return (sines[: len(edges)] + sines[len(edges) :]) / 2
-
-
-def _dense_sines(
-    X: FloatArray, near: IndexArray, ends: IndexArray, others: IndexArray, unit: float, d: int
+def sines_at_both_ends(
+    X: Samples, graph: NeighborGraph, edges: Edges, unit: float, n_components: int, sizes: list[int], n_threads: int = 1
 ) -> FloatArray:
-    """Sines at one end of each edge; ends ascend, so that a plane is made once and forgotten."""
-    sines = np.empty(len(ends))
-    rows, starts = np.unique(ends, return_index=True)
-    starts = np.append(starts, len(ends))
-    # A sample and its neighbors span no more.
-    d = min(d, near.shape[1] + 1, X.shape[1])
-    step = max(1, BLOCK_BYTES // (8 * X.shape[1] * (3 * near.shape[1] + 1 + d)))
-    # Each edge has a copy of its plane, and a sample may have as many edges as there are samples.
-    edges_at_once = max(1, BLOCK_BYTES // (8 * X.shape[1] * (1 + d)))
-    for first in range(0, len(rows), step):
-        some = rows[first : first + step]
-        planes = _planes(X, some, near, unit, d)
-        for start in range(starts[first], starts[first + len(some)], edges_at_once):
-            stop = min(start + edges_at_once, starts[first + len(some)])
-            difference = X[others[start:stop]] - X[ends[start:stop]]
-            squares = np.einsum("ij,ij->i", difference, difference)
-            within = np.einsum("idj,ij->id", planes[np.searchsorted(some, ends[start:stop])], difference)
-            sines[start:stop] = _sine((within**2).sum(axis=1), squares)
-    return sines
+    """Mean sines of the angles between an edge and the planes at its ends, (s, e); NaN where distances are not known.
+
+    Planes are those of so many neighbors, sizes ascending; a neighbor `unit` away, a usual length, counts half.
+    """
+    starts, others, numbers = edges.all_entries
+    near = np.ascontiguousarray(graph.indices[:, : sizes[-1]])
+    if isinstance(X, Distances):
+        ends = np.repeat(np.arange(edges.n_samples), np.diff(starts))
+        sines = np.array([_gram_sines(X, near[:, :size], ends, others, unit, n_components) for size in sizes])
+    elif issparse(X):
+        sines = _sparse_sines(X, near, starts, others, unit, n_components, sizes)
+    else:
+        made_of = near, starts, others, unit, n_components, np.array(sizes, dtype=np.intp)
+        sines = np.empty((len(sizes), len(others)))
+        dense = np.ascontiguousarray(X)
+        map_rows(lambda start, stop: fill_sines(start, stop, dense, *made_of, sines), edges.n_samples, n_threads)
+    return np.array([np.bincount(numbers, row, minlength=len(edges)) / 2 for row in sines])
 
 
 def _sparse_sines(
-    X: SparseMatrix, near: IndexArray, ends: IndexArray, others: IndexArray, unit: float, d: int
+    X: SparseMatrix,
+    near: IndexArray,
+    starts: IndexArray,
+    others: IndexArray,
+    unit: float,
+    d: int,
+    sizes: list[int],
 ) -> FloatArray:
-    """The same for sparse samples: some edges at a time, dense over the columns that their samples use."""
-    sines = np.empty(len(ends))
-    n_features, mates = X.shape[1], near.shape[1] + 2
+    """Sines at one end of each edge of sparse samples: some at a time, dense over the columns that they use."""
+    ends = np.repeat(np.arange(len(near)), np.diff(starts))
+    sines = np.empty((len(sizes), len(ends)))
     # So many samples are no larger than a block in all columns, or in those that they use if they share none.
-    count = max(BLOCK_BYTES // (8 * n_features), int(np.sqrt(BLOCK_BYTES / (8 * width(X)))))
-    step = max(1, count // mates)
+    count = max(BLOCK_BYTES // (8 * X.shape[1]), int(np.sqrt(BLOCK_BYTES / (8 * width(X)))))
+    step = max(1, count // (near.shape[1] + 2))
     for start in range(0, len(ends), step):
         some = slice(start, start + step)
         rows = np.unique(ends[some])
@@ -289,42 +240,13 @@ def _sparse_sines(
         local = np.zeros((len(samples), max(1, len(columns))))
         local[np.repeat(np.arange(len(samples)), np.diff(taken.indptr)), slots] = taken.data
         numbered = np.full((len(samples), near.shape[1]), -1)
-        is_there = near_some >= 0
-        numbered[np.searchsorted(samples, rows)] = np.where(is_there, np.searchsorted(samples, near_some), -1)
+        numbered[np.searchsorted(samples, rows)] = np.where(near_some >= 0, np.searchsorted(samples, near_some), -1)
         one, other = np.searchsorted(samples, ends[some]), np.searchsorted(samples, others[some])
-        sines[some] = _dense_sines(local, numbered, one, other, unit, d)
+        begin = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=len(samples)))])
+        found = np.empty((len(sizes), len(one)))
+        fill_sines(0, len(samples), local, numbered, begin, other, unit, d, np.array(sizes, dtype=np.intp), found)
+        sines[:, some] = found
     return sines
-
-
-def _planes(X: FloatArray, rows: IndexArray, near: IndexArray, unit: float, d: int) -> FloatArray:
-    """Orthonormal directions (b, d, D) of the tangent plane at each row; zero where there are fewer."""
-    near = near[rows]
-    local = np.concatenate([np.zeros((len(rows), 1, X.shape[1])), X[near] - X[rows, None]], axis=1)
-    weights = _weights(np.sqrt(np.einsum("ijk,ijk->ij", local, local)), near >= 0, unit)
-    mean = np.einsum("ij,ijk->ik", weights, local) / weights.sum(axis=1)[:, None]
-    local = (local - mean[:, None]) * np.sqrt(weights)[:, :, None]
-    m, n_features = local.shape[1:]
-    planes = np.zeros((len(rows), d, n_features))
-    if n_features <= m:
-        vectors = np.linalg.eigh(local.transpose(0, 2, 1) @ local)[1][:, :, ::-1][:, :, :d]
-        planes[:, : min(d, n_features)] = vectors.transpose(0, 2, 1)
-        return planes
-    axes = _leading(local @ local.transpose(0, 2, 1), d)
-    planes[:, : axes.shape[2]] = axes.transpose(0, 2, 1) @ local
-    return planes
-
-
-def _weights(lengths: FloatArray, is_there: BoolArray, unit: float) -> FloatArray:
-    """What a sample and its neighbors count in a plane, (b, m + 1); nothing behind the last neighbor."""
-    return np.insert(is_there, 0, values=True, axis=1) / (1 + (lengths / unit) ** 2)
-
-
-def _leading(gram: FloatArray, d: int) -> FloatArray:
-    """Combinations (b, m, min(d, m)) of samples that give orthonormal directions of the largest variances."""
-    values, vectors = np.linalg.eigh(gram)
-    values, vectors = values[:, ::-1][:, :d], vectors[:, :, ::-1][:, :, :d]
-    spans = values > NEGLIGIBLE * np.maximum(values[:, :1], 0.0)
-    return vectors * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
 
 
 def _gram_sines(
@@ -345,21 +267,7 @@ def _gram_sines(
             if not len(some):
                 continue
         K, units = gram_of_distances(X, X[ends[some]], ids)
-        lengths = np.sqrt(np.maximum(np.diagonal(K, axis1=1, axis2=2), 0.0)) * units[:, None]
-        weights = _weights(lengths[:, :-1], ~absent, unit)
-        share = (weights / weights.sum(axis=1, keepdims=True))[:, :, None]
-        inside, across = K[:, :-1, :-1], K[:, :-1, -1:]
-        centered = inside - (inside @ share) - (inside @ share).transpose(0, 2, 1)
-        centered += share.transpose(0, 2, 1) @ inside @ share
-        root = np.sqrt(weights)
-        axes = _leading(centered * root[:, :, None] * root[:, None, :], d)
-        moved = (across - (share.transpose(0, 2, 1) @ across)) * root[:, :, None]
-        within = (axes.transpose(0, 2, 1) @ moved)[:, :, 0]
-        sines[some] = _sine((within**2).sum(axis=1), K[:, -1, -1])
+        found = np.empty(len(some))
+        fill_gram_sines(K, np.insert(~absent, 0, values=True, axis=1), units / unit, d, found)
+        sines[some] = found
     return sines
-
-
-def _sine(within: FloatArray, squares: FloatArray) -> FloatArray:
-    """Sine of an angle, of the squared length within a plane and the whole; 0 for an edge without length."""
-    sine: FloatArray = np.sqrt(np.clip(1 - within / np.where(squares > 0, squares, 1.0), 0.0, 1.0))
-    return np.where(squares > 0, sine, 0.0)

@@ -10,16 +10,18 @@ neighborhoods, the first. Where they disagree, the lower one is the better guess
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hne._kernels import compare_frames, fill_frames, fill_gram_frames, fill_stretches
 from hne._runtime.progress import mute_progress
+from hne._runtime.threads import map_rows
 from hne.core.neighbors.graph import is_squared, nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.samples.kinds import Distances, Samples, difference_width, gram_of_differences, is_complete, is_dense
+from hne.settings import NEAR_SURFACE
 
 # Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
 FRAME_NEIGHBORS, NEIGHBORS_A_DIMENSION = 8, 4
@@ -39,6 +41,8 @@ NEIGHBORS_A_DIRECTION = 2.5
 # Neighborhoods that tell how flat samples are: of fewer neighbors for sparse surfaces, whose folds more would reach; of
 # more for noise, which they see past, where they are no more than half of all samples.
 NEIGHBORS, MORE_NEIGHBORS, ROWS = 12, 30, 500
+# So few of them do where the share is this many standard errors off the numbers that it is held against.
+FEW_ROWS, CLEARLY = 100, 5.0
 BLOCK_BYTES = 2**25
 # The likelihood counts the nearest third of the neighbors without looking where they are. Of 1000 samples of a roll
 # with a noise of 0.5 (12 neighbors, five seeds) it then says 2.18 instead of 2.28, and of 1000 spread evenly 2.16
@@ -87,12 +91,14 @@ class Frames:
 
         1 - |U' Q|^2 / d with Q an orthonormal basis of the columns of Y_i.
         """
-        local = _centered(Y, self.members)
-        values, vectors = np.linalg.eigh(local.transpose(0, 2, 1) @ local)
-        spans = values > NEGLIGIBLE * values[:, -1:]
-        basis = (local @ vectors) * np.where(spans, 1 / np.sqrt(np.where(spans, values, 1.0)), 0.0)[:, None, :]
-        kept = ((self.U.transpose(0, 2, 1) @ basis) ** 2).sum(axis=(1, 2))
-        return 1 - kept / np.maximum(np.count_nonzero(self.S, axis=1), 1)
+        return self._compared(_centered(Y, self.members))[0]
+
+    def _compared(self, local: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Losses (a,) of tangent planes, and the J J' (a, d, d) of neighborhoods in an embedding (a, m, d)."""
+        a, _, d = local.shape
+        losses, shapes = np.empty(a), np.empty((a, d, d))
+        compare_frames(0, a, local, self.U, self.S, losses, shapes)
+        return losses, shapes
 
     def correction(self, Y: FloatArray) -> tuple[FloatArray, float]:
         """The one map A (d, d) with which Y A has the lengths of X, and how unevenly it still stretches, 0 to 1.
@@ -108,12 +114,9 @@ class Frames:
         unit = np.abs(local).max(initial=0.0)
         if not unit > 0:
             return np.zeros((d, d)), 1.0
-        spans = self.S > 0
-        T = self.U * np.where(spans, 1 / np.where(spans, self.S, 1.0), 0.0)[:, None, :]
-        J = (local / unit).transpose(0, 2, 1) @ T
-        shapes = J @ J.transpose(0, 2, 1)
+        _, shapes = self._compared(local / unit)
         # A surface drawn as a solid has no frame with all dimensions; its plane is the best there is.
-        is_full = spans.all(axis=1)
+        is_full = (self.S > 0).all(axis=1)
         values, vectors = np.linalg.eigh((shapes[is_full] if is_full.any() else shapes).mean(axis=0))
         # The inverse root; directions that have vanished stay where they are.
         W = (vectors / np.sqrt(np.maximum(values, NEGLIGIBLE * values[-1]))) @ vectors.T
@@ -150,17 +153,13 @@ def nearest_of_rows(
     return near, distances
 
 
-def frames_among(X: Samples, members: IndexArray, n_components: int) -> Frames:
+def frames_among(X: Samples, members: IndexArray, n_components: int, n_threads: int = 1) -> Frames:
     """Frames of neighborhoods (a, m), of those all of whose distances are known."""
     members = _known(X, members)
-    m, blocks = members.shape[1], list(_principal_blocks(X, members))
-    values = np.concatenate([np.empty((0, m)), *(block[0] for block in blocks)])
-    vectors = np.concatenate([np.empty((0, m, m)), *(block[1] for block in blocks)])
-    spans = values[:, :n_components] > NEGLIGIBLE * values[:, :1]
-    U = vectors[:, :, :n_components] * spans[:, None, :]
-    S = np.sqrt(np.where(spans, values[:, :n_components], 0.0))
-    total = values.sum(axis=1, keepdims=True)
-    return Frames(members, U, S, values / np.where(total > 0, total, 1.0))
+    (a, m), d = members.shape, n_components
+    frames = Frames(members, np.zeros((a, m, d)), np.zeros((a, d)), np.zeros((a, m)))
+    _fill(X, frames, n_threads)
+    return frames
 
 
 def _known(X: Samples, members: IndexArray) -> IndexArray:
@@ -171,23 +170,21 @@ def _known(X: Samples, members: IndexArray) -> IndexArray:
     return members
 
 
-def _principal_blocks(X: Samples, members: IndexArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Variances (b, m), descending, and directions (b, m, m) of each neighborhood, block by block."""
-    m = members.shape[1]
+def _fill(X: Samples, frames: Frames, n_threads: int) -> None:
+    """Compute frames; of those that have no U, spreads alone."""
+    a, m = frames.members.shape
+    made = frames.U, frames.S, frames.spreads
+    if is_dense(X):
+        dense = np.ascontiguousarray(X)
+        map_rows(lambda start, stop: fill_frames(start, stop, dense, frames.members, *made), a, n_threads)
+        return
     # Bytes of the differences of a neighborhood, or of what stands for them.
     step = max(1, BLOCK_BYTES // (8 * m * (m + difference_width(X))))
-    for start in range(0, len(members), step):
-        some = members[start : start + step]
-        if is_dense(X):
-            local = X[some] - X[some[:, :1]]
-            K = local @ local.transpose(0, 2, 1)
-        else:
-            K, units = gram_of_differences(X, X[some[:, 0]], some)
-            K *= units[:, None, None] ** 2
-        K = K - K.mean(axis=1, keepdims=True)
-        K -= K.mean(axis=2, keepdims=True)
-        values, vectors = np.linalg.eigh(K)
-        yield np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
+    for start in range(0, a, step):
+        some = frames.members[start : start + step]
+        K, units = gram_of_differences(X, X[some[:, 0]], some)
+        K *= units[:, None, None] ** 2
+        fill_gram_frames(0, len(some), K, *(array[start : start + step] for array in made))
 
 
 def _centered(Y: FloatArray, members: IndexArray) -> FloatArray:
@@ -200,7 +197,9 @@ def _evened(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, float]:
     for _ in range(MAX_STEPS):
         e, axes = _stretches(W, shapes)
         say = 1 / (1 + (e**2).sum(axis=1) / TORN**2) ** 2
-        mean = ((axes * (say[:, None] * e)[:, None, :]) @ axes.transpose(0, 2, 1)).sum(axis=0) / say.sum()
+        # The sum of say_i V_i diag(e_i) V_i', as one product.
+        sides = axes.transpose(1, 0, 2).reshape(len(W), -1)
+        mean = (sides * (say[:, None] * e).ravel()) @ sides.T / say.sum()
         logs, turn = np.linalg.eigh(mean)
         W = (turn * np.exp(-logs)) @ turn.T @ W
         if np.abs(logs).max() <= SETTLED:
@@ -211,8 +210,9 @@ def _evened(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, float]:
 
 def _stretches(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Logarithms (a, d) of the singular values of W J of each neighborhood, given J J', and their axes (a, d, d)."""
-    squares, axes = np.linalg.eigh(W @ shapes @ W.T)
-    return np.clip(np.log(np.maximum(squares, 1e-300)) / 2, -MAX_STRETCH, MAX_STRETCH), axes
+    e, axes = np.empty(shapes.shape[:2]), np.empty(shapes.shape)
+    fill_stretches(np.ascontiguousarray(W), shapes, MAX_STRETCH, e, axes)
+    return e, axes
 
 
 def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:
@@ -222,19 +222,30 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
     """
     n = X.shape[0]
     sizes = [min(NEIGHBORS, n - 1), *([MORE_NEIGHBORS] if n > 2 * MORE_NEIGHBORS else [])]
-    rows = drawn_rows(n, ROWS)
-    with mute_progress():
-        near, _ = nearest_of_rows(X, rows, sizes[-1], metric, params, n_threads)
-    members = np.column_stack([rows, near])
-    shares = []
-    for size in sizes:
-        held = [np.empty(0)]
-        for variances, _ in _principal_blocks(X, _known(X, members[:, : size + 1])):
-            total = variances.sum(axis=1)
-            held.append(variances[total > 0, :n_components].sum(axis=1) / total[total > 0])
-        known = np.concatenate(held)
-        shares.append(float(known.mean()) if len(known) else math.nan)
-    return float(np.nanmax(shares)) if not np.isnan(shares).all() else math.nan
+    best = math.nan
+    for most in (FEW_ROWS, ROWS):
+        rows = drawn_rows(n, min(most, ROWS))
+        with mute_progress():
+            near, _ = nearest_of_rows(X, rows, sizes[-1], metric, params, n_threads)
+        members = np.column_stack([rows, near])
+        shares = [_held(X, members[:, : size + 1], n_components) for size in sizes]
+        best = max((share for share, _ in shares if not math.isnan(share)), default=math.nan)
+        error = max(error for _, error in shares)
+        if len(rows) == n or min(abs(best - limit) for limit in (FLAT_WITHIN, NEAR_SURFACE)) > CLEARLY * error:
+            break
+    return best
+
+
+def _held(X: Samples, members: IndexArray, n_components: int) -> tuple[float, float]:
+    """Mean share of the variance of neighborhoods that lies in so many directions, and its standard error; or NaN."""
+    members = _known(X, members)
+    frames = Frames(members, np.empty((0, *members.shape[1:], 0)), np.empty((len(members), 0)), np.zeros(members.shape))
+    _fill(X, frames, 1)
+    # Neighborhoods at one place have no variance.
+    shares = frames.spreads[frames.spreads[:, 0] > 0, :n_components].sum(axis=1)
+    if not len(shares):
+        return math.nan, math.nan
+    return float(shares.mean()), float(shares.std()) / math.sqrt(len(shares))
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,16 @@
 """TangentScorer, Y -> TangentScore: how far an embedding can be believed, told without knowing the truth."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
-from hne._runtime.threads import limit_blas_threads
+from hne._kernels import lost_ranks, nearest_columns, square_distances, told_by_others
+from hne._runtime.threads import limit_blas_threads, map_rows
 from hne.core.neighbors.graph import nearest_by
-from hne.core.records import BoolArray, FloatArray, IndexArray, Pieces
+from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, Pieces
 from hne.core.samples.kinds import Distances, Samples, is_dense, take
 from hne.core.tangent.frames import (
     MOST_NEIGHBORS,
@@ -27,6 +26,10 @@ from hne.settings import PRECOMPUTED, Settings
 
 # Neighbors whose ranks are compared, samples whose neighbors are, and samples among which: of more, so many at random.
 RANKED_NEIGHBORS, RANKED_ROWS, MAX_RANKED = 10, 120, 20_000
+# Distances that are worth a thread of their own.
+THREAD_DISTANCES = 300_000
+# Searches that find the nearest, by metric: not those that approximate, nor graphs that were given.
+EXACT = ("tree", "brute", "metric", "precomputed")
 # What lost ranks and uneven stretching weigh beside lost tangents. With 1 or 3 for ranks the choice of settings fails
 # badly. From 0.1 to 0.4 for the unevenness, its mean regret hardly changes; without it, it is half again as large.
 RANK_WEIGHT, UNEVEN_WEIGHT = 0.3, 0.2
@@ -46,31 +49,40 @@ class Ranks:
 
     rows: IndexArray  # (q,), samples whose neighbors are compared
     among: IndexArray  # (r,), samples that are ranked
-    ranks: NDArray[np.int32]  # (q, r), 0 for the row itself
+    away: FloatArray  # (q, r), in the order of the ranks: distances, or ranks themselves; -1 to the row, inf if unknown
+    own: IndexArray  # (q,), positions in `among` of the rows
     near: IndexArray  # (q, K), positions in `among` of the nearest, nearest first
+    n_threads: int = 1
+
+    @classmethod
+    def by_distance(cls, among: IndexArray, away: FloatArray, own: IndexArray, n_threads: int, K: int) -> "Ranks":
+        """Ranks of which K neighbors are compared, or half of all."""
+        near = np.empty((len(away), max(0, min(K, (len(among) - 1) // 2))), dtype=np.intp)
+        if near.size:
+            _map_ranked(lambda start, stop: nearest_columns(start, stop, away, own, near), away, n_threads)
+        return cls(among[own], among, away, own, near, n_threads)
 
     def among_chosen(self, chosen: BoolArray) -> "Ranks":
         """Ranks of the chosen samples among each other."""
         is_chosen, others = chosen[self.rows], np.flatnonzero(chosen[self.among])
-        order = np.argsort(self.ranks[is_chosen][:, others], axis=1, kind="stable")
-        ranks = np.empty(order.shape, dtype=np.int32)
-        np.put_along_axis(ranks, order, np.arange(len(others), dtype=np.int32)[None, :], axis=1)
-        K = min(self.near.shape[1], (len(others) - 1) // 2)
-        return Ranks(self.rows[is_chosen], self.among[others], ranks, order[:, 1 : K + 1])
+        away, own = self.away[is_chosen][:, others], np.searchsorted(others, self.own[is_chosen])
+        return Ranks.by_distance(self.among[others], away, own, self.n_threads, self.near.shape[1])
 
     def kept(self, Y: FloatArray) -> tuple[float, float]:
         """Trustworthiness and continuity of Y at K neighbors, over the rows."""
-        K, r = self.near.shape[1], len(self.among)
-        if K < 1 or not len(self.rows):
+        (q, K), r = self.near.shape, len(self.among)
+        if K < 1 or not q:
             return 1.0, 1.0
-        away = cdist(Y[self.rows], Y[self.among], "sqeuclidean")
-        away[np.arange(len(away)), np.searchsorted(self.among, self.rows)] = np.inf
-        near_in_Y = np.argpartition(away, K - 1, axis=1)[:, :K]
-        strangers = np.maximum(np.take_along_axis(self.ranks, near_in_Y, axis=1) - K, 0).sum()
-        lengths = np.take_along_axis(away, self.near, axis=1)
-        lost = sum(int(np.maximum((away < column[:, None]).sum(axis=1) + 1 - K, 0).sum()) for column in lengths.T)
-        most = len(away) * K * (2 * r - 3 * K - 1) / 2
-        return float(1 - strangers / most), float(1 - lost / most)
+        lost, columns = np.empty((q, 2), dtype=np.intp), np.ascontiguousarray(Y[self.among].T, dtype=np.float64)
+        made_of = self.away, self.own, self.near, columns, lost
+        _map_ranked(lambda start, stop: lost_ranks(start, stop, *made_of), self.away, self.n_threads)
+        strangers, missing = 1 - lost.sum(axis=0) / (q * K * (2 * r - 3 * K - 1) / 2)
+        return float(strangers), float(missing)
+
+
+def _map_ranked(fill: Callable[[int, int], None], away: FloatArray, n_threads: int) -> None:
+    """Let a kernel go over rows of so many distances."""
+    map_rows(fill, len(away), n_threads, -(-THREAD_DISTANCES // away.shape[1]))
 
 
 def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
@@ -79,24 +91,23 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
     draw = np.random.RandomState(0)
     among = np.arange(n) if n <= MAX_RANKED else np.sort(draw.choice(n, MAX_RANKED, replace=False))
     r = len(among)
-    positions = np.sort(draw.choice(r, min(RANKED_ROWS, r), replace=False))
-    each, by = np.arange(len(positions)), (settings.metric, settings.metric_params)
-    # Positions (q, r - 1) of the ranked samples by their distance from each row, itself left out.
+    own = np.sort(draw.choice(r, min(RANKED_ROWS, r), replace=False))
+    by, K = (settings.metric, settings.metric_params), RANKED_NEIGHBORS
     points = None if isinstance(X, Distances) else X if r == n else X[among]
     if isinstance(points, np.ndarray) and settings.metric == "euclidean":
         # A search for all neighbors takes ten times as long as all distances.
-        away = cdist(points[positions], points, "sqeuclidean")
-        away[each, positions] = np.inf
-        ordered = np.argsort(away, axis=1, kind="stable")[:, :-1]
+        columns, away = np.ascontiguousarray(points.T), np.empty((len(own), r))
+        _map_ranked(lambda start, stop: square_distances(start, stop, columns, own, away), away, n_threads)
     else:
-        targets = X[among[positions]].among(among) if points is None else points[positions]
-        ordered, _, _ = nearest_by(*by, points, targets, r - 1, positions, n_threads)
-    # Samples whose distance is not known are farther than all others.
-    ranks = np.full((len(each), r + 1), r - 1, dtype=np.int32)
-    np.put_along_axis(ranks, ordered, np.arange(1, ordered.shape[1] + 1, dtype=np.int32)[None, :], axis=1)
-    ranks[each, positions] = 0
-    K = min(RANKED_NEIGHBORS, (r - 1) // 2, int((ordered >= 0).sum(axis=1).min(initial=r)))
-    return Ranks(among[positions], among, ranks[:, :r], ordered[:, :K])
+        targets = X[among[own]].among(among) if points is None else points[own]
+        ordered, _, _ = nearest_by(*by, points, targets, r - 1, own, n_threads)
+        # Samples whose distance is not known are farther than all others.
+        ranks = np.full((len(own), r + 1), np.inf)
+        np.put_along_axis(ranks, ordered, np.arange(1.0, ordered.shape[1] + 1)[None, :], axis=1)
+        away = np.ascontiguousarray(ranks[:, :r])
+        away[np.arange(len(own)), own] = -1.0
+        K = min(K, int((ordered >= 0).sum(axis=1).min(initial=r)))
+    return Ranks.by_distance(among, away, own, n_threads, K)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +177,12 @@ class LocalGeometry:
     rows: IndexArray  # which of all samples these are
     settings: Settings
     n_threads: int
+    graph: NeighborGraph | None = None  # the nearest of these samples, as an exact search found them
 
     @classmethod
-    def of(cls, X: Samples, settings: Settings, n_threads: int) -> "LocalGeometry":
+    def of(cls, X: Samples, settings: Settings, n_threads: int, graph: NeighborGraph | None = None) -> "LocalGeometry":
         """That of all samples."""
-        return cls(X, np.arange(X.shape[0]), settings, n_threads)
+        return cls(X, np.arange(X.shape[0]), settings, n_threads, graph)
 
     def by_distances(self) -> "LocalGeometry":
         """The same, or where samples are few with many features that of their distances, which are searched often."""
@@ -191,6 +203,8 @@ class LocalGeometry:
         """Some samples, their nearest others and the distances of these: as many as frames and dimension need."""
         n, by = self.X.shape[0], (self.settings.metric, self.settings.metric_params)
         rows, k = drawn_rows(n), min(max(frame_neighbors(self.settings.n_components), MOST_NEIGHBORS), n - 1)
+        if self.graph is not None and self.graph.n_neighbors >= k and self.graph.method in EXACT:
+            return rows, self.graph.indices[rows, :k], self.graph.distances[rows, :k]
         return rows, *nearest_of_rows(self.X, rows, k, *by, self.n_threads)
 
     @cached_property
@@ -198,7 +212,7 @@ class LocalGeometry:
         """Tangent frames of the samples, or of some of them where they are many."""
         (rows, near, _), d = self._nearest, self.settings.n_components
         with limit_blas_threads(1):
-            return frames_among(self.X, np.column_stack([rows, near[:, : frame_neighbors(d)]]), d)
+            return frames_among(self.X, np.column_stack([rows, near[:, : frame_neighbors(d)]]), d, self.n_threads)
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -216,10 +230,12 @@ class LocalGeometry:
         return dimension_of(self.X, self._nearest[2], self.settings.metric)
 
 
-def local_geometry(X: Samples, pieces: Pieces, settings: Settings, n_threads: int) -> LocalGeometry:
-    """That of the samples of the largest piece, or of all where pieces are joined."""
+def local_geometry(
+    X: Samples, pieces: Pieces, settings: Settings, n_threads: int, graph: NeighborGraph | None = None
+) -> LocalGeometry:
+    """That of the samples of the largest piece, or of all where pieces are joined; `graph` is as it was found."""
     if pieces.count == 1 or settings.pieces == "join":
-        return LocalGeometry.of(X, settings, n_threads)
+        return LocalGeometry.of(X, settings, n_threads, graph)
     rows = np.flatnonzero(pieces.labels == 0)
     return LocalGeometry(take(X, rows), rows, settings, n_threads)
 
@@ -231,9 +247,8 @@ def collapsed_share(members: IndexArray, Y: FloatArray) -> float:
     """
     (n, d), m = Y.shape, members.shape[1]
     spread = Y.std(axis=0)
-    local = (Y / np.where(spread > 0, spread, 1.0))[members]
-    sides = np.linalg.svd(local - local.mean(axis=1, keepdims=True), compute_uv=False)[:, -1] / math.sqrt(m)
-    return float(np.mean(sides < COLLAPSED_SIDE * (m / n) ** (1 / d)))
+    frames = frames_among(Y / np.where(spread > 0, spread, 1.0), members, d)
+    return float(np.mean(frames.S[:, -1] / math.sqrt(m) < COLLAPSED_SIDE * (m / n) ** (1 / d)))
 
 
 def filled_share(Y: FloatArray) -> float:
@@ -268,11 +283,8 @@ def repeated_share(Y: FloatArray) -> float:
     Y = (Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     shares = [0.0]
     for column in range(d):
-        others, coordinate = np.delete(Y, column, axis=1), Y[:, column]
-        near = cKDTree(others).query(others, k=TELLING_NEIGHBORS + 1)[1]
-        is_other = near != np.arange(len(others))[:, None]
-        # Of places that coincide, a sample may be missing from its own list.
-        is_other[is_other.all(axis=1), -1] = False
-        means = coordinate[near[is_other].reshape(len(others), -1)].mean(axis=1)
-        shares.append(1.0 - float(((coordinate - means) ** 2).mean()))
+        others, means = np.delete(Y, column, axis=1), np.empty(len(Y))
+        order = np.argsort(others[:, 0], kind="stable")
+        told_by_others(others, np.ascontiguousarray(Y[:, column]), order, TELLING_NEIGHBORS, means)
+        shares.append(1.0 - float(((Y[:, column] - means) ** 2).mean()))
     return max(shares)

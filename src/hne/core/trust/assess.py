@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hne._kernels import own_shares
 from hne._runtime.progress import mute_progress
-from hne._runtime.threads import limit_blas_threads, thread_count
+from hne._runtime.threads import begun, limit_blas_threads, thread_count
 from hne.core.eigen.certificate import UNSETTLED, EigenPairs, is_settled
 from hne.core.pieces.bridges import Bridges, find_bridges
 from hne.core.records import LANDMARKS, UNFOLDED, Chart, Core, FloatArray, NeighborGraph
@@ -43,6 +44,9 @@ SELF_WEIGHT = 0.5
 # k = 6 .03, where another choice turned the plane by .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a
 # hundredth of its size .01, measured values none.
 TIES_NOTED, TIED_ROWS = 0.02, 500
+
+# Samples from which on bridges take longer than a thread does to begin, milliseconds.
+SLOW_BRIDGES = 4000
 
 # Scores above the first are doubtful, above the second bad. Flagged at .1: 10 % of the good and 97 % of the bad (at
 # .107, 7 and 97 %; at .123, 4 and 90 %). Above .09 fewer than half are right, which nobody should be told to believe.
@@ -200,13 +204,15 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
     # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
     chart = rescaled.charts[0] if rescaled.charts else None
     drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else pairs.leading(d)
+    thin = begun(lambda: find_bridges(fit.graph), n_threads if fit.graph.n_samples >= SLOW_BRIDGES else 1)
     dimension, shape = None, None
     if drawn is not None and is_measurable(len(rows), d):
         around = geometry.by_distances()
         dimension = _attempted("dimension", lambda: around.dimension)
         shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
-    is_own = np.abs(fit.weights.J.diagonal()) > SELF_WEIGHT * abs(fit.weights.J).sum(axis=1)
+    J, own = fit.weights.J, np.empty(fit.weights.J.shape[0])
+    own_shares(J.indptr, J.indices, J.data, own)
     return Measures(
         fit=fit,
         d=d,
@@ -219,8 +225,8 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         dimension=dimension,
         eigenvalue_gap=math.nan if pairs is None else pairs.gap(d),
         repeated_share=math.nan if drawn is None else repeated_share(drawn),
-        self_share=float(np.mean(is_own)) if len(is_own) else math.nan,
-        thin=find_bridges(fit.graph),
+        self_share=float(np.mean(own > SELF_WEIGHT)) if len(own) else math.nan,
+        thin=thin(),
         n_rows=len(rows),
         tied_share=_attempted("ties", lambda: tied_share(fit.X, fit.graph, settings, n_threads)) or 0.0,
     )
