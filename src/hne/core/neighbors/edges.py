@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from hne import _kernels
 from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, SparseMatrix
 
 
@@ -38,12 +39,11 @@ class Edges:
 
     def entries(self, which: BoolArray) -> tuple[IndexArray, IndexArray, IndexArray]:
         """Some edges as rows of a symmetric matrix: where rows begin, columns, and the numbers of the edges."""
-        numbers = np.flatnonzero(which)
-        rows = np.concatenate([self.smaller[numbers], self.larger[numbers]])
-        columns = np.concatenate([self.larger[numbers], self.smaller[numbers]])
-        order = np.lexsort((columns, rows))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_samples))])
-        return starts, columns[order], np.tile(numbers, 2)[order]
+        chosen = np.flatnonzero(which)
+        starts = np.zeros(self.n_samples + 1, dtype=np.intp)
+        columns, places = np.empty((2, 2 * len(chosen)), dtype=np.intp)
+        _kernels.join_edges(self.smaller[chosen], self.larger[chosen], starts, columns, places)
+        return starts, columns, chosen[places]
 
     def matrix(self, lengths: FloatArray, which: BoolArray) -> SparseMatrix:
         """Symmetric matrix of the lengths of some edges."""
@@ -59,16 +59,10 @@ class Edges:
 
 def edges_of(graph: NeighborGraph) -> Edges:
     """The edges of a graph."""
-    n = graph.n_samples
-    rows, slots = np.nonzero(graph.indices >= 0)
-    columns = graph.indices[rows, slots]
-    codes = np.minimum(rows, columns) * n + np.maximum(rows, columns)
-    order = np.argsort(codes, kind="stable")
-    codes, is_by_smaller = codes[order], (rows < columns)[order]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1) > 0)
-    listed = [np.maximum.reduceat(way, starts) if len(starts) else way for way in (is_by_smaller, ~is_by_smaller)]
-    smaller, larger = np.divmod(codes[starts], n)
-    return Edges(smaller.astype(np.intp), larger.astype(np.intp), np.column_stack(listed), n)
+    smaller, larger = np.empty((2, graph.indices.size), dtype=np.intp)
+    is_listed = np.empty((graph.indices.size, 2), dtype=bool)
+    count = _kernels.list_edges(np.ascontiguousarray(graph.indices), smaller, larger, is_listed)
+    return Edges(*(part[:count].copy() for part in (smaller, larger, is_listed)), graph.n_samples)
 
 
 def keep_edges(graph: NeighborGraph, kept: BoolArray, rows: IndexArray | slice = slice(None)) -> NeighborGraph:
