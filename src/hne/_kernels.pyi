@@ -238,4 +238,32 @@ def own_shares(
     columns: Entries,
     weights: FloatArray,
     shares: FloatArray,
+# chart.cpp
+def pack_ratios(
+    vectors: FloatArray, first: IndexArray, second: IndexArray, lengths: FloatArray, ratios: FloatArray
+) -> None: ...
+def descend_spread(
+    ratios: FloatArray, count: int, pull: float, inverse: FloatArray, B: FloatArray, steps: int, share: float
+) -> float: ...
+def descend_stress(ratios: FloatArray, count: int, inverse: FloatArray, B: FloatArray, steps: int) -> float: ...
+
+# graph.cpp
+def most_pairs(starts: IndexArray, columns: IndexArray, rows: IndexArray) -> int: ...
+def list_pairs(
+    starts: IndexArray, columns: IndexArray, rows: IndexArray, first: IndexArray, second: IndexArray
+) -> int: ...
+def measure_pairs(X: FloatArray, one: IndexArray, other: IndexArray, lengths: FloatArray) -> None: ...
+def shortest_ways(
+    starts: IndexArray, columns: IndexArray, lengths: FloatArray, sources: IndexArray, ways: FloatArray
+) -> None: ...
+def spread_landmarks(starts: IndexArray, columns: IndexArray, lengths: FloatArray, landmarks: IndexArray) -> int: ...
+
+# ways.cpp
+def pull_ways(
+    Y: FloatArray,
+    places: FloatArray,
+    shares: FloatArray,
+    least: float,
+    samples: FloatArray,
+    landmarks: FloatArray,
 ) -> None: ...
