@@ -4,7 +4,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hne.core.records import FloatArray, IndexArray
 from hne.core.records import BoolArray, FloatArray, IndexArray
 
 Entries = NDArray[Any]  # int32 or int64, all of one call alike
@@ -238,6 +237,8 @@ def own_shares(
     columns: Entries,
     weights: FloatArray,
     shares: FloatArray,
+) -> None: ...
+
 # chart.cpp
 def pack_ratios(
     vectors: FloatArray, first: IndexArray, second: IndexArray, lengths: FloatArray, ratios: FloatArray
