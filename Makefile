@@ -93,9 +93,12 @@ $(MPI): $(READY)
 	  || echo "MPI and SLEPc could not be installed: their tests will skip"
 	@touch $@
 
-# Debian keeps venv in a package of its own.
-$(READY): pyproject.toml paper/pyproject.toml
+# Debian keeps venv, the compiler that builds src/kernels, and the headers of Python in packages of their own.
+INCLUDE = $(shell $(PYTHON) -c "import sysconfig; print(sysconfig.get_path('include'))")
+$(READY): pyproject.toml paper/pyproject.toml CMakeLists.txt $(wildcard src/kernels/*)
 	@$(PYTHON) -c "import ensurepip" 2>/dev/null || { $(APT) update && $(APT) install -y python3-venv; }
+	@command -v c++ >/dev/null || { $(APT) update && $(APT) install -y g++; }
+	@test -f "$(INCLUDE)/Python.h" || { $(APT) update && $(APT) install -y python3-dev; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing hne and its tools into $(VENV), about a minute ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper

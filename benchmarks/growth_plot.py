@@ -16,6 +16,9 @@ FAMILIES = {
     "scikit-learn": "#D55E00",
     "tapkee": "#009E73",
     "umap-learn": "#CC79A7",
+    "PHATE": "#CC79A7",
+    "PaCMAP": "#CC79A7",
+    "openTSNE": "#CC79A7",
     "PCA": "#777777",
     "random": "#777777",
 }

@@ -24,7 +24,7 @@ def lle_chart(X: FloatArray) -> FloatArray:
     settings = suited(settings, unset, share, places.shape[0])
     circuits = cut_short_circuits(places, neighbor_graph(places, settings, distinct, 1), settings)
     found = split_into_pieces(places, circuits.graph, settings, 1)
-    weights = layer_weights(places, found.graph, settings, None, 1)
+    weights = layer_weights(places, found.graph, settings, 1)
     parts = embedded_pieces(places, replace(weights, J=weights.W), found.pieces, settings, 1)
     drawn = rescaled_coordinates(places, found.graph, circuits.pairs, parts, found.pieces, share, settings, 1)
     return units.restore_lengths(drawn.Y)[distinct.inverse]

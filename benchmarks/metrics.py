@@ -1,10 +1,8 @@
 """Ranks of neighbors: against scikit-learn's trustworthiness, and all ranks of many samples within little memory."""
 
 import json
-import os
 import subprocess
 import sys
-import tempfile
 
 from runner import BENCHMARKS, Row
 from tables import megabytes, ratio, seconds, table
@@ -72,8 +70,8 @@ def measure() -> str:
             f"## {TITLE}",
             "",
             f"Gaussians embedded by two of their D columns with noise, {N_NEIGHBORS} neighbors; each row in a fresh",
-            "process with an empty numba cache: the first call, compiling included where it compiles, and the faster",
-            "of that and a second. Peak memory of the whole process. scikit-learn has the threads of BLAS, all cores;",
+            "process: the first call, and the faster of that and a second. Peak memory of the whole process.",
+            "scikit-learn has the threads of BLAS, all cores;",
             f"hne has one thread, or all with `n_jobs=-1`. n = {N_COMPARED}:",
             "",
             compared,
@@ -89,15 +87,8 @@ def _row(n: int, features: int, imports: str, call: str) -> Row:
     """Measure a call in a fresh process."""
     print(f"  {call}, n = {n}, {features} features ...", end=" ", file=sys.stderr, flush=True)
     script = CHILD.format(imports=imports, n=n, features=features, call=call)
-    with tempfile.TemporaryDirectory() as empty:
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", script],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=BENCHMARKS,
-            env={**os.environ, "NUMBA_CACHE_DIR": empty},
-        )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=BENCHMARKS)  # noqa: S603
     row: Row = json.loads(done.stdout.splitlines()[-1])
     print(f"{row['first']:.2f} s, again {row['seconds']:.2f} s", file=sys.stderr)
     return row

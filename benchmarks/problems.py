@@ -80,6 +80,13 @@ def gaussian(n_samples: int, n_dimensions: int) -> Samples:
     return rng.normal(size=(n_samples, n_dimensions)) @ turn.T, None
 
 
+def groups(n_samples: int) -> Samples:
+    """Eight groups in a table of 50 columns."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(n_samples, 50, centers=8, random_state=0)[0], None
+
+
 def digits(n_samples: int) -> Samples:
     """Handwritten digits of 28 x 28 pixels: scikit-learn's 1797 of 8 x 8, enlarged, each moved and turned a bit."""
     from sklearn.datasets import load_digits
@@ -115,6 +122,8 @@ PROBLEMS = {
     "bent_cube": Problem("bent cube, 3-D in 8-D", bent_cube, n_neighbors=12, n_components=3, reg=1e-3, dimension=3),
     "cube": Problem("cube, 8-D", cube, n_neighbors=10, dimension=8),
     "gaussian_5": Problem("Gaussian, 5-D in 50-D", lambda n: gaussian(n, 5), n_neighbors=10, dimension=5),
+    "gaussian_8": Problem("Gaussian, 8-D in 50-D", lambda n: gaussian(n, 8), n_neighbors=10, dimension=8),
     "gaussian_10": Problem("Gaussian, 10-D in 50-D", lambda n: gaussian(n, 10), n_neighbors=10, dimension=10),
+    "groups": Problem("eight groups of 50-D", groups, n_neighbors=10, dimension=50),
     "digits": Problem("digits, 28 x 28 pixels", digits, n_neighbors=10, dimension=5),
 }

@@ -14,6 +14,7 @@ README = Path(__file__).with_name("README.md")
 # In the order of README.md.
 SECTIONS = (
     "surfaces",
+    "speed",
     "chart_cost",
     "rolls",
     "growth",
@@ -31,7 +32,6 @@ SECTIONS = (
     "blocked",
     "weights",
     "metrics",
-    "cold_start",
     "files",
     "tuning",
     "tuning_cost",
@@ -44,13 +44,14 @@ PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
-    "numba",
     "pypardiso",
     "pyamg",
     "faiss-cpu",
     "tapkee",
     "umap-learn",
     "phate",
+    "pacmap",
+    "openTSNE",
 )
 HEAD = """# Benchmarks
 

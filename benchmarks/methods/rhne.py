@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from methods._hne import embed_variant, warm_up_variant
+from methods._hne import embed_variant
 
 NAME = "RHNE"
 embed = partial(embed_variant, "rhne")
-warm_up = partial(warm_up_variant, "rhne")

@@ -43,6 +43,47 @@ def fill_entries(
     data: FloatArray,
 ) -> None: ...
 
+# ranks.cpp
+def squared_distances(columns: FloatArray, rows: IndexArray, distances: FloatArray) -> None: ...
+def neighbor_sums(in_X: FloatArray, in_Y: FloatArray, k: int, sums: Entries) -> None: ...
+def larger_rank_counts(in_X: FloatArray, in_Y: FloatArray, counts: Entries) -> None: ...
+
+# weights.cpp; variants are numbers in hne.settings.VARIANTS. The first setting whose weights are not finite, or -1.
+def dense_weights(
+    X: FloatArray,
+    targets: FloatArray,
+    neighbors: IndexArray,
+    lists: IndexArray,
+    left_out: IndexArray,
+    variants: IndexArray,
+    rounds: IndexArray,
+    regs: FloatArray,
+    outer_regs: FloatArray,
+    inner: FloatArray,
+    values: FloatArray,
+    columns: IndexArray,
+    counts: IndexArray,
+) -> int: ...
+def local_sets(
+    neighbors: IndexArray,
+    lists: IndexArray,
+    left_out: IndexArray,
+    ids: IndexArray,
+    inner_slots: IndexArray,
+    outer_slots: IndexArray,
+    sizes: IndexArray,
+) -> None: ...
+def gram_weights(
+    K: FloatArray,
+    inner_slots: IndexArray,
+    outer_slots: IndexArray,
+    variants: IndexArray,
+    rounds: IndexArray,
+    regs: FloatArray,
+    outer_regs: FloatArray,
+    inner: FloatArray,
+    joint: FloatArray,
+) -> int: ...
 # planes.cpp
 def fill_frames(
     start: int,
@@ -196,4 +237,34 @@ def own_shares(
     columns: Entries,
     weights: FloatArray,
     shares: FloatArray,
+) -> None: ...
+
+# chart.cpp
+def pack_ratios(
+    vectors: FloatArray, first: IndexArray, second: IndexArray, lengths: FloatArray, ratios: FloatArray
+) -> None: ...
+def descend_spread(
+    ratios: FloatArray, count: int, pull: float, inverse: FloatArray, B: FloatArray, steps: int, share: float
+) -> float: ...
+def descend_stress(ratios: FloatArray, count: int, inverse: FloatArray, B: FloatArray, steps: int) -> float: ...
+
+# graph.cpp
+def most_pairs(starts: IndexArray, columns: IndexArray, rows: IndexArray) -> int: ...
+def list_pairs(
+    starts: IndexArray, columns: IndexArray, rows: IndexArray, first: IndexArray, second: IndexArray
+) -> int: ...
+def measure_pairs(X: FloatArray, one: IndexArray, other: IndexArray, lengths: FloatArray) -> None: ...
+def shortest_ways(
+    starts: IndexArray, columns: IndexArray, lengths: FloatArray, sources: IndexArray, ways: FloatArray
+) -> None: ...
+def spread_landmarks(starts: IndexArray, columns: IndexArray, lengths: FloatArray, landmarks: IndexArray) -> int: ...
+
+# ways.cpp
+def pull_ways(
+    Y: FloatArray,
+    places: FloatArray,
+    shares: FloatArray,
+    least: float,
+    samples: FloatArray,
+    landmarks: FloatArray,
 ) -> None: ...

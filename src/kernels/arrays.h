@@ -22,7 +22,13 @@ using NoLock = nb::call_guard<nb::gil_scoped_release>;
 // Loops over independent sums are compiled twice, and the processor decides which is run. The bits are the same: sums
 // keep their order, products are rounded before they are added.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
-#define HNE_VECTORIZED __attribute__((target_clones("avx2", "default")))
+#define HNE_VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define HNE_VECTORIZED
+#endif
+// What such a function calls is compiled into it.
+#if defined(__GNUC__)
+#define HNE_INLINE inline __attribute__((always_inline))
+#else
+#define HNE_INLINE inline
 #endif

@@ -70,8 +70,8 @@ def test_names_in_the_plot_keep_their_distance_and_stay_where_there_is_room(benc
 def test_a_section_replaces_its_former_self_and_leaves_the_others(bench, monkeypatch):
     run = bench("run")
     monkeypatch.setattr(run, "head", lambda: "# Benchmarks")
-    readme = "# Old\n\n## Weights\n\nformer\n\n## Cold start\n\nkept\n"
-    expected = "# Benchmarks\n\n## Swiss roll\n\nnew\n\n## Weights\n\nformer\n\n## Cold start\n\nkept\n"
+    readme = "# Old\n\n## Weights\n\nformer\n\n## Quality of an embedding\n\nkept\n"
+    expected = "# Benchmarks\n\n## Swiss roll\n\nnew\n\n## Weights\n\nformer\n\n## Quality of an embedding\n\nkept\n"
     assert run.with_section(readme, "## Swiss roll\n\nnew") == expected
     assert run.with_section(expected, "## Weights\n\nnewer") == expected.replace("former", "newer")
 

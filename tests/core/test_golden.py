@@ -7,7 +7,6 @@ from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array
 
 from hne import HNE, PUBLISHED, embed
-from hne.core.weights.layers import layer_weights
 from hne.settings import VARIANTS
 from tests.conftest import frozen, one_fast, shared_file
 
@@ -44,10 +43,6 @@ def test_weights_and_planes_are_those_of_the_authors_program(case, variant):
     expected = csr_array(tuple(parts), shape=(n, n))
     assert abs(result.weights.J - expected).max() < 1e-7
     assert subspace_angles(result.Y, golden[f"{variant}_Y"]).max() < 1e-4
-    # The compiled twin, which takes seconds to compile, is held to the others in tests/core/test_weights.py.
-    if case != FAST_CASE:
-        twin = layer_weights(X, result.graph, result.settings, kernel="numba")
-        assert abs(twin.J - expected).max() < 1e-7
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,7 +1,5 @@
 """place(): fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -9,7 +7,6 @@ from scipy.spatial.distance import cdist
 
 from hne import HNE, PUBLISHED
 from hne.datasets import make_swiss_roll
-from hne.estimators import out_of_sample
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
 from hne.settings import COORDINATES, VARIANTS
@@ -46,19 +43,6 @@ def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
     together = model.transform(new)
     np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
     np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
-
-
-@pytest.mark.slow
-def test_new_samples_are_weighed_by_the_kernel_of_the_fit(roll, monkeypatch):
-    model = HNE().fit(roll.X)
-    asked = []
-    real = out_of_sample.target_weights
-    monkeypatch.setattr(out_of_sample, "target_weights", lambda *parts: asked.append(parts[6]) or real(*parts))
-    for kernel in ("numpy", "numba"):
-        core = model._fitted.core
-        model._fitted = replace(model._fitted, core=replace(core, weights=replace(core.weights, kernel=kernel)))
-        model.transform(roll.X[:2] + 0.1)
-    assert asked == ["numpy", "numba"]
 
 
 @pytest.mark.parametrize("variant", one_fast(*VARIANTS))

@@ -46,8 +46,12 @@ CLOUDS = {
 }
 
 
+def by_differences(points, rows):
+    return _rows.squared_distances(np.ascontiguousarray(points.T), rows)
+
+
 def sums_by_differences(X, Y, rows, k):
-    return _rows.neighbor_sums(_rows.squared_distances(X, rows), _rows.squared_distances(Y, rows), k)
+    return _rows.neighbor_sums(by_differences(X, rows), by_differences(Y, rows), k)
 
 
 @pytest.mark.parametrize("k", [1, 5, 30])
@@ -57,7 +61,7 @@ def test_products_give_the_integers_of_differences(case, k):
     for other in ("general", "lattice", "copies"):
         Y = cloud(other, seed=1)[:, :2]
         space = _rows.products(frozen(X))
-        in_X, in_Y = space.squared_distances(rows), _rows.squared_distances(Y, rows)
+        in_X, in_Y = space.squared_distances(rows), by_differences(Y, rows)
         _rows.settle(space, None, rows, in_X, in_Y, k)
         np.testing.assert_array_equal(_rows.neighbor_sums(in_X, in_Y, k), sums_by_differences(X, Y, rows, k))
 
@@ -76,7 +80,7 @@ def test_ties_are_broken_as_by_differences(X, k, seed, step):
     X = X * step
     Y, rows = np.random.default_rng(seed).integers(-3, 3, size=(len(X), 2)).astype(float), np.arange(len(X))
     space = _rows.products(X)
-    in_X, in_Y = space.squared_distances(rows), _rows.squared_distances(Y, rows)
+    in_X, in_Y = space.squared_distances(rows), by_differences(Y, rows)
     _rows.settle(space, None, rows, in_X, in_Y, k)
     np.testing.assert_array_equal(_rows.neighbor_sums(in_X, in_Y, k), sums_by_differences(X, Y, rows, k))
 
@@ -85,7 +89,7 @@ def test_ties_are_broken_as_by_differences(X, k, seed, step):
 def test_no_product_errs_by_more_than_its_slack(case):
     X, rows = cloud(case), np.arange(N)
     space = _rows.products(X)
-    errors = np.abs(space.squared_distances(rows) - _rows.squared_distances(X, rows))
+    errors = np.abs(space.squared_distances(rows) - by_differences(X, rows))
     assert (errors <= np.add.outer(space.slacks, space.slacks)).all()
     assert space.is_exact == (case == "whole")
     assert not (space.is_exact and errors.any())
@@ -95,7 +99,7 @@ def test_the_worst_rounding_is_within_the_slack():
     # All products of a chunk have one sign, and every addition is rounded the same way: errors add up.
     X = np.full((4, 4 * _rows.CHUNK), 1 + 2.0**-12) * np.array([[1.0], [-1.0], [1 + 2.0**-13], [2.0**-13 - 1]])
     space, rows = _rows.products(X), np.arange(4)
-    errors = np.abs(space.squared_distances(rows) - _rows.squared_distances(X, rows))
+    errors = np.abs(space.squared_distances(rows) - by_differences(X, rows))
     assert (errors <= np.add.outer(space.slacks, space.slacks)).all()
 
 
@@ -104,7 +108,7 @@ def test_whole_numbers_are_exact_up_to_those_of_pixels():
     pixels[0], pixels[1] = 255.0, 0.0
     space = _rows.products(pixels)
     assert space.is_exact
-    expected = _rows.squared_distances(pixels, np.arange(50))
+    expected = by_differences(pixels, np.arange(50))
     np.testing.assert_array_equal(space.squared_distances(np.arange(50)), expected)
     assert not _rows.products(2 * pixels).is_exact
     assert not _rows.products(pixels + 0.5).is_exact
@@ -135,10 +139,10 @@ def test_trustworthiness_of_many_features_is_that_of_scikit_learn(n_features):
 def test_neither_products_nor_blocks_nor_threads_change_a_bit(monkeypatch):
     X, Y = cloud("general"), cloud("lattice")
     with monkeypatch.context() as patch:
-        patch.setattr(_rows, "PRODUCT_FEATURES", {"numpy": (10**9, 0)})
+        patch.setattr(_rows, "PRODUCT_FEATURES", (10**9, 0))
         whole = [rank_quality(X, Y, k, n_sampled=40) for k in (5, 30)]
-    patched = {"PRODUCT_FEATURES": dict.fromkeys(("numpy", "numba"), (1, 0)), "MOST_IN_DOUBT": 1.0}
-    for change in ({}, {"BLOCK_BYTES": 1}, {"NUMBA_MIN_SECONDS": 0.0}):
+    patched = {"PRODUCT_FEATURES": (1, 0), "MOST_IN_DOUBT": 1.0}
+    for change in ({}, {"BLOCK_BYTES": 1}):
         with monkeypatch.context() as patch:
             for name, value in (patched | change).items():
                 patch.setattr(_rows, name, value)
@@ -146,25 +150,24 @@ def test_neither_products_nor_blocks_nor_threads_change_a_bit(monkeypatch):
 
 
 def test_features_and_neighbors_decide_about_products_and_the_log_tells(caplog):
-    pay = _rows.pay_products
-    assert [pay(n_features, "numpy", 5) for n_features in (10, 64, 65)] == [False, False, True]
-    assert [pay(n_features, "numba", 5) for n_features in (100, 209, 210)] == [False, False, True]
-    assert not pay(784, "numpy", 300)  # as many comparisons cost more than differences
-    assert not pay(784, "numpy", None)  # all ranks are asked for
-    X, rng = np.random.default_rng(0).normal(size=(2000, D)), np.random.default_rng(1)
+    wide = np.random.default_rng(2).normal(size=(50, 784))
+    assert [_rows._products_of(wide[:, :width], 5) is None for width in (100, 209, 210)] == [True, True, False]
+    assert _rows._products_of(wide, 300) is None  # as many comparisons cost more than differences
+    assert _rows._products_of(wide, None) is None  # all ranks are asked for
+    X, rng = np.random.default_rng(0).normal(size=(2000, 250)), np.random.default_rng(1)
     clusters = X + 1e4 * rng.integers(0, 2, size=(2000, 1))
-    outlier = np.vstack([X, np.full((1, D), 1e9)])
+    outlier = np.vstack([X, np.full((1, 250), 1e9)])
     # Single precision does not tell the samples of a tight cluster apart; a far one is no reason to measure the others.
     for samples, kind in ((X, "products"), (clusters, "differences"), (outlier, "products")):
         caplog.clear()
         with caplog.at_level(logging.INFO, logger="hne"):
             rank_quality(samples, samples[:, :2], n_sampled=50)
-        assert f"ranks: numpy kernel, 50 of {len(samples)} samples, {kind} in X, differences in Y" in caplog.text
+        assert f"ranks: 50 of {len(samples)} samples, {kind} in X, differences in Y" in caplog.text
 
 
 def test_memory_of_products_stays_within_that_of_blocks(monkeypatch):
     monkeypatch.setattr(_rows, "BLOCK_BYTES", 2**23)
-    X = np.random.default_rng(0).normal(size=(3000, 100))
+    X = np.random.default_rng(0).normal(size=(3000, 250))
     tracemalloc.start()
     rank_quality(X, X[:, :2].copy(), n_sampled=600, n_jobs=2)
     peak = tracemalloc.get_traced_memory()[1]

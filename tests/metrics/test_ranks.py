@@ -7,10 +7,10 @@ import pytest
 import sklearn.manifold
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import continuity, coranking, neighborhood_preservation, rank_quality, trustworthiness
-from hne.metrics import numba_ranks as _compiled
 from hne.metrics import rows as _rows
 from tests.conftest import frozen, lattice_clouds
 
@@ -120,7 +120,7 @@ def test_copies_of_a_sample_are_neighbors_and_the_sample_itself_is_none():
 
 @pytest.mark.parametrize("k", [5, 40])
 @pytest.mark.parametrize("case", ["general", "ties", "copies", "crowded"])
-def test_both_kernels_have_the_same_bits(case, k):
+def test_kernels_count_what_sorting_tells(case, k):
     rng = np.random.default_rng(k)
     X, Y = (rng.normal(size=(150, d)) for d in (40, 2))
     if case == "ties":
@@ -131,17 +131,27 @@ def test_both_kernels_have_the_same_bits(case, k):
         # Distances that agree in all leading digits, and one far away: short keys do not tell them apart.
         X = np.vstack([1e3 * np.eye(149) + 1e-7 * rng.normal(size=(149, 149)), np.full((1, 149), 1e150)])
     rows = np.array([0, 3, 77, 149])
-    (in_X, in_Y), twins = ([m.squared_distances(m.arranged(P), rows) for P in (X, Y)] for m in (_rows, _compiled))
-    np.testing.assert_array_equal(in_X, twins[0])
-    np.testing.assert_array_equal(in_Y, twins[1])
-    np.testing.assert_array_equal(_rows.neighbor_sums(in_X, in_Y, k), _compiled.neighbor_sums(in_X, in_Y, k))
-    np.testing.assert_array_equal(_rows.larger_rank_counts(in_X, in_Y), _compiled.larger_rank_counts(in_X, in_Y))
+    in_X, in_Y = (_rows.squared_distances(np.ascontiguousarray(points.T), rows) for points in (X, Y))
+    for points, distances in ((X, in_X), (Y, in_Y)):
+        expected = cdist(points[rows], points, "sqeuclidean")
+        expected[np.arange(4), rows] = -1.0
+        np.testing.assert_array_equal(distances, expected)
+    ranks_X, ranks_Y = (np.argsort(np.argsort(each, axis=1, kind="stable"), axis=1) for each in (in_X, in_Y))
+    sums = [
+        (np.maximum(in_one - k, 0).sum(where=in_other <= k), np.maximum(in_other - k, 0).sum(where=in_one <= k))
+        for in_one, in_other in zip(ranks_X, ranks_Y, strict=True)
+    ]
+    found = _rows.neighbor_sums(in_X, in_Y, k)
+    np.testing.assert_array_equal(found[:, :2], sums)
+    np.testing.assert_array_equal(found[:, 2], ((ranks_X <= k) & (ranks_Y <= k)).sum(axis=1) - 1)
+    larger = [np.bincount(np.maximum(*pair), minlength=150) for pair in zip(ranks_X, ranks_Y, strict=True)]
+    np.testing.assert_array_equal(_rows.larger_rank_counts(in_X, in_Y), larger)
 
 
-def test_neither_blocks_nor_threads_nor_kernels_change_a_bit(monkeypatch):
+def test_neither_blocks_nor_threads_change_a_bit(monkeypatch):
     X, Y = embedded(250)
     whole = rank_quality(X, Y, n_sampled=200), rank_quality(X, Y, 60), coranking(X, Y, n_sampled=200)
-    changes = ({"BLOCK_BYTES": 1}, {"BLOCK_BYTES": 200_000}, {"NUMBA_MIN_SECONDS": 0.0})
+    changes = ({"BLOCK_BYTES": 1}, {"BLOCK_BYTES": 200_000})
     for change in changes:
         with monkeypatch.context() as patch:
             for name, value in change.items():
@@ -200,18 +210,6 @@ def test_memory_stays_far_below_a_square_matrix(function, monkeypatch):
     tracemalloc.stop()
     assert peak < 2**23 + 2**21
     assert peak < 3000 * 3000 * 8 / 5
-
-
-def test_work_decides_about_the_kernel():
-    def chosen(n, n_features, pair_seconds):
-        return _rows.Ranking(np.empty((n, 1)), np.empty((n, 1)), np.arange(n), 1).choose_kernel(
-            pair_seconds, n_features
-        )
-
-    # scikit-learn's size of the benchmark is done before numba has started; twice as many, or images, are not.
-    assert chosen(10_000, 12, _rows.COUNTING) == "numpy"
-    assert chosen(20_000, 12, _rows.COUNTING) == "numba"
-    assert chosen(10_000, 786, _rows.COUNTING) == "numba"
 
 
 @pytest.mark.parametrize(

@@ -90,13 +90,12 @@ def test_trials_are_what_embed_gives(letter, coordinates):
         assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
 
 
-@pytest.mark.parametrize("kernel", one_fast("numpy", "numba"))
-def test_weights_of_many_settings_are_those_of_each(letter, kernel):
+def test_weights_of_many_settings_are_those_of_each(letter):
     graph = knn_graph(letter.X, 6, 1, "exact", 0, "euclidean", None)
     settings = [Settings(variant=v, reg=reg) for v in GRID["variant"] for reg in (1e-2, 1e-4)]
-    together = layer_weights_of_all(letter.X, graph, settings, kernel, 2)
+    together = layer_weights_of_all(letter.X, graph, settings, 2)
     for each, weights in zip(settings, together, strict=True):
-        alone = layer_weights(letter.X, graph, each, kernel, 1)
+        alone = layer_weights(letter.X, graph, each, 1)
         for one, other in ((weights.W, alone.W), (weights.J, alone.J)):
             assert_array_equal(one.data, other.data)
             assert_array_equal(one.indices, other.indices)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hne import HNE
     from hne.io import ColumnPreprocessor, PreparedTable
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "psutil")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "psutil")
 # Optional libraries: the extra that brings each, and what for.
 EXTRAS = {
     "pypardiso": ("fast", "multithreaded factorizations from some 20 000 samples on"),

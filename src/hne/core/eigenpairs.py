@@ -71,7 +71,7 @@ def embedded_pieces(
                 )
                 n_landmarks = share_of_landmarks(n, n_embedded, settings)
                 samples = X[rows] if is_dense(X) else None
-                of_piece = Weights(W, J, weights.kernel)
+                of_piece = Weights(W, J)
                 pairs = _solve(of_piece, _with_room(settings, n), n_landmarks, samples, n_threads)
             eigenpairs.append(pairs)
             coordinates.append(principal_coordinates(X, rows, d) if pairs is None else pairs.leading(d))
@@ -190,7 +190,7 @@ def _more(result: Embedding, count: int, known: FloatArray) -> FloatArray:
     # The piece that was solved first: all, where pieces were joined. Nothing links its members to others.
     members = np.arange(len(labels)) if settings.pieces == "join" else np.flatnonzero(labels == 0)
     W, J = (matrix[members][:, members].tocsr() for matrix in (weights.W, weights.J))
-    piece, n_threads = alignment(Weights(W, J, weights.kernel), settings.gamma), thread_count(settings.n_jobs)
+    piece, n_threads = alignment(Weights(W, J), settings.gamma), thread_count(settings.n_jobs)
     _, operations = dissection(Sizes.of(piece, count))
     if operations > MAX_OPERATIONS:
         logger.info("scree: %.1e operations for %d eigenvalues, only those of the fit are shown", operations, count)

@@ -179,7 +179,7 @@ class Backend:
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
         """Both layers of weights."""
-        return layer_weights(X, graph, settings, None, n_threads)
+        return layer_weights(X, graph, settings, n_threads)
 
     def eigenpairs(
         self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int

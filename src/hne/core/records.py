@@ -164,10 +164,9 @@ class Weights:
 
     W: SparseMatrix  # (m, n), inner: an entry a neighbor
     J: SparseMatrix  # (m, n), joint: the outer samples of a row
-    kernel: str  # which twin computed them: "numpy" or "numba"
 
     def __str__(self) -> str:
-        return f"{self.W.nnz} inner, {self.J.nnz} joint, {self.kernel} kernel"
+        return f"{self.W.nnz} inner, {self.J.nnz} joint"
 
 
 @dataclass(frozen=True)
@@ -334,7 +333,7 @@ class Embedding(PicklesFields):
     def weights(self) -> Weights:
         """Both layers of weights, (n, n): of copies, the first stands for all."""
         core = self.core.weights
-        return Weights(self.distinct.spread(core.W), self.distinct.spread(core.J), core.kernel)
+        return Weights(self.distinct.spread(core.W), self.distinct.spread(core.J))
 
     @cached_property
     def reconstruction_errors(self) -> FloatArray:

@@ -253,7 +253,7 @@ def _fit_map(
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
         graph = run_stage("neighbors", neighbor_graph, X, settings, distinct, n_threads)
         circuits = run_stage("short circuits", cut_short_circuits, X, graph, settings)
-        weights = run_stage("weights", layer_weights, X, circuits.graph, settings, None, n_threads)
+        weights = run_stage("weights", layer_weights, X, circuits.graph, settings, n_threads)
         aligned = alignment(weights, settings.gamma)
         linear_map = run_stage("projection", projection, aligned, X, settings.n_components, constraint)
     emit_warnings(recall_warnings(graph))

@@ -23,7 +23,7 @@ from hne._runtime.files import atomic_write
 from hne.core import records
 from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.parameters import check_settings
-from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples
+from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, Weights
 from hne.core.samples.canonical import FARTHEST, ORDINARY, InputScaling
 from hne.core.samples.kinds import Distances, stored_matrix, stored_values
 from hne.exceptions import ModelFileError, refuse
@@ -46,7 +46,9 @@ HEADER: dict[str, Any] = dict.fromkeys(("format", "hne", "class"), str) | {"vers
 HEADER |= dict.fromkeys(("parameters", "settings", "fit"), dict) | {"preparation": dict | None, "arrays": list}
 HEADER |= {"feature_names_in": list[str] | None, "set_output": str | None}
 FIT: dict[str, Any] = {"distinct": UniqueSamples, "units": InputScaling, "core": Core, "dtype": str}
-KERNELS, DTYPES = ("numpy", "numba"), {"float32": np.float32, "float64": np.float64}
+# Fields that records had when earlier files were written.
+RETIRED: dict[Any, tuple[str, ...]] = {Weights: ("kernel",)}
+DTYPES = {"float32": np.float32, "float64": np.float64}
 FEATURES, OUTPUTS = ("n_features_in", "feature_names_in", "set_output"), (None, "default", "pandas", "polars")
 # Samples and what is of their size, in the units of the fit; lengths of ways among them; any number of float64.
 LARGEST, LONGEST, FINITE = 2.0**ORDINARY, 2.0**FARTHEST, float(np.finfo(np.float64).max)
@@ -251,6 +253,8 @@ class ModelFile:
     def build(self, cls: Any, parts: dict[str, Any]) -> Any:
         """The record of these parts, each of the kind that its field has."""
         hints = HINTS.get(cls) or get_type_hints(cls)
+        for name in RETIRED.get(cls, ()):
+            parts.pop(name, None)
         self.check_kinds(cls.__name__, parts, {field.name: hints[field.name] for field in fields(cls)})
         record = cls(**parts)
         if isinstance(record, NeighborGraph):
@@ -338,7 +342,7 @@ def read_embedding(file: ModelFile, fit: dict[str, Any], settings: Settings) -> 
     check("core.pieces.labels", labels, (m,), 0, len(sizes) - 1)
     belong = np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes) and (sizes[1:] <= sizes[:-1]).all()
     require(belong, "array 'core.pieces.sizes' must count the labels, the largest piece first")
-    require(fit["dtype"] in DTYPES and core.weights.kernel in KERNELS, "'dtype' or 'kernel' in its header is unknown")
+    require(fit["dtype"] in DTYPES, "'dtype' in its header is unknown")
     check_weights(file, {"core.weights.W": core.weights.W, "core.weights.J": core.weights.J}, m)
     check("core.short_circuits", core.short_circuits, (None, 2), 0, m - 1)
     check("core.reconstruction_errors", core.reconstruction_errors, (m,), 0, np.inf, nan=True)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
-from hne.metrics.rows import COUNTED_NEIGHBORS, COUNTING, SORTING, check_ranking
+from hne.metrics.rows import check_ranking, larger_rank_counts, neighbor_sums
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ def rank_quality(
     if 2 * k >= n:
         rule = f"needs at least {2 * k + 1} samples, because ranks are compared with those of the other half"
         refuse(f"n_neighbors={k}", rule, f"n_samples={n}", "Lower n_neighbors or pass more samples")
-    pair_seconds = COUNTING if k <= COUNTED_NEIGHBORS else SORTING
-    with ranking.blocks(lambda kernel, in_X, in_Y: kernel.neighbor_sums(in_X, in_Y, k), pair_seconds, k) as blocks:
+    with ranking.blocks(lambda in_X, in_Y: neighbor_sums(in_X, in_Y, k), k) as blocks:
         sums = np.concatenate(list(blocks))
     # The largest sums of ranks that k strangers can have, and k neighbors to keep.
     most = np.array([k * (2 * n - 3 * k - 1) / 2] * 2 + [k])
@@ -247,12 +246,12 @@ def coranking(
     per_count = np.zeros(n)
     per_count[1:-1] = np.cumsum(gains[::-1])[::-1]
 
-    def task(kernel: Any, in_X: FloatArray, in_Y: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-        counts = kernel.larger_rank_counts(in_X, in_Y)
+    def task(in_X: FloatArray, in_Y: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        counts = larger_rank_counts(in_X, in_Y)
         return counts.sum(axis=0), (counts * per_count).sum(axis=1)
 
     counts, areas = np.zeros(n, dtype=np.int64), []
-    with ranking.blocks(task, SORTING) as blocks:
+    with ranking.blocks(task) as blocks:
         for of_block, areas_of_block in blocks:
             counts += of_block
             areas.append(areas_of_block)

@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
+from hne import _kernels
 from hne._runtime.progress import track
-from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled, thread_count
+from hne._runtime.threads import limit_blas_threads, map_blocks, raise_if_cancelled, thread_count
 from hne.core.parameters import check_settings
 from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.core.samples.canonical import InputScaling
@@ -35,12 +36,11 @@ logger = logging.getLogger("hne")
 
 Counts = NDArray[np.int64]
 Result = TypeVar("Result")
-# A task makes its result of a kernel's module and the squared distances (b, n) of a block in X and in Y.
-Task = Callable[[Any, FloatArray, FloatArray], Result]
+# A task makes its result of the squared distances (b, n) of a block in X and in Y.
+Task = Callable[[FloatArray, FloatArray], Result]
 
-# Up to this many neighbors, counting who is nearer than each beats sorting everybody (measured, n = 10 000: 6 us a
-# count in either space, 270 us a sort); and seconds that either way takes for a pair of samples.
-COUNTED_NEIGHBORS, COUNTING, SORTING = 20, 15e-9, 80e-9
+# Up to so many neighbors, who is nearer than each is counted rather than sorted (src/kernels/ranks.cpp).
+COUNTED_NEIGHBORS = 32
 # Features that are summed in single precision, which takes half the time of double: the sums of as many are added in
 # double, so that the slack hardly grows with the number of features.
 CHUNK = 256
@@ -53,7 +53,6 @@ MOST_PICKED = 0.25
 CENTER_ROWS, ROWS_TRIED = 1000, 16
 # Squared lengths of whole numbers up to this one are exact sums, and so are distances of four times as much.
 LARGEST_EXACT = 2.0**50
-KERNELS = {"numpy": "hne.metrics.rows", "numba": "hne.metrics.numba_ranks"}
 # All samples are ranked up to the first number; of more, that many rows, for which a share of 0.5 has a standard error
 # of 0.01 at worst.
 EXACT_MAX_SAMPLES, DEFAULT_SAMPLED = 20_000, 2_500
@@ -61,27 +60,19 @@ EXACT_MAX_SAMPLES, DEFAULT_SAMPLED = 20_000, 2_500
 # as much takes longer: fresh memory costs more than what is done in it. Counting with products has fewer, and products
 # of 26 rows take half as long again as those of 70.
 BLOCK_BYTES, BLOCK_ARRAYS, PRODUCT_ARRAYS = 2**24, 8, 3
-# Seconds of NumPy for a feature of a pair of samples, and seconds of NumPy in all from which numba is done first even
-# if it has to be compiled.
-PAIR_FEATURE, NUMBA_MIN_SECONDS = 0.5e-9, 5.0
 # Features from which products beat differences, and so many more a neighbor. Measured, n = 10 000, us a row: products
-# 40 + 0.3 D, settling them 130 + 10 k; differences 4 D in NumPy and 1.35 D in numba.
-PRODUCT_FEATURES = {"numpy": (50, 3), "numba": (160, 10)}
+# 40 + 0.3 D, settling them 130 + 10 k; differences 1.35 D.
+PRODUCT_FEATURES = (160, 10)
 # Share of samples above which those that must be measured again cost more than products save: tight clusters far apart.
 MOST_IN_DOUBT = 0.05
 # Two others to put in an order.
 MIN_SAMPLES = 3
 
 
-def arranged(points: FloatArray) -> FloatArray:
-    """The samples as `squared_distances` wants them."""
-    return points
-
-
-def squared_distances(points: FloatArray, rows: IndexArray) -> FloatArray:
-    """Squared distances (b, n) of some samples to all; -1 to themselves, which puts them first."""
-    distances: FloatArray = cdist(points[rows], points, "sqeuclidean")
-    distances[np.arange(len(rows)), rows] = -1.0
+def squared_distances(columns: FloatArray, rows: IndexArray) -> FloatArray:
+    """Squared distances (b, n) of some samples to all, by columns (D, n); -1 to themselves, which puts them first."""
+    distances = np.empty((len(rows), columns.shape[1]))
+    _kernels.squared_distances(columns, rows, distances)
     return distances
 
 
@@ -92,24 +83,15 @@ def neighbor_sums(in_X: FloatArray, in_Y: FloatArray, k: int) -> Counts:
     many samples are neighbors in both.
     """
     sums = np.empty((len(in_X), 3), dtype=np.int64)
-    if k > COUNTED_NEIGHBORS:
-        ranks_X, ranks_Y = _ranks(in_X), _ranks(in_Y)
-        sums[:, 0] = np.maximum(ranks_X - k, 0).sum(axis=1, where=ranks_Y <= k)
-        sums[:, 1] = np.maximum(ranks_Y - k, 0).sum(axis=1, where=ranks_X <= k)
-        sums[:, 2] = ((ranks_X <= k) & (ranks_Y <= k)).sum(axis=1) - 1
-        return sums
-    for row, (to_X, to_Y) in enumerate(zip(in_X, in_Y, strict=True)):
-        near_X, near_Y = nearest(to_X, k), nearest(to_Y, k)
-        shared = near_X[:, None] == near_Y
-        only_X, only_Y = near_X[~shared.any(axis=1)], near_Y[~shared.any(axis=0)]
-        sums[row] = _excess(to_X, only_Y, k), _excess(to_Y, only_X, k), k - len(only_X)
+    _kernels.neighbor_sums(in_X, in_Y, k, sums)
     return sums
 
 
 def larger_rank_counts(in_X: FloatArray, in_Y: FloatArray) -> Counts:
     """How many samples have each number from 0 to n - 1 as the larger of their ranks in X and in Y, (b, n)."""
-    larger = np.maximum(_ranks(in_X), _ranks(in_Y))
-    return np.array([np.bincount(row, minlength=in_X.shape[1]) for row in larger], dtype=np.int64)
+    counts = np.empty(in_X.shape, dtype=np.int64)
+    _kernels.larger_rank_counts(in_X, in_Y, counts)
+    return counts
 
 
 def nearest(distances: FloatArray, k: int) -> IndexArray:
@@ -121,28 +103,6 @@ def nearest(distances: FloatArray, k: int) -> IndexArray:
 def nearest_of(distances: FloatArray, others: IndexArray, k: int) -> IndexArray:
     """The k nearest after the sample itself, all of which are among those others (ascending)."""
     return others[np.argsort(distances[others], kind="stable")[1 : k + 1]]
-
-
-def _excess(distances: FloatArray, samples: IndexArray, k: int) -> int:
-    """Sum over samples that are no neighbors of their ranks less k."""
-    excess = 0
-    for sample in samples:
-        length = distances[sample]
-        rank = np.count_nonzero(distances < length) + np.count_nonzero(distances[:sample] == length)
-        excess += int(rank) - k
-    return excess
-
-
-def _ranks(distances: FloatArray) -> IndexArray:
-    """Rank of every sample in each row."""
-    order = np.argsort(distances, axis=1)
-    ordered = np.take_along_axis(distances, order, axis=1)
-    # A stable sort takes three times as long: only for rows that have ties.
-    tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    order[tied] = np.argsort(distances[tied], axis=1, kind="stable")
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(distances.shape[1])[None, :], axis=1)
-    return ranks
 
 
 @dataclass(frozen=True)
@@ -320,20 +280,17 @@ class Ranking:
         missed = 1 - len(values) / self.n_samples
         return float(np.sqrt(values.var(ddof=1) * missed / len(values)))
 
-    def choose_kernel(self, pair_seconds: float, n_features: int) -> str:
-        """The kernel that finishes first, by NumPy's seconds for the ranks of a pair and the features to subtract."""
-        seconds = len(self.rows) * self.n_samples * (pair_seconds + PAIR_FEATURE * n_features)
-        return "numba" if seconds >= NUMBA_MIN_SECONDS else "numpy"
-
     @contextmanager
-    def blocks(self, task: Task[Result], pair_seconds: float, k: int | None = None) -> Iterator[Iterator[Result]]:
-        """Context that gives the results of a task for blocks of rows, in their order; see `choose_kernel`.
+    def blocks(self, task: Task[Result], k: int | None = None) -> Iterator[Iterator[Result]]:
+        """Context that gives the results of a task for blocks of rows, in their order.
 
         With `k`, only who the k nearest in either space are, and their ranks in the other, is exact.
         """
-        module, (X, Y) = _spaces(self, pair_seconds, k)
+        X, Y = (_products_of(points, k) for points in (self.X, self.Y))
+        kinds = ["differences" if space is None else type(space).__name__.lower() for space in (X, Y)]
+        logger.info("ranks: %d of %d samples, %s in X, %s in Y", len(self.rows), self.n_samples, *kinds)
         measure_X, measure_Y = (
-            partial(module.squared_distances, module.arranged(points)) if space is None else space.squared_distances
+            partial(squared_distances, np.ascontiguousarray(points.T)) if space is None else space.squared_distances
             for points, space in ((self.X, X), (self.Y, Y))
         )
         by_products = X is not None or Y is not None
@@ -346,40 +303,23 @@ class Ranking:
             in_X, in_Y = measure_X(rows), measure_Y(rows)
             if k is not None:
                 settle(X, Y, rows, in_X, in_Y, k)
-            return task(module, in_X, in_Y)
+            return task(in_X, in_Y)
 
         # Blocks have the threads, products none of their own.
         with limit_blas_threads(1), closing(map_blocks(of_block, blocks, self.n_threads)) as results:
             yield track("ranks", results, len(blocks))
 
 
-def pay_products(n_features: int, kernel: str, k: int | None) -> bool:
-    """Whether distances by products, and some of them again by differences, take less time than all by differences."""
-    at_least, more = PRODUCT_FEATURES[kernel]
-    return k is not None and n_features >= at_least + more * k
-
-
-def _spaces(ranking: Ranking, pair_seconds: float, k: int | None) -> tuple[Any, list[Products | None]]:
-    """The kernel's module and the products of X and Y; None for a space in which differences take less time."""
-    spaces: list[Products | None] = [None, None]
-    for which, points in enumerate((ranking.X, ranking.Y)):
-        if issparse(points):
-            spaces[which] = sparse_products(points)
-        elif k is not None and pay_products(points.shape[1], "numpy", k):
-            with limit_blas_threads(1):
-                space = products(points)
-                spaces[which] = space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
-    widths = ranking.X.shape[1], ranking.Y.shape[1]
-    n_subtracted = sum(width for width, space in zip(widths, spaces, strict=True) if space is None)
-    kernel = ranking.choose_kernel(pair_seconds, n_subtracted)
-    for which, points in enumerate((ranking.X, ranking.Y)):
-        if not issparse(points) and not pay_products(widths[which], kernel, k):
-            spaces[which] = None
-    kinds = ["differences" if space is None else type(space).__name__.lower() for space in spaces]
-    logger.info(
-        "ranks: %s kernel, %d of %d samples, %s in X, %s in Y", kernel, len(ranking.rows), ranking.n_samples, *kinds
-    )
-    return load_unbroken(KERNELS[kernel]), spaces
+def _products_of(points: Samples, k: int | None) -> Products | None:
+    """The products of the samples; None where differences take less time."""
+    if issparse(points):
+        return sparse_products(points)
+    at_least, more = PRODUCT_FEATURES
+    if k is None or points.shape[1] < at_least + more * k:
+        return None
+    with limit_blas_threads(1):
+        space = products(points)
+        return space if space.share_in_doubt(k) <= MOST_IN_DOUBT else None
 
 
 def check_ranking(X: ArrayLike, Y: ArrayLike, n_sampled: int | None, random_state: Any, n_jobs: int | None) -> Ranking:

@@ -37,7 +37,7 @@ from hne.core.samples.canonical import InputScaling, canonicalize, estimated_par
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
 from hne.core.tangent.frames import flat_share
-from hne.core.weights.layers import choose_kernel, weights_from
+from hne.core.weights.layers import weights_from
 from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.scale.executors import DaskExecutor, current_executor
 from hne.scale.folder import Folder, key_of, key_of_marks, plain, samples_key
@@ -172,14 +172,13 @@ class CachedBackend(Backend):
 
     def weights(self, X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int) -> Weights:
         """Both layers of weights."""
-        kernel = choose_kernel(graph, settings)
         # A graph that was passed has done its part, and need not travel.
-        task = partial(weight_rows, X, graph.indices, replace(settings, neighbors="auto"), kernel)
+        task = partial(weight_rows, X, graph.indices, replace(settings, neighbors="auto"))
         place, facts = self._stage(WEIGHTS, settings), _facts(WEIGHTS, settings)
         arrays = self._run_blocks(place, "blocks", task, X.shape, facts, n_threads)
         self._errors, self._weights = arrays.pop("errors", None), {**arrays, "neighbors": graph.indices}
         inner, values, columns, counts = (arrays[name] for name in ("inner", "values", "columns", "counts"))
-        return weights_from(graph.indices, inner, values, columns, counts, X.shape[0], kernel)
+        return weights_from(graph.indices, inner, values, columns, counts, X.shape[0])
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:
         """How far off each sample is when it is rebuilt, in the units of the pipeline."""

@@ -32,7 +32,7 @@ MAX_MESSAGE = 2**16
 # Seconds after which one looks whether there are workers at all.
 POLL = 5.0
 # What decides about bits: the same versions everywhere, or blocks of one run would not fit together.
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 AGAIN = "run the same call again: a run with checkpoint=DIR goes on from there"
 
 

@@ -53,9 +53,9 @@ def neighbor_rows(search: BlockedSearch, block: Block) -> Arrays:
     return {"indices": indices, "distances": distances}
 
 
-def weight_rows(X: Samples, neighbors: IndexArray, settings: Settings, kernel: str, block: Block) -> Arrays:
+def weight_rows(X: Samples, neighbors: IndexArray, settings: Settings, block: Block) -> Arrays:
     """Both layers of weights of samples, and how far off these rebuild them."""
-    weights, reached, near = row_weights(X, neighbors, *block, settings, kernel)
+    weights, reached, near = row_weights(X, neighbors, *block, settings)
     inner, values, columns, counts = weights
     arrays = {"inner": inner, "values": values, "columns": columns, "counts": counts}
     if isinstance(X, np.ndarray):

@@ -244,7 +244,7 @@ def _trials_of_k(problem: Problem, k: int, candidates: Sequence[Candidate], best
             yield from (Trial(*one, STOPPED, n_pieces=pieces.count, reason=why) for one in candidates)
             return
         with mute_progress():
-            weights = layer_weights_of_all(problem.X, split.graph, wanted, None, problem.n_threads)
+            weights = layer_weights_of_all(problem.X, split.graph, wanted, problem.n_threads)
     except HNEError as error:
         yield from (Trial(*one, FAILED, reason=_first_sentence(error)) for one in candidates)
         return

@@ -210,7 +210,7 @@ def halve(X: FloatArray, settings: Settings, shared: float, n_threads: int = 1) 
         into = csr_array((np.ones(len(members)), members, np.arange(len(members) + 1)), shape=(len(members), n))
         weights.append((into.T @ W @ into).tocsr())
     both = NeighborGraph(lists, np.where(lists >= 0, 1.0, np.inf), "given")
-    aligned = alignment(Weights(W=weights[0], J=weights[1], kernel="numpy"), gamma=1.0)
+    aligned = alignment(Weights(W=weights[0], J=weights[1]), gamma=1.0)
     return Halves(labels, aligned, connected_pieces(both))
 
 
@@ -218,4 +218,4 @@ def lle_weights(X: FloatArray, settings: Settings, n_threads: int = 1) -> tuple[
     """Find the neighbors among these samples and LLE's weights, a row for each sample."""
     graph = knn_graph(X, settings.n_neighbors, n_threads, "exact")
     # Both layers come together; of the outer ones, which nobody uses here, these are the quickest.
-    return graph, layer_weights(X, graph, replace(settings, variant="ihne"), None, n_threads).W
+    return graph, layer_weights(X, graph, replace(settings, variant="ihne"), n_threads).W

@@ -13,19 +13,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse.csgraph import dijkstra
 
 from hne._runtime.threads import limit_blas_threads
 from hne.core.chart.lengths import (
+    Net,
     Pairs,
     Picture,
+    Ratios,
     Ways,
     candidate_pictures,
+    distances,
     farthest_first,
     listed_pairs,
     near_pairs,
     polish,
-    stress_of,
     unfold,
 )
 from hne.core.eigen.certificate import EigenPairs
@@ -42,10 +43,8 @@ from hne.core.records import (
     NeighborGraph,
     Pieces,
     Rescaled,
-    SparseMatrix,
 )
 from hne.core.samples.kinds import Samples, take
-from hne.core.short_circuits.cut import lengths_of_pairs
 from hne.core.tangent.frames import drawn_rows, frame_neighbors
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import refuse
@@ -83,6 +82,7 @@ class Piece:
     graph: NeighborGraph
     cut: IndexArray  # (c, 2), edges that were cut within it
     vectors: FloatArray  # (n, m)
+    n_threads: int = 1
 
     @property
     def is_huge(self) -> bool:
@@ -95,21 +95,22 @@ class Piece:
         return edges_of(self.graph)
 
     @cached_property
-    def lengths(self) -> SparseMatrix:
+    def net(self) -> Net:
         """Lengths of all edges; of those whose length nobody knows, that of the longest."""
-        lengths = lengths_of_pairs(self.X, self.edges.smaller, self.edges.larger)
+        lengths = distances(self.X, self.edges.smaller, self.edges.larger)
         lengths = np.where(np.isnan(lengths), np.nanmax(lengths), lengths)
-        return self.edges.matrix(lengths, np.ones(len(self.edges), dtype=bool))
+        starts, columns, numbers = self.edges.entries(np.ones(len(self.edges), dtype=bool))
+        return Net(starts, columns, lengths[numbers])
 
     @cached_property
     def ways(self) -> Ways:
         """Shortest ways along the graph from some landmarks."""
-        return farthest_first(self.lengths)
+        return farthest_first(self.net, self.n_threads)
 
     @cached_property
     def longest_way(self) -> float:
         """How far it is along the graph from the first sample, which hardly matters, to one of its ends; or inf."""
-        return np.inf if self.is_huge else float(dijkstra(self.lengths, indices=0).max())
+        return np.inf if self.is_huge else float(self.net.ways_from(np.zeros(1, dtype=np.intp)).max())
 
     @cached_property
     def near_pairs(self) -> Pairs:
@@ -143,7 +144,7 @@ def rescaled_coordinates(
         is_whole = len(rows) == X.shape[0]
         samples = X if is_whole else take(X, rows)
         edges = cut if is_whole else np.searchsorted(rows, cut[np.isin(cut, rows).all(axis=1)])
-        piece = Piece(samples, graph if is_whole else graph.among(rows), edges, pairs.vectors)
+        piece = Piece(samples, graph if is_whole else graph.among(rows), edges, pairs.vectors, n_threads)
         known = geometry
         if known is None or not np.array_equal(known.rows, rows):
             known = LocalGeometry.of(samples, settings, n_threads)
@@ -214,8 +215,8 @@ def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -
         else:
             pictures.append(Picture(UNFOLDED, Y))
     # The matrix (d, d) by which the first eigenvectors have the lengths of near pairs.
-    first_map, _ = unfold(piece.near_pairs.ratios(piece.vectors[:, :d]), d)
-    pictures += candidate_pictures(piece.X, piece.vectors, piece.lengths, piece.ways, first_map)
+    first_map, _ = unfold(Ratios(piece.near_pairs, piece.vectors[:, :d]), d)
+    pictures += candidate_pictures(piece.X, piece.vectors, piece.net, piece.ways, first_map, piece.n_threads)
     kept = [sum(geometry.ranks.kept(picture.Y)) for picture in pictures]
     scores = (f"{score:.4f} {picture.route}" for score, picture in zip(kept, pictures, strict=True))
     logger.info("chart: ranks kept, %s", ", ".join(scores))
@@ -234,7 +235,7 @@ def unfolded_chart(piece: Piece, d: int) -> Chart:
         return chart
     one, other = piece.cut.T
     drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
-    times = drawn / lengths_of_pairs(piece.X, one, other)
+    times = drawn / distances(piece.X, one, other)
     for count in dict.fromkeys(np.count_nonzero(times < closable) for closable in CLOSABLE):
         if not count:
             break
@@ -248,32 +249,30 @@ def unfolded_chart(piece: Piece, d: int) -> Chart:
 
 def _unfold_best(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     """Unfold all eigenvectors, and the first d alone, which is the embedding rescaled; keep what keeps lengths best."""
-    ratios, m = pairs.ratios(vectors), vectors.shape[1]
-    B, spectrum = unfold(ratios, d)
-    maps = [polish(ratios, B)]
-    if m > d:
-        B, _ = unfold(ratios[:, :d], d)
-        maps.append(polish(ratios, np.pad(B, ((0, m - d), (0, 0)))))
-    stresses = [stress_of(ratios @ B) for B in maps]
-    best = int(np.argmin(stresses))
-    return Chart(UNFOLDED, maps[best], stresses[best], spectrum)
+    ratios, m = Ratios(pairs, vectors), vectors.shape[1]
+    few = ratios.few
+    first, _ = unfold(Ratios(few.pairs, vectors[:, :d]), d)
+    B, spectrum = unfold(few, d, first)
+    starts = [B, np.pad(first, ((0, m - d), (0, 0)))] if m > d else [B]
+    # Chosen by a few of the pairs, and then drawn by all.
+    B, _ = min((polish(few, start) for start in starts), key=lambda polished: polished[1])
+    B, stress = polish(ratios, B)
+    return Chart(UNFOLDED, B, stress, spectrum)
 
 
 def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart]:
     """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
     some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(picture.Y), SCALED), indexing="ij")
     one, other = (ends.ravel() for ends in some)
-    lengths = lengths_of_pairs(piece.X, one, other)
-    drawn = np.linalg.norm(picture.Y[one] - picture.Y[other], axis=1)
+    lengths, drawn = distances(piece.X, one, other), distances(picture.Y, one, other)
     known = np.isfinite(lengths)
     # With this factor distances in Y from the landmarks are nearest to those in X.
     Y = picture.Y * float((lengths * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))
-    _, spectrum = unfold(piece.near_pairs.ratios(piece.vectors), d)
-    images = piece.near_pairs.ratios(Y)
-    sizes = np.sqrt(np.einsum("ij,ij->i", images, images))
-    images *= sizes.sum() / max(float((sizes**2).sum()), TINY)
+    _, spectrum = unfold(Ratios(piece.near_pairs, piece.vectors), d)
+    times = piece.near_pairs.times(Y)
+    stress = float(np.mean((times * (times.sum() / max(float((times**2).sum()), TINY)) - 1) ** 2))
     B = piece.vectors.T @ (Y - Y.mean(axis=0))
-    return Y, Chart(picture.route, B, stress_of(images), spectrum, piece.ways.stress(Y))
+    return Y, Chart(picture.route, B, stress, spectrum, piece.ways.stress(Y))
 
 
 def _along_axes(Y: FloatArray, chart: Chart) -> tuple[FloatArray, Chart]:

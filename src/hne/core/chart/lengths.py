@@ -2,11 +2,12 @@
 
 **Unfolding.** Of all maps that keep the lengths of near pairs, the unfolded one has the largest variance. Within the
 span of a few eigenvectors that is a small convex problem (Weinberger, Sha, Zhu and Saul 2006), without a start, folds
-or landmarks: with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P = B B' (m, m),
+or landmarks: with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P (m, m),
 
     minimize  mean_e (a_e' P a_e - 1)^2 / 2  -  lambda (trace of P in units of the columns)
 
-by ADMM. Then B is polished: the mean of (|B' a_e| - 1)^2, the stress of near pairs, falls by majorization (SMACOF).
+It is solved over P = B B' with some columns more than coordinates, which has no other minima (Burer and Monteiro 2003).
+Then the first d are polished: the mean of (|B' a_e| - 1)^2, the stress of near pairs, falls to its next minimum.
 
 **Ways along the graph**, where local lengths fit into no plane. Some landmarks, each as far as can be from those
 before; D_li, the shortest way from landmark l to sample i; and
@@ -18,21 +19,24 @@ D is the way along the graph, the straight line, or the geometric mean of both.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
+from hne import _kernels
+from hne._runtime.threads import map_blocks
 from hne.core.neighbors.edges import Edges
-from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray, SparseMatrix
-from hne.core.samples.kinds import Samples
+from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray
+from hne.core.samples.kinds import Samples, is_dense
 from hne.core.short_circuits.cut import lengths_of_pairs
+from hne.core.tangent.frames import drawn_rows
 
-# Pairs that a chart is fitted to: of more, so many at random. With 60 000 the error of a roll of 3 000 with noise is
-# 1.34e-3, with 15 000 1.39e-3, in a sixth of the time.
+# Pairs that a chart is fitted to: of more, about so many at random. With 60 000 the error of a roll of 3 000 with noise
+# is 1.34e-3, with 15 000 1.39e-3.
 MAX_PAIRS = 20_000
+# Pairs that unfold: what they miss, polishing with all of them finds.
+FEW_PAIRS = 2000
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
 # Squares of shorter lengths are not told from zero, and those of differences in units of them end float64.
@@ -42,18 +46,21 @@ SHORTEST = 1e-150
 NEAR_COPIES = 1e-3
 # How much spreading counts beside lengths: .03 and .3 do nearly the same after polishing, .001 and 1 fail.
 SPREADING = 0.1
-ADMM_STEPS, POLISHING_STEPS = 400, 60
-# What the penalty of ADMM is, in mean eigenvalues of the quadratic form.
-PENALTY = 0.1
-# ADMM has come to rest when its iterates move by less than this share of themselves.
-AT_REST = 1e-6
+# Columns of B beyond coordinates, and how large those begin. With one, few minima are others; with more than two, none
+# of 200 surfaces is unfolded otherwise.
+MORE_COLUMNS, WIGGLE = 2, 0.1
+# Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 to be
+# told from bent ones, rolls 50.
+UNFOLDING_STEPS, UNFOLDED_TO = 400, 1e-7
+# Of steps with momentum; so many go as far as 60 plain ones along what pairs hardly tell, and no farther: at the least
+# stress, bands of 25 to 1 are bent.
+POLISHING_STEPS = 16
 # Columns whose slopes are below this share of the steepest are rounding.
 FLAT = 1e-10
 # Ridge of a normal matrix, in shares of its trace.
 RIDGE = 1e-12
-TINY = 1e-12
-# Pairs whose products are held at once: 7 MB for twenty eigenvectors.
-BLOCK_PAIRS = 4096
+# Pairs in a block of the kernels.
+LANES = 8
 
 
 @dataclass(frozen=True)
@@ -64,33 +71,37 @@ class Pairs:
     second: IndexArray  # (p,)
     lengths: FloatArray  # (p,), in the coordinates
 
-    def ratios(self, vectors: FloatArray) -> FloatArray:
-        """Differences of vectors in units of the distance of each pair, (p, m)."""
-        return (vectors[self.first] - vectors[self.second]) / self.lengths[:, None]
+    def chosen(self, which: IndexArray) -> "Pairs":
+        """Some of them."""
+        return Pairs(self.first[which], self.second[which], self.lengths[which])
+
+    def times(self, Y: FloatArray) -> FloatArray:
+        """How many times as long as it is each is drawn, (p,)."""
+        return distances(Y, self.first, self.second) / self.lengths
+
+
+def distances(X: Samples, one: IndexArray, other: IndexArray) -> FloatArray:
+    """Distances in the coordinates, NaN where not known."""
+    if not is_dense(X):
+        return lengths_of_pairs(X, one, other)
+    lengths = np.empty(len(one))
+    _kernels.measure_pairs(np.ascontiguousarray(X), one, other, lengths)
+    return lengths
 
 
 def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sample: int = PAIRS_A_SAMPLE) -> Pairs:
-    """Pairs within two hops in the graph, or some of them where they are many, in order."""
+    """Pairs within two hops in the graph, or about so many of them where they are many, in order."""
     n = edges.n_samples
     starts, columns, _ = edges.entries(np.ones(len(edges), dtype=bool))
-    adjacency = csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=(n, n))
     draw = np.random.RandomState(0)
     rows = np.arange(n)
     # Drawn by samples first, so that no more than is needed is made of large graphs.
     if n * pairs_a_sample > 2 * max_pairs:
         rows = np.sort(draw.choice(n, 2 * max_pairs // pairs_a_sample, replace=False))
-    within = csr_array(adjacency[rows] + adjacency[rows] @ adjacency)
-    first = np.repeat(rows, np.diff(within.indptr))
-    second = within.indices.astype(np.intp)
-    # A pair whose other end is not drawn is seen from here alone; else from its smaller end.
-    is_drawn = np.zeros(n, dtype=bool)
-    is_drawn[rows] = True
-    once = ((first < second) | ~is_drawn[second]) & (first != second)
-    first, second = first[once], second[once]
-    order = np.lexsort((second, first))
-    if len(order) > max_pairs:
-        order = order[np.sort(draw.choice(len(order), max_pairs, replace=False))]
-    return _pairs_apart(X, first[order], second[order])
+    first, second = np.empty((2, _kernels.most_pairs(starts, columns, rows)), dtype=np.intp)
+    count = _kernels.list_pairs(starts, columns, rows, first, second)
+    which = np.arange(count) if count <= max_pairs else np.flatnonzero(draw.random_sample(count) < max_pairs / count)
+    return _pairs_apart(X, first[which], second[which])
 
 
 def listed_pairs(X: Samples, neighbor_indices: IndexArray) -> Pairs:
@@ -110,77 +121,96 @@ def listed_pairs(X: Samples, neighbor_indices: IndexArray) -> Pairs:
 
 def _pairs_apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
     """Those pairs whose distance is known and not next to zero, nor to that of others."""
-    lengths = lengths_of_pairs(X, first, second)
+    lengths = distances(X, first, second)
     apart = lengths > SHORTEST
     if apart.any():
         apart &= lengths > NEAR_COPIES * np.median(lengths[apart])
-    return Pairs(first[apart], second[apart], lengths[apart])
+    return Pairs(first, second, lengths) if apart.all() else Pairs(first[apart], second[apart], lengths[apart])
 
 
-def unfold(ratios: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
-    """B (m, d), the leading eigenvectors of P times the roots of their eigenvalues, and all of these, descending."""
-    slopes = np.sqrt((ratios**2).mean(axis=0))
-    # A column that is flat wherever pairs are tells nothing of lengths.
-    scale = np.where(slopes > FLAT * slopes.max(), 1 / np.maximum(slopes, np.finfo(np.float64).tiny), 0.0)
-    scaled = ratios * scale
-    rows, columns = np.triu_indices(scaled.shape[1])
-    # Products off the diagonal stand for two entries of the matrix.
-    double = np.where(rows == columns, 1.0, np.sqrt(2.0))
-    form, pull = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
-    for start in range(0, len(scaled), BLOCK_PAIRS):
-        some = scaled[start : start + BLOCK_PAIRS]
-        products = some[:, rows] * some[:, columns] * double
-        form += products.T @ products / len(scaled)
-        pull += products.sum(axis=0) / len(scaled)
-    pull[rows == columns] += SPREADING * (scale / scale.max()) ** 2
-    Q = _minimize(form, pull, rows, columns, double)
-    values, vectors = np.linalg.eigh(scale[:, None] * Q * scale)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    return vectors[:, :n_components] * np.sqrt(values[:n_components]), values
+@dataclass(frozen=True)
+class Ratios:
+    """Differences a_e (m,) of vectors over pairs, in units of the distance of each."""
+
+    pairs: Pairs
+    vectors: FloatArray  # (n, m)
+
+    @cached_property
+    def blocks(self) -> FloatArray:
+        """All of them, (b, m, LANES), zeros behind the last."""
+        blocks = np.zeros((-(-len(self.pairs.first) // LANES), self.vectors.shape[1], LANES))
+        vectors = np.ascontiguousarray(self.vectors)
+        _kernels.pack_ratios(vectors, self.pairs.first, self.pairs.second, self.pairs.lengths, blocks)
+        return blocks
+
+    @cached_property
+    def few(self) -> "Ratios":
+        """Those over some of the pairs, drawn at random."""
+        count = len(self.pairs.first)
+        if count <= FEW_PAIRS:
+            return self
+        which = np.sort(np.random.RandomState(0).permutation(count)[:FEW_PAIRS])
+        return Ratios(self.pairs.chosen(which), self.vectors)
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """One over the root mean square of each column of a few, (m,); zero where that tells nothing of lengths."""
+        slopes = np.sqrt(np.diagonal(self.normal))
+        return np.where(slopes > FLAT * slopes.max(), 1 / np.maximum(slopes, np.finfo(np.float64).tiny), 0.0)
+
+    @cached_property
+    def normal(self) -> FloatArray:
+        """The mean of a_e a_e' over a few, (m, m)."""
+        rows = self.few.blocks.transpose(1, 0, 2).reshape(self.vectors.shape[1], -1)
+        return rows @ rows.T / len(self.few.pairs.first)
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """R (m, m), R R' the inverse of that."""
+        values, vectors = np.linalg.eigh(self.scale[:, None] * self.normal * self.scale)
+        return self.scale[:, None] * vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE * len(values))
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """That inverse."""
+        return self.root @ self.root.T
+
+    def stress(self, B: FloatArray) -> float:
+        """Mean of (|B' a_e| - 1)^2."""
+        return polish(self, B, 0)[1]
 
 
-def _minimize(
-    form: FloatArray, pull: FloatArray, rows: IndexArray, columns: IndexArray, double: FloatArray
-) -> FloatArray:
-    """The positive semidefinite Q with the least q' form q / 2 - pull' q, q being its triangle."""
-    m = int(rows.max()) + 1
-    penalty = PENALTY * np.trace(form) / len(form)
-    lower = np.linalg.cholesky(form + penalty * np.eye(len(form)))
-    inverse_lower = np.linalg.solve(lower, np.eye(len(form)))
-    inverse = inverse_lower.T @ inverse_lower
-    Q, feasible, lag = np.zeros((m, m)), np.zeros(len(form)), np.zeros(len(form))
-    for _ in range(ADMM_STEPS):
-        free = inverse @ (pull + penalty * (feasible - lag))
-        Q[rows, columns] = Q[columns, rows] = (free + lag) / double
-        values, vectors = np.linalg.eigh(Q)
-        Q = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        before, feasible = feasible, Q[rows, columns] * double
-        lag += free - feasible
-        moved = max(np.linalg.norm(feasible - before), np.linalg.norm(free - feasible))
-        if moved <= AT_REST * np.linalg.norm(feasible):
-            break
-    return Q
+def unfold(ratios: Ratios, d: int, first: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """B (m, d), the leading eigenvectors of P times the roots of their eigenvalues, and all of these, descending.
+
+    `first` (d, d) is the same of the first d vectors, if it is known.
+    """
+    few, m = ratios.few, ratios.vectors.shape[1]
+    if m <= d:
+        B = ratios.root / np.sqrt(m)
+    else:
+        if first is None:
+            first, _ = unfold(Ratios(few.pairs, few.vectors[:, :d]), d)
+        size = (m, min(m, d + MORE_COLUMNS))
+        B = ratios.root @ (WIGGLE / np.sqrt(size[0] * size[1]) * np.random.RandomState(0).standard_normal(size))
+        B[:d, :d] += first
+    pull = SPREADING / ratios.scale.max() ** 2
+    count = len(few.pairs.first)
+    _kernels.descend_spread(few.blocks, count, pull, ratios.inverse, B, UNFOLDING_STEPS, UNFOLDED_TO)
+    left, lengths, _ = np.linalg.svd(B, full_matrices=False)
+    return left[:, :d] * lengths[:d], np.pad(lengths**2, (0, m - len(lengths)))
 
 
-def polish(ratios: FloatArray, B: FloatArray) -> FloatArray:
-    """The map nearby with the least stress of near pairs."""
-    normal = ratios.T @ ratios
-    normal += RIDGE * np.trace(normal) * np.eye(len(normal))
-    lower = np.linalg.cholesky(normal)
-    for _ in range(POLISHING_STEPS):
-        images = ratios @ B
-        images /= np.maximum(np.sqrt(np.einsum("ij,ij->i", images, images)), TINY)[:, None]
-        B = np.linalg.solve(lower.T, np.linalg.solve(lower, ratios.T @ images))
-    return B
-
-
-def stress_of(images: FloatArray) -> float:
-    """Mean of (|y_i - y_j| / d_ij - 1)^2 over pairs, given (y_i - y_j) / d_ij."""
-    return float(np.mean((np.sqrt(np.einsum("ij,ij->i", images, images)) - 1) ** 2))
+def polish(ratios: Ratios, B: FloatArray, steps: int = POLISHING_STEPS) -> tuple[FloatArray, float]:
+    """The map nearby with the least stress of near pairs, and that stress."""
+    B = np.array(B, order="C")
+    return B, _kernels.descend_stress(ratios.blocks, len(ratios.pairs.first), ratios.inverse, B, steps)
 
 
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
 LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12
+# Landmarks whose ways are searched in one go, and samples by which a map of the eigenvectors is fitted to ways.
+LANDMARKS_A_BLOCK, FITTED = 8, 4000
 STEPS = 60
 # Steps over Y itself go half of the way.
 FREE_SHARE = 0.5
@@ -196,44 +226,81 @@ CELLS, FULLEST, CROWDED = 20, 4, 1 / 3
 
 
 @dataclass(frozen=True)
+class Net:
+    """A connected graph with the lengths of its edges, a row of them for each sample."""
+
+    starts: IndexArray  # (n + 1,)
+    columns: IndexArray  # (e,)
+    lengths: FloatArray  # (e,)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return len(self.starts) - 1
+
+    def ways_from(self, sources: IndexArray) -> FloatArray:
+        """Lengths of the shortest ways from some samples to all, (s, n)."""
+        ways = np.empty((len(sources), self.n_samples))
+        _kernels.shortest_ways(self.starts, self.columns, self.lengths, sources, ways)
+        return ways
+
+
+@dataclass(frozen=True)
 class Ways:
     """Shortest ways along the graph from some landmarks to all samples."""
 
     landmarks: IndexArray  # (l,)
     lengths: FloatArray  # (l, n)
 
-    def weights(self) -> FloatArray:
-        """What each way counts: 1 / D_li, nothing for those of length zero."""
-        is_way = self.lengths > 0
-        lengths = np.maximum(self.lengths, SHORTEST_WAY * self.lengths.max())
-        return np.where(is_way, 1 / np.where(is_way, lengths, 1.0), 0.0)
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest."""
+        return float(self.lengths.max())
 
-    def pulls(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
-        """Weights times the length of each way over the distance that stands for it, of which none is zero."""
-        distances = np.maximum(cdist(Y[self.landmarks], Y), SAME_PLACE * self.lengths.max())
-        return weights * self.lengths / distances
+    @cached_property
+    def shares(self) -> FloatArray:
+        """What each way counts times its length, (l, n): one; less for the shortest, nothing for those of length zero."""
+        return self.lengths / np.maximum(self.lengths, max(SHORTEST_WAY * self.longest, np.finfo(np.float64).tiny))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """What each way counts, (l, n): 1 / D_li."""
+        return self.shares / np.where(self.lengths > 0, self.lengths, 1.0)
+
+    @cached_property
+    def rows(self) -> IndexArray:
+        """The samples by which a map is judged: all, or some at random."""
+        return drawn_rows(self.lengths.shape[1], FITTED)
+
+    @cached_property
+    def to_rows(self) -> "Ways":
+        """The ways to those samples alone; landmarks are not among them."""
+        every = len(self.rows) == self.lengths.shape[1]
+        return self if every else Ways(self.landmarks, np.ascontiguousarray(self.lengths[:, self.rows]))
+
+    def pulls(self, Y: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How the ways pull at samples Y (n, d), and at the landmarks in their places (l, d)."""
+        at_samples, at_landmarks = np.empty(Y.shape[::-1]), np.empty(places.shape)
+        least = SAME_PLACE * self.longest
+        _kernels.pull_ways(np.ascontiguousarray(Y.T), places, self.shares, least, at_samples, at_landmarks)
+        return at_samples.T, at_landmarks
 
     def stress(self, Y: FloatArray) -> float:
         """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
-        weights = self.weights()
-        drawn = cdist(Y[self.landmarks], Y)
-        both, squares = (weights * drawn * self.lengths).sum(), (weights * drawn**2).sum()
-        kept = both**2 / max(squares * (weights * self.lengths**2).sum(), np.finfo(np.float64).tiny)
-        return max(0.0, float(1 - kept))
+        some, drawn = self.to_rows, cdist(Y[self.landmarks], Y[self.rows])
+        both, squares = float((some.shares * drawn).sum()), float((some.weights * drawn**2).sum())
+        kept = both**2 / max(squares * float((some.shares * some.lengths).sum()), np.finfo(np.float64).tiny)
+        return max(0.0, 1 - kept)
 
 
-def farthest_first(graph: SparseMatrix) -> Ways:
+def farthest_first(net: Net, n_threads: int = 1) -> Ways:
     """Ways from landmarks of a connected graph: the first lies at one end of it, each next farthest from all before."""
-    n = graph.shape[0]
-    count = min(n, LANDMARKS, max(FEWEST_LANDMARKS, MOST_WAYS // n))
-    start = int(np.argmax(dijkstra(graph, indices=0)))
-    chosen, ways = [start], [dijkstra(graph, indices=start)]
-    nearest = ways[0].copy()
-    while len(chosen) < count and nearest.max() > 0:
-        chosen.append(int(np.argmax(nearest)))
-        ways.append(dijkstra(graph, indices=chosen[-1]))
-        np.minimum(nearest, ways[-1], out=nearest)
-    return Ways(np.array(chosen), np.array(ways))
+    n = net.n_samples
+    landmarks = np.empty(min(n, LANDMARKS, max(FEWEST_LANDMARKS, MOST_WAYS // n)), dtype=np.intp)
+    landmarks[0] = np.argmax(net.ways_from(np.zeros(1, dtype=np.intp)))
+    landmarks = landmarks[: _kernels.spread_landmarks(net.starts, net.columns, net.lengths, landmarks)]
+    blocks = [landmarks[first : first + LANDMARKS_A_BLOCK] for first in range(0, len(landmarks), LANDMARKS_A_BLOCK)]
+    return Ways(landmarks, np.concatenate(list(map_blocks(net.ways_from, blocks, n_threads))))
 
 
 def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
@@ -251,30 +318,24 @@ def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
 
 def minimize_stress(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
     """B (m, d), improved until V B keeps the ways best."""
-    weights = ways.weights()
-    ends = vectors[ways.landmarks]
-    across = vectors.T @ (weights.T @ ends)
-    normal = (vectors * weights.sum(axis=0)[:, None]).T @ vectors + (ends * weights.sum(axis=1)[:, None]).T @ ends
-    normal -= across + across.T
+    ends, some = vectors[ways.landmarks], ways.to_rows
+    vectors = vectors[ways.rows]
+    across = vectors.T @ (some.weights.T @ ends)
+    normal = (vectors * some.weights.sum(axis=0)[:, None]).T @ vectors
+    normal += (ends * some.weights.sum(axis=1)[:, None]).T @ ends - (across + across.T)
     normal += RIDGE * np.trace(normal) * np.eye(len(normal))
     for _ in range(STEPS):
-        Y = vectors @ B
-        pull = ways.pulls(Y, weights)
-        ours = Y[ways.landmarks]
-        target = (vectors * pull.sum(axis=0)[:, None]).T @ Y + (ends * pull.sum(axis=1)[:, None]).T @ ours
-        target -= vectors.T @ (pull.T @ ours) + ends.T @ (pull @ Y)
-        B = np.linalg.solve(normal, target)
+        at_samples, at_landmarks = some.pulls(vectors @ B, ends @ B)
+        B = np.linalg.solve(normal, vectors.T @ at_samples + ends.T @ at_landmarks)
     return B
 
 
 def relax(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
     """Y after so many steps by which each sample goes halfway to where its ways to the landmarks want it."""
-    weights = ways.weights()
-    total = weights.sum(axis=0)[:, None]
+    total = ways.weights.sum(axis=0)[:, None]
     for _ in range(steps):
-        ours = Y[ways.landmarks]
-        pull = ways.pulls(Y, weights)
-        wanted = (weights.T @ ours + pull.sum(axis=0)[:, None] * Y - pull.T @ ours) / total
+        places = Y[ways.landmarks]
+        wanted = (ways.weights.T @ places + ways.pulls(Y, places)[0]) / total
         Y = (1 - FREE_SHARE) * Y + FREE_SHARE * wanted
     return Y
 
@@ -296,29 +357,33 @@ class Picture:
 
 
 def candidate_pictures(
-    X: Samples, vectors: FloatArray, edge_lengths: SparseMatrix, ways: Ways, first_map: FloatArray
+    X: Samples, vectors: FloatArray, net: Net, ways: Ways, first_map: FloatArray, n_threads: int
 ) -> list[Picture]:
     """The candidates; where all that keep lengths crowd, two more in which far samples are nearer.
 
     `first_map` (d, d) gives the first eigenvectors the lengths of near pairs.
     """
     m, d = vectors.shape[1], first_map.shape[1]
-    ends = np.meshgrid(ways.landmarks, np.arange(X.shape[0]), indexing="ij")
-    lengths = lengths_of_pairs(X, *(end.ravel() for end in ends)).reshape(ways.lengths.shape)
-    # The way where a distance is not known.
-    straight = Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
+    straight = _straight_ways(X, ways)
     between = Ways(ways.landmarks, np.sqrt(ways.lengths * straight.lengths))
-    pictures = [
-        *_draw(ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
-        *_draw(BETWEEN, vectors, between, d),
-        Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS)),
+    tasks = [
+        partial(_draw, ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
+        partial(_draw, BETWEEN, vectors, between, d),
+        lambda: [Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS))],
     ]
+    pictures = [picture for drawn in map_blocks(lambda task: task(), tasks, n_threads) for picture in drawn]
     if all(picture.is_crowded for picture in pictures):
         # Edges count by their roots, so that a few far samples leave room for the others.
-        parts = (np.sqrt(edge_lengths.data), edge_lengths.indices, edge_lengths.indptr)
-        nearer = farthest_first(csr_array(parts, shape=edge_lengths.shape))
+        nearer = farthest_first(Net(net.starts, net.columns, np.sqrt(net.lengths)), n_threads)
         pictures += _draw(ALONG_GRAPH, vectors, nearer, d)
     return [*pictures, Picture(FIRST_EIGENVECTORS, vectors[:, :d] @ first_map)]
+
+
+def _straight_ways(X: Samples, ways: Ways) -> Ways:
+    """The distances of the same samples; the way where one is not known."""
+    everyone = np.arange(X.shape[0])
+    lengths = np.array([distances(X, np.full(len(everyone), landmark), everyone) for landmark in ways.landmarks])
+    return Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
 
 
 def _draw(route: str, vectors: FloatArray, ways: Ways, d: int, *starts: FloatArray) -> list[Picture]:

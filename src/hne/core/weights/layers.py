@@ -1,21 +1,21 @@
 """Blocks of targets -> their weights: local sets, local Gram matrices, inner weights, joint weights; J -> X rebuilt.
 
-Rows are independent of each other, so the result has the same bits for any block size and any number of
-threads. Two kernels compute a block: NumPy batches, and their numba twin for work worth its start.
+Rows are independent of each other, so the result has the same bits for any block size and any number of threads. Of
+dense samples one kernel makes all of it, a target at a time; of others Gram matrices come from here.
 """
 
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from hne import _kernels
 from hne._runtime.progress import track
-from hne._runtime.threads import limit_blas_threads, load_unbroken, map_blocks, raise_if_cancelled
+from hne._runtime.threads import limit_blas_threads, map_blocks, raise_if_cancelled
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, Weights, index_kind
 from hne.core.samples.kinds import (
     Distances,
@@ -28,16 +28,14 @@ from hne.core.samples.kinds import (
     width,
 )
 from hne.exceptions import InputError
-from hne.settings import Settings
+from hne.settings import VARIANTS, Settings
 
 logger = logging.getLogger("hne")
 
-KERNELS = {"numpy": "hne.core.weights.batch", "numba": "hne.core.weights.numba_rows"}
-# Work is counted in entries of outer lists, n k^2 (BHNE visits them about three times), near 0.5 us each in
-# NumPy: this is where batches take as long as numba does to load from its cache and compute, 0.6 s.
-NUMBA_MIN_WORK = 1_200_000
 BLOCK_BYTES = 2**24
 MAX_BLOCK = 2048
+# Entries of outer lists, n k^2, below which a second thread takes as long to start as it saves.
+THREADED_MIN_WORK = 20_000
 # How many times as wide as there are samples a window may be in which they are looked up rather than searched.
 MAX_WINDOW = 8
 # An array that is full grows by this factor: larger ones leave more memory unused.
@@ -47,20 +45,18 @@ GROWTH = 1.2
 BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
 
 
-def layer_weights(
-    X: Samples, graph: NeighborGraph, settings: Settings, kernel: str | None = None, n_threads: int = 1
-) -> Weights:
+def layer_weights(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int = 1) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
-    return layer_weights_of_all(X, graph, [settings], kernel, n_threads)[0]
+    return layer_weights_of_all(X, graph, [settings], n_threads)[0]
 
 
 def layer_weights_of_all(
-    X: Samples, graph: NeighborGraph, settings: Sequence[Settings], kernel: str | None = None, n_threads: int = 1
+    X: Samples, graph: NeighborGraph, settings: Sequence[Settings], n_threads: int = 1
 ) -> list[Weights]:
     """Weights by each of several settings that agree in `include_self`: they share the graph and its Gram matrices."""
     rows = np.arange(graph.n_samples)
     left_out = np.full_like(rows, -1) if settings[0].include_self else rows
-    return target_weights(X, X, graph.indices, graph, left_out, settings, kernel, n_threads)
+    return target_weights(X, X, graph.indices, graph, left_out, settings, n_threads)
 
 
 def target_weights(
@@ -70,7 +66,6 @@ def target_weights(
     graph: NeighborGraph,
     left_out: IndexArray,
     settings: Sequence[Settings],
-    kernel: str | None = None,
     n_threads: int = 1,
 ) -> list[Weights]:
     """Weights by each of the settings with which both layers of neighbors rebuild each target from the samples of X.
@@ -82,24 +77,23 @@ def target_weights(
     neighbors : (t, k) neighbors of the targets among the samples, -1 behind the last; both rows of a target without
         any are empty.
     left_out : (t,) sample that a target's outer layer does without, -1 for none.
-    kernel : "numpy" or "numba", None to choose by the amount of work.
     """
-    kernel = kernel or choose_kernel(graph, *settings)
-    module, n, step = load_unbroken(KERNELS[kernel]), X.shape[0], _block_rows(graph.n_neighbors)
-    logger.info("weights: %s kernel, %d targets", kernel, len(neighbors))
+    n, (t, k) = X.shape[0], neighbors.shape
+    if t * k * k < THREADED_MIN_WORK:
+        n_threads = 1
+    step = max(1, min(_block_rows(k), -(-t // n_threads)))
 
     def rows_of(start: int) -> list[BlockWeights]:
         rows = slice(start, start + step)
-        return block_weights(module, X, targets[rows], neighbors[rows], graph.indices, left_out[rows], settings)
+        return block_weights(X, targets[rows], neighbors[rows], graph.indices, left_out[rows], settings)
 
-    inner = [np.empty(neighbors.shape) for _ in settings]
-    counts = [np.empty(len(neighbors), dtype=np.intp) for _ in settings]
+    inner = [np.empty((t, k)) for _ in settings]
+    counts = [np.empty(t, dtype=np.intp) for _ in settings]
     joint = [(GrowingArray(np.float64), GrowingArray(index_kind(n))) for _ in settings]
-    starts = range(0, len(neighbors), step)
+    starts = range(0, t, step)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
-    mapped = map_blocks(rows_of, starts, n_threads if kernel == "numba" else 1)
-    with limit_blas_threads(1), closing(mapped) as blocks:
+    with limit_blas_threads(1), closing(map_blocks(rows_of, starts, n_threads)) as blocks:
         for start, parts in zip(starts, track("blocks", blocks, len(starts)), strict=True):
             for number, (block_inner, values, columns, block_counts) in enumerate(parts):
                 rows = slice(start, start + step)
@@ -107,7 +101,7 @@ def target_weights(
                 joint[number][0].extend(values)
                 joint[number][1].extend(columns)
     return [
-        weights_from(neighbors, inner[number], values.filled(), columns.filled(), counts[number], n, kernel)
+        weights_from(neighbors, inner[number], values.filled(), columns.filled(), counts[number], n)
         for number, (values, columns) in enumerate(joint)
     ]
 
@@ -139,13 +133,12 @@ def weights_from(
     columns: IndexArray,
     counts: IndexArray,
     n: int,
-    kernel: str,
 ) -> Weights:
     """Both matrices of the inner weights (t, k), and of the joint ones, row by row, `counts` a row."""
     ends = np.concatenate([[0], np.cumsum(counts)])
     kind = index_kind(max(n, ends[-1]))
     J = csr_array((values, columns.astype(kind, copy=False), ends.astype(kind)), shape=(len(neighbors), n))
-    return Weights(W=inner_matrix(inner, neighbors, n), J=J, kernel=kernel)
+    return Weights(W=inner_matrix(inner, neighbors, n), J=J)
 
 
 def inner_matrix(inner: FloatArray, neighbors: IndexArray, n: int) -> SparseMatrix:
@@ -165,13 +158,6 @@ def inner_matrix(inner: FloatArray, neighbors: IndexArray, n: int) -> SparseMatr
     W = csr_array((np.asarray(values), neighbors.astype(kind).ravel(), ends.astype(kind)), shape=(t, n))
     W.sort_indices()
     return W
-
-
-def choose_kernel(graph: NeighborGraph, *settings: Settings) -> str:
-    """Name the kernel that finishes first, the start of numba included."""
-    rounds = sum(2 + each.n_rounds if each.variant == "bhne" else 1 for each in settings)
-    work = graph.n_samples * graph.n_neighbors**2 * rounds
-    return "numba" if work >= NUMBA_MIN_WORK else "numpy"
 
 
 def rows_within(bytes_a_row: int) -> int:
@@ -198,7 +184,6 @@ def _batches(sizes: IndexArray, n_features: int) -> Iterator[tuple[int, IndexArr
 
 
 def block_weights(
-    kernels: ModuleType,
     X: Samples,
     targets: Samples,
     neighbors: IndexArray,
@@ -206,36 +191,57 @@ def block_weights(
     left_out: IndexArray,
     settings: Sequence[Settings],
 ) -> list[BlockWeights]:
-    """The weights of a block by each of the settings: of reg alone, the inner ones; of Gram matrices, none."""
-    ids, inner_slots, outer_slots = kernels.local_sets(neighbors, neighbor_indices, left_out)
-    joints = [np.zeros(ids.shape) for _ in settings]
-    w = {each.reg: np.zeros(neighbors.shape) for each in settings}
-    for size, rows in _batches((ids >= 0).sum(axis=1), difference_width(X)):
-        some = (X, targets[rows], ids[rows, :size])
-        K = kernels.local_gram(*some) if is_dense(X) else gram_of_differences(*some)[0]
-        inner, outside = inner_slots[rows], outer_slots[rows]
-        for reg, weights in w.items():
-            raise_if_cancelled()
-            weights[rows] = kernels.inner_weights(K, inner, reg)
-        for joint, each in zip(joints, settings, strict=True):
-            raise_if_cancelled()
-            rounds = (each.n_rounds,) if each.variant == "bhne" else ()
-            outer = getattr(kernels, each.variant)
-            joint[rows, :size] = outer(K, w[each.reg][rows], inner, outside, each.effective_outer_reg, *rounds)
-    for each, joint in zip(settings, joints, strict=True):
-        if not (np.isfinite(w[each.reg]).all() and np.isfinite(joint).all()):
-            rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
-            raise InputError(parameter="reg", rule=rule, value=each.reg, remedy=remedy)
-    # Slots of the inner layer alone, slots behind the last sample and rows without any hold an exact zero.
-    used = [joint != 0 for joint in joints]
-    return [
-        (w[each.reg], joint[stored], ids[stored], stored.sum(axis=1))
-        for each, joint, stored in zip(settings, joints, used, strict=True)
-    ]
+    """The weights of a block by each of the settings."""
+    raise_if_cancelled()
+    (b, k), count = neighbors.shape, len(settings)
+    by: tuple[Any, ...] = (
+        np.array([VARIANTS.index(each.variant) for each in settings], dtype=np.int64),
+        np.array([each.n_rounds for each in settings], dtype=np.int64),
+        np.array([each.reg for each in settings]),
+        np.array([each.effective_outer_reg for each in settings]),
+    )
+    lists: tuple[Any, ...] = (np.ascontiguousarray(neighbors), np.ascontiguousarray(neighbor_indices), left_out)
+    inner = np.zeros((count, b, k))
+    if not is_dense(X):
+        return _block_by_gram(X, targets, lists, settings, by, inner)
+    values = np.empty((count, b * k * (k + 1)))
+    columns, counts = np.empty(values.shape, dtype=np.int64), np.empty((count, b), dtype=np.int64)
+    arrays: Any = (np.ascontiguousarray(X), np.ascontiguousarray(targets), *lists, *by, inner, values, columns, counts)
+    _check_finite(_kernels.dense_weights(*arrays), settings)
+    ends = counts.sum(axis=1)
+    return [(inner[s], values[s, : ends[s]], columns[s, : ends[s]], counts[s]) for s in range(count)]
+
+
+def _block_by_gram(
+    X: Samples, targets: Samples, lists: tuple[Any, ...], settings: Sequence[Settings], by: tuple[Any, ...], inner: Any
+) -> list[BlockWeights]:
+    """The same for samples that are not dense: Gram matrices of targets with equally many slots at a time."""
+    count, b, k = inner.shape
+    ids, sizes = np.empty((b, k * (k + 1)), dtype=np.int64), np.empty(b, dtype=np.int64)
+    inner_slots, outer_slots = np.empty((b, k), dtype=np.int64), np.empty((b, k, k), dtype=np.int64)
+    slots: Any = (*lists, ids, inner_slots, outer_slots, sizes)
+    _kernels.local_sets(*slots)
+    joint = np.zeros((count, *ids.shape))
+    for size, rows in _batches(sizes, difference_width(X)):
+        raise_if_cancelled()
+        K = gram_of_differences(X, targets[rows], ids[rows, :size])[0]
+        some = np.empty((count, len(rows), k)), np.empty((count, len(rows), size))
+        arrays: Any = (K, inner_slots[rows], outer_slots[rows], *by, *some)
+        _check_finite(_kernels.gram_weights(*arrays), settings)
+        inner[:, rows], joint[:, rows, :size] = some
+    used = joint != 0
+    return [(inner[s], joint[s][used[s]], ids[used[s]], used[s].sum(axis=1)) for s in range(count)]
+
+
+def _check_finite(failed: int, settings: Sequence[Settings]) -> None:
+    """Raise for the setting whose weights are not finite, by its number; -1 is none."""
+    if failed >= 0:
+        rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
+        raise InputError(parameter="reg", rule=rule, value=settings[failed].reg, remedy=remedy)
 
 
 def row_weights(
-    X: Samples, neighbor_indices: IndexArray, start: int, stop: int, settings: Settings, kernel: str
+    X: Samples, neighbor_indices: IndexArray, start: int, stop: int, settings: Settings
 ) -> tuple[BlockWeights, IndexArray, IndexArray]:
     """Weights of the samples from `start` to `stop`, to the bit those of `layer_weights`.
 
@@ -254,13 +260,13 @@ def row_weights(
         neighbor_indices[_numbered(near, reached)] = _numbered(of_near, reached)
         neighbors, targets = _numbered(neighbors, reached), _numbered(targets, reached)
     left_out = np.full_like(targets, -1) if settings.include_self else targets
-    module, step = load_unbroken(KERNELS[kernel]), _block_rows(neighbors.shape[1])
+    step = _block_rows(neighbors.shape[1])
     parts: list[BlockWeights] = []
     with limit_blas_threads(1):
         for first in range(0, len(neighbors), step):
             rows = slice(first, first + step)
             block = (X[targets[rows]], neighbors[rows], neighbor_indices, left_out[rows])
-            parts += block_weights(module, X, *block, [settings])
+            parts += block_weights(X, *block, [settings])
     inner, values, columns, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     return (inner, values, names[columns].astype(index_kind(n)), counts), reached, columns
 
