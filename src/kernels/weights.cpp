@@ -359,7 +359,8 @@ std::int64_t dense_weights(Floats<2> X, Floats<2> targets, Indices<2> neighbors,
         const std::size_t stride = (near.m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
         if (stride * stride > K.size()) {
             K.resize(stride * stride);
-            difference.resize(stride * D);
+            // With room for one more: with AVX-512, GCC 12 reads two axes at a time, and beyond the last of three.
+            difference.resize(stride * (D + 1) + TILE_COLUMNS);
         }
         local_gram(X.data(), D, &targets(row, 0), near, difference.data(), K.data(),
                    static_cast<int>(stride));
