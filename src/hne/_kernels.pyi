@@ -84,6 +84,7 @@ def gram_weights(
     inner: FloatArray,
     joint: FloatArray,
 ) -> int: ...
+
 # planes.cpp
 def fill_frames(
     start: int,

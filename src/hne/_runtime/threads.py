@@ -158,11 +158,7 @@ def _counts_by_thread(library: Any) -> bool:
 
 
 _LIBRARIES = LibraryThreads()
-
-
-def look_for_libraries() -> None:
-    """Look for the libraries of BLAS and OpenMP that are loaded."""
-    _LIBRARIES.look()
+look_for_libraries = _LIBRARIES.look
 
 
 def limit_blas_threads(n_threads: int) -> AbstractContextManager[None]:
