@@ -22,9 +22,12 @@ using NoLock = nb::call_guard<nb::gil_scoped_release>;
 // Loops over independent sums are compiled twice, and the processor decides which is run. The bits are the same: sums
 // keep their order, products are rounded before they are added.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
-#define HNE_VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
+#define HNE_VECTORIZED __attribute__((target_clones("avx2", "default")))
+// For code that says itself what is done at a time (lanes.h): where it finds that out, GCC 12 reads beyond arrays.
+#define HNE_LANEWISE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define HNE_VECTORIZED
+#define HNE_LANEWISE
 #endif
 // What such a function calls is compiled into it.
 #if defined(__GNUC__)

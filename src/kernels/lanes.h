@@ -12,21 +12,21 @@ struct Lanes {
 #if defined(__GNUC__)
     typedef double Vector __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
     Vector of;
-#define HNE_LANEWISE(sign)                                                                                             \
+#define HNE_EACH(sign)                                                                                             \
     friend HNE_INLINE Lanes operator sign(const Lanes &one, const Lanes &other) { return {one.of sign other.of}; }
 #else
     double of[LANES];
-#define HNE_LANEWISE(sign)                                                                                             \
+#define HNE_EACH(sign)                                                                                             \
     friend Lanes operator sign(Lanes one, const Lanes &other) {                                                        \
         for (int lane = 0; lane < LANES; ++lane) one.of[lane] = one.of[lane] sign other.of[lane];                      \
         return one;                                                                                                    \
     }
 #endif
-    HNE_LANEWISE(+)
-    HNE_LANEWISE(-)
-    HNE_LANEWISE(*)
-    HNE_LANEWISE(/)
-#undef HNE_LANEWISE
+    HNE_EACH(+)
+    HNE_EACH(-)
+    HNE_EACH(*)
+    HNE_EACH(/)
+#undef HNE_EACH
     HNE_INLINE Lanes &operator-=(const Lanes &other) { return *this = *this - other; }
     HNE_INLINE Lanes &operator+=(const Lanes &other) { return *this = *this + other; }
 };

@@ -191,7 +191,7 @@ HNE_VECTORIZED void inner_weights(const Gram &K, const Neighborhood &near, doubl
 
 // IHNE: each outer neighborhood rebuilds the target itself, eight of them at a time. A neighbor without a list stands
 // for itself.
-HNE_VECTORIZED void ihne(const Gram &K, const Neighborhood &near, const double *w, double reg, Workspace &work,
+HNE_LANEWISE void ihne(const Gram &K, const Neighborhood &near, const double *w, double reg, Workspace &work,
                          double *joint) {
     const int k = near.k;
     for (int first = 0; first < near.length; first += LANES) {
@@ -359,8 +359,7 @@ std::int64_t dense_weights(Floats<2> X, Floats<2> targets, Indices<2> neighbors,
         const std::size_t stride = (near.m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
         if (stride * stride > K.size()) {
             K.resize(stride * stride);
-            // With room for one more: with AVX-512, GCC 12 reads two axes at a time, and beyond the last of three.
-            difference.resize(stride * (D + 1) + TILE_COLUMNS);
+            difference.resize(stride * D);
         }
         local_gram(X.data(), D, &targets(row, 0), near, difference.data(), K.data(),
                    static_cast<int>(stride));
