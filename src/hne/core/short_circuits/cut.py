@@ -201,7 +201,7 @@ def sines_at_both_ends(
     Planes are those of so many neighbors, sizes ascending; a neighbor `unit` away, a usual length, counts half.
     """
     starts, others, numbers = edges.all_entries
-    near = np.ascontiguousarray(graph.indices[:, : sizes[-1]])
+    near = np.ascontiguousarray(graph.indices[:, : sizes[-1]], dtype=np.intp)
     if isinstance(X, Distances):
         ends = np.repeat(np.arange(edges.n_samples), np.diff(starts))
         sines = np.array([_gram_sines(X, near[:, :size], ends, others, unit, n_components) for size in sizes])

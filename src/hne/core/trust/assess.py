@@ -212,7 +212,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
     J, own = fit.weights.J, np.empty(fit.weights.J.shape[0])
-    own_shares(J.indptr, J.indices, J.data, own)
+    own_shares(J.indptr.astype(J.indices.dtype, copy=False), J.indices, J.data, own)
     return Measures(
         fit=fit,
         d=d,
