@@ -44,7 +44,6 @@ SELF_WEIGHT = 0.5
 # k = 6 .03, where another choice turned the plane by .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a
 # hundredth of its size .01, measured values none.
 TIES_NOTED, TIED_ROWS = 0.02, 500
-
 # Samples from which on bridges take longer than a thread does to begin, milliseconds.
 SLOW_BRIDGES = 4000
 
