@@ -61,6 +61,16 @@ def test_of_many_samples_some_are_looked_at(monkeypatch):
     assert share(X) == pytest.approx(max(share_by_loops(X, rows, k, 2) for k in (12, 30)), rel=1e-9)
 
 
+@pytest.mark.parametrize(("scale", "rows"), [(0.02, 100), (0.2, 300), (1.0, 100)])
+def test_more_samples_are_looked_at_where_the_share_is_near_what_it_is_held_against(scale, rows, monkeypatch):
+    X = np.random.default_rng(3).normal(size=(300, 3)) * [1.0, 1.0, scale]
+    drawn = []
+    known = _flatness.drawn_rows
+    monkeypatch.setattr(_flatness, "drawn_rows", lambda n, most: drawn.append(known(n, most)) or drawn[-1])
+    share(X)
+    assert len(drawn[-1]) == rows
+
+
 def test_surfaces_are_near_a_surface_with_noise_too_and_tables_are_not():
     for X in (
         make_swiss_roll(200, even=True, random_state=0).X,

@@ -241,13 +241,15 @@ def test_planes_of_more_neighbors_are_taken_where_there_is_noise():
         assert steepness(X, graph, edges_of(graph), 1.0, 2)[0] == size
 
 
-def test_of_many_edges_some_choose_the_planes(monkeypatch):
+def test_of_many_edges_those_of_some_samples_choose_the_planes(monkeypatch):
     X = make_swiss_roll(1000, noise=0.6, random_state=1).X
     graph = knn_graph(X, 12)
     edges = edges_of(graph)
     size, sines = steepness(X, graph, edges, 1.0, 2)
     monkeypatch.setattr(_cut, "MANY_EDGES", 5_500)
-    assert steepness(X, graph, edges, 1.0, 2)[0] == size
+    for rows in (500, 1001):
+        monkeypatch.setattr(_cut, "COMPARED_ROWS", rows)
+        assert steepness(X, graph, edges, 1.0, 2)[0] == size
     np.testing.assert_array_equal(steepness(X, graph, edges, 1.0, 2)[1], sines)
 
 

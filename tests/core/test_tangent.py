@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness
 
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances
-from hne.core.tangent.frames import Frames, is_measurable
+from hne.core.tangent.frames import Frames, frames_among, is_measurable
 from hne.core.tangent.score import TangentScorer
 from hne.datasets import make_cube, make_swiss_roll
 from hne.exceptions import InputError
@@ -65,6 +65,31 @@ def test_frames_are_the_same_whatever_samples_are_known_by(roll, kind):
     assert np.allclose(other.S, plain.S, rtol=1e-6)
     planes = np.abs(np.linalg.det(plain.U.transpose(0, 2, 1) @ other.U))
     assert np.allclose(planes, 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-290, 2.0**290])
+@pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8, 40])
+def test_frames_have_the_directions_and_lengths_of_singular_vectors(n_features, unit):
+    rng = np.random.default_rng(n_features)
+    X = rng.normal(size=(50, n_features)) * 2.0 ** -np.arange(n_features)
+    members = np.array([rng.choice(50, 9, replace=False) for _ in range(20)])
+    d = min(3, n_features)
+    found = frames_among(X * unit, members, d)
+    for row, ids in enumerate(members):
+        left, lengths, _ = np.linalg.svd(X[ids] - X[ids].mean(axis=0), full_matrices=False)
+        np.testing.assert_allclose(found.S[row], lengths[:d] * unit, rtol=1e-7)
+        np.testing.assert_allclose(np.abs(np.sum(found.U[row] * left[:, :d], axis=0)), 1.0, atol=1e-7)
+        shares = lengths**2 / (lengths**2).sum()
+        np.testing.assert_allclose(found.spreads[row, : len(shares)], shares, atol=1e-12)
+        assert found.spreads[row].sum() == pytest.approx(1.0)
+
+
+def test_samples_on_a_line_or_at_one_place_have_frames_with_fewer_lengths():
+    for X, n_lengths in ((np.outer(np.arange(12.0), [3.0, 4.0, 0.0]), 1), (np.ones((12, 3)), 0)):
+        found = frames_among(X, np.arange(12)[None, :9], 2)
+        assert np.count_nonzero(found.S) == n_lengths
+        assert np.isfinite(found.U).all()
+        assert (found.U[0, :, n_lengths:] == 0).all()
 
 
 def test_the_score_is_blind_to_affine_maps_and_to_units(roll):
@@ -155,7 +180,9 @@ def test_copies_count_once(roll):
     assert tangent_score(twice, Y).score == pytest.approx(tangent_score(roll.X, roll.X[:, :2]).score, abs=1e-9)
 
 
-def test_threads_change_nothing(roll):
+def test_threads_change_nothing(roll, monkeypatch):
+    monkeypatch.setattr("hne._runtime.threads.ROWS_AT_ONCE", 50)
+    monkeypatch.setattr("hne.core.tangent.score.THREAD_DISTANCES", 10_000)
     one, two = (tangent_score(roll.X, roll.X[:, :2], n_jobs=jobs) for jobs in (1, 2))
     assert one.score == two.score
     assert (one.correction == two.correction).all()

@@ -68,7 +68,7 @@ def connected_pieces(graph: NeighborGraph) -> Pieces:
     """Find the connected pieces of the graph, directions of its edges ignored, the largest first."""
     # Numbered by their first samples, which the stable sort keeps among equal sizes.
     labels = np.empty(graph.n_samples, dtype=np.intp)
-    count = label_pieces(np.ascontiguousarray(graph.indices), labels)
+    count = label_pieces(np.ascontiguousarray(graph.indices, dtype=np.intp), labels)
     sizes = np.bincount(labels, minlength=count)
     largest_first = np.argsort(-sizes, kind="stable")
     rank = np.empty(count, dtype=np.intp)

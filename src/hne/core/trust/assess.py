@@ -44,7 +44,6 @@ SELF_WEIGHT = 0.5
 # k = 6 .03, where another choice turned the plane by .5 rad; iris .2 to .3, a lattice .12 to 1; a roll rounded to a
 # hundredth of its size .01, measured values none.
 TIES_NOTED, TIED_ROWS = 0.02, 500
-
 # Samples from which on bridges take longer than a thread does to begin, milliseconds.
 SLOW_BRIDGES = 4000
 
@@ -212,7 +211,7 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
     J, own = fit.weights.J, np.empty(fit.weights.J.shape[0])
-    own_shares(J.indptr, J.indices, J.data, own)
+    own_shares(J.indptr.astype(J.indices.dtype, copy=False), J.indices, J.data, own)
     return Measures(
         fit=fit,
         d=d,
