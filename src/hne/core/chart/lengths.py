@@ -18,8 +18,9 @@ over B with Y = V B, by majorization from where landmark MDS is nearest in the s
 D is the way along the graph, the straight line, or the geometric mean of both.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -36,7 +37,7 @@ from hne.core.tangent.frames import drawn_rows
 # is 1.34e-3, with 15 000 1.39e-3.
 MAX_PAIRS = 20_000
 # Pairs that unfold: what they miss, polishing with all of them finds.
-FEW_PAIRS = 2000
+FEW_PAIRS, FEWEST_PAIRS = 2000, 496
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
 # Squares of shorter lengths are not told from zero, and those of differences in units of them end float64.
@@ -51,7 +52,7 @@ SPREADING = 0.1
 MORE_COLUMNS, WIGGLE = 2, 0.1
 # Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 to be
 # told from bent ones, rolls 50.
-UNFOLDING_STEPS, UNFOLDED_TO = 400, 1e-7
+UNFOLDING_STEPS, NEARLY, UNFOLDED_TO = 400, 1e-4, 1e-7
 # Of steps with momentum; so many go as far as 60 plain ones along what pairs hardly tell, and no farther: at the least
 # stress, bands of 25 to 1 are bent.
 POLISHING_STEPS = 16
@@ -93,8 +94,7 @@ def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sam
     """Pairs within two hops in the graph, or about so many of them where they are many, in order."""
     n = edges.n_samples
     starts, columns, _ = edges.entries(np.ones(len(edges), dtype=bool))
-    draw = np.random.RandomState(0)
-    rows = np.arange(n)
+    draw, rows = np.random.RandomState(0), np.arange(n)
     # Drawn by samples first, so that no more than is needed is made of large graphs.
     if n * pairs_a_sample > 2 * max_pairs:
         rows = np.sort(draw.choice(n, 2 * max_pairs // pairs_a_sample, replace=False))
@@ -149,8 +149,7 @@ class Ratios:
         count = len(self.pairs.first)
         if count <= FEW_PAIRS:
             return self
-        which = np.sort(np.random.RandomState(0).permutation(count)[:FEW_PAIRS])
-        return Ratios(self.pairs.chosen(which), self.vectors)
+        return Ratios(self.pairs.chosen(np.random.RandomState(0).permutation(count)[:FEW_PAIRS]), self.vectors)
 
     @cached_property
     def scale(self) -> FloatArray:
@@ -191,14 +190,23 @@ def unfold(ratios: Ratios, d: int, first: FloatArray | None = None) -> tuple[Flo
     else:
         if first is None:
             first, _ = unfold(Ratios(few.pairs, few.vectors[:, :d]), d)
-        size = (m, min(m, d + MORE_COLUMNS))
-        B = ratios.root @ (WIGGLE / np.sqrt(size[0] * size[1]) * np.random.RandomState(0).standard_normal(size))
+        B = ratios.root @ _wiggle(m, min(m, d + MORE_COLUMNS))
         B[:d, :d] += first
     pull = SPREADING / ratios.scale.max() ** 2
     count = len(few.pairs.first)
+    if count == FEW_PAIRS:
+        # Drawn in no order: from far away, the first of them show the way.
+        _kernels.descend_spread(few.blocks, FEWEST_PAIRS, pull, ratios.inverse, B, UNFOLDING_STEPS, NEARLY)
     _kernels.descend_spread(few.blocks, count, pull, ratios.inverse, B, UNFOLDING_STEPS, UNFOLDED_TO)
     left, lengths, _ = np.linalg.svd(B, full_matrices=False)
     return left[:, :d] * lengths[:d], np.pad(lengths**2, (0, m - len(lengths)))
+
+
+@cache
+def _wiggle(m: int, columns: int) -> FloatArray:
+    """What a start is disturbed by, so that no column of it stays zero."""
+    size = (m, columns)
+    return WIGGLE / np.sqrt(m * columns) * np.random.RandomState(0).standard_normal(size)
 
 
 def polish(ratios: Ratios, B: FloatArray, steps: int = POLISHING_STEPS) -> tuple[FloatArray, float]:
@@ -259,7 +267,7 @@ class Ways:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """What each way counts times its length, (l, n): one; less for the shortest, nothing for those of length zero."""
+        """What each way counts times its length, (l, n): one; less for the shortest, nothing for those of none."""
         return self.lengths / np.maximum(self.lengths, max(SHORTEST_WAY * self.longest, np.finfo(np.float64).tiny))
 
     @cached_property
@@ -366,7 +374,7 @@ def candidate_pictures(
     m, d = vectors.shape[1], first_map.shape[1]
     straight = _straight_ways(X, ways)
     between = Ways(ways.landmarks, np.sqrt(ways.lengths * straight.lengths))
-    tasks = [
+    tasks: list[Callable[[], list[Picture]]] = [
         partial(_draw, ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
         partial(_draw, BETWEEN, vectors, between, d),
         lambda: [Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS))],

@@ -62,7 +62,7 @@ def edges_of(graph: NeighborGraph) -> Edges:
     smaller, larger = np.empty((2, graph.indices.size), dtype=np.intp)
     is_listed = np.empty((graph.indices.size, 2), dtype=bool)
     count = _kernels.list_edges(np.ascontiguousarray(graph.indices), smaller, larger, is_listed)
-    return Edges(*(part[:count].copy() for part in (smaller, larger, is_listed)), graph.n_samples)
+    return Edges(smaller[:count], larger[:count], is_listed[:count], graph.n_samples)
 
 
 def keep_edges(graph: NeighborGraph, kept: BoolArray, rows: IndexArray | slice = slice(None)) -> NeighborGraph:
