@@ -108,7 +108,10 @@ void measure_pairs(Floats<2> X, Indices<1> one, Indices<1> other, Array<double, 
         double sums[4] = {};
         std::int64_t k = 0;
         for (; k + 4 <= width; k += 4)
-            for (int lane = 0; lane < 4; ++lane) sums[lane] += (a[k + lane] - b[k + lane]) * (a[k + lane] - b[k + lane]);
+            for (int lane = 0; lane < 4; ++lane) {
+                const double difference = a[k + lane] - b[k + lane];
+                sums[lane] += difference * difference;
+            }
         for (; k < width; ++k) sums[k % 4] += (a[k] - b[k]) * (a[k] - b[k]);
         lengths.data()[pair] = std::sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]));
     }
@@ -210,7 +213,8 @@ void settle(const std::int64_t *begin, const std::int64_t *ends, const double *s
 
 // Shortest ways (s, n) from some samples. Ways from several at a time are shortened along all edges until none is any
 // more, forth and back in the order of the first of them: a third of the time of one after the other.
-void shortest_ways(Indices<1> starts, Indices<1> columns, Floats<1> lengths, Indices<1> sources, Array<double, 2> ways) {
+void shortest_ways(Indices<1> starts, Indices<1> columns, Floats<1> lengths, Indices<1> sources,
+                   Array<double, 2> ways) {
     const std::int64_t n = static_cast<std::int64_t>(starts.size()) - 1;
     const std::int64_t count = static_cast<std::int64_t>(sources.size());
     const double far = std::numeric_limits<double>::infinity();
