@@ -1,7 +1,8 @@
 """Eigenvectors V (n, m) -> maps Y = V B, B (m, d), that keep the lengths of near pairs.
 
 Of all maps that keep the lengths of near pairs, the unfolded one has the largest variance. Within the span of a few
-eigenvectors that is a small convex problem (Weinberger, Sha, Zhu and Saul 2006), without a start, folds or landmarks: with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P (m, m),
+eigenvectors that is a small convex problem (Weinberger, Sha, Zhu and Saul 2006), without a start, folds or landmarks:
+with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P (m, m),
 
     minimize  mean_e (a_e' P a_e - 1)^2 / 2  -  lambda (trace of P in units of the columns)
 
