@@ -269,3 +269,12 @@ def pull_ways(
     samples: FloatArray,
     landmarks: FloatArray,
 ) -> None: ...
+def relax_ways(
+    Y: FloatArray,
+    places: FloatArray,
+    lengths: FloatArray,
+    shortest: float,
+    least: float,
+    share: float,
+    relaxed: FloatArray,
+) -> None: ...

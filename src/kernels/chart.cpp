@@ -60,8 +60,8 @@ HNE_INLINE void map_block(const double *block, std::int64_t m, const double *B, 
 
 // Adds what some blocks of pairs pull at some columns of B to sums (WIDE, m, LANES).
 template <int WIDE>
-HNE_INLINE void add_pulls(const double *ratios, std::int64_t m, std::int64_t blocks, const double *pulls, std::int64_t r,
-                          double *to) {
+HNE_INLINE void add_pulls(const double *ratios, std::int64_t m, std::int64_t blocks, const double *pulls,
+                          std::int64_t r, double *to) {
     for (std::int64_t k = 0; k < m; ++k) {
         double sums[WIDE][LANES];
         for (int column = 0; column < WIDE; ++column)
@@ -69,7 +69,8 @@ HNE_INLINE void add_pulls(const double *ratios, std::int64_t m, std::int64_t blo
         for (std::int64_t block = 0; block < blocks; ++block) {
             const double *ratio = ratios + (block * m + k) * LANES, *pull = pulls + block * r * LANES;
             for (int column = 0; column < WIDE; ++column)
-                for (int lane = 0; lane < LANES; ++lane) sums[column][lane] += ratio[lane] * pull[column * LANES + lane];
+                for (int lane = 0; lane < LANES; ++lane)
+                    sums[column][lane] += ratio[lane] * pull[column * LANES + lane];
         }
         for (int column = 0; column < WIDE; ++column)
             for (int lane = 0; lane < LANES; ++lane) to[(column * m + k) * LANES + lane] = sums[column][lane];

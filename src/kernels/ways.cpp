@@ -15,14 +15,13 @@ namespace {
 // Samples that are looked at together, and sums that are kept beside each other.
 constexpr std::int64_t BLOCK = 256, LANES = 8;
 
-// Distances of the samples of a block from a landmark, none below the least; and their differences (d, BLOCK).
+// Distances of the samples Y (d, BLOCK) of a block from a landmark, none below the least; and their differences.
 HNE_VECTORIZED
-void part(const double *Y, std::int64_t n, std::int64_t d, const double *landmark, double least, double *apart,
-          double *away) {
+void part(const double *Y, std::int64_t d, const double *landmark, double least, double *apart, double *away) {
     for (std::int64_t i = 0; i < BLOCK; ++i) away[i] = 0.0;
     for (std::int64_t c = 0; c < d; ++c)
         for (std::int64_t i = 0; i < BLOCK; ++i) {
-            const double difference = Y[c * n + i] - landmark[c];
+            const double difference = Y[c * BLOCK + i] - landmark[c];
             apart[c * BLOCK + i] = difference;
             away[i] += difference * difference;
         }
@@ -47,6 +46,24 @@ void pull(const double *apart, const double *away, const double *shares, std::in
             }
         for (std::int64_t lane = 0; lane < LANES; ++lane) landmark[c] -= sums[lane];
     }
+}
+
+// Adds what samples of a block want of a landmark to sums (d + 1, BLOCK): places by their weights, which come last.
+HNE_VECTORIZED
+void want(const double *apart, const double *away, const double *lengths, const double *landmark, std::int64_t d,
+          double shortest, double *sums) {
+    double weights[BLOCK], pulls[BLOCK];
+    for (std::int64_t i = 0; i < BLOCK; ++i) {
+        const double length = lengths[i] > shortest ? lengths[i] : shortest;
+        // One division for two.
+        const double inverse = 1.0 / (length * away[i]);
+        weights[i] = lengths[i] > 0.0 ? away[i] * inverse : 0.0;
+        pulls[i] = lengths[i] * inverse;
+        sums[d * BLOCK + i] += weights[i];
+    }
+    for (std::int64_t c = 0; c < d; ++c)
+        for (std::int64_t i = 0; i < BLOCK; ++i)
+            sums[c * BLOCK + i] += weights[i] * landmark[c] + pulls[i] * apart[c * BLOCK + i];
 }
 
 // A block of rows (d, n) or of one row, zeros behind the last sample.
@@ -75,7 +92,7 @@ void pull_ways(Floats<2> Y, Floats<2> places, Floats<2> shares, double least, Ar
                 copy_block(shares.data() + landmark * n, n, 1, first, share.data());
                 given = share.data();
             }
-            part(mine.data(), BLOCK, d, places.data() + landmark * d, least, apart.data(), away.data());
+            part(mine.data(), d, places.data() + landmark * d, least, apart.data(), away.data());
             pull(apart.data(), away.data(), given, d, forces.data(), landmarks.data() + landmark * d);
         }
         for (std::int64_t c = 0; c < d; ++c)
@@ -83,6 +100,31 @@ void pull_ways(Floats<2> Y, Floats<2> places, Floats<2> shares, double least, Ar
     }
 }
 
+// Y (d, n) after a step by which each sample goes a share of the way to where its ways (l, n) want it.
+void relax_ways(Floats<2> Y, Floats<2> places, Floats<2> lengths, double shortest, double least, double share,
+                Array<double, 2> relaxed) {
+    const std::int64_t d = static_cast<std::int64_t>(Y.shape(0)), n = static_cast<std::int64_t>(Y.shape(1));
+    const std::int64_t l = static_cast<std::int64_t>(places.shape(0));
+    std::vector<double> mine(d * BLOCK), apart(d * BLOCK), away(BLOCK), given(BLOCK), sums((d + 1) * BLOCK);
+    for (std::int64_t first = 0; first < n; first += BLOCK) {
+        copy_block(Y.data(), n, d, first, mine.data());
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (std::int64_t landmark = 0; landmark < l; ++landmark) {
+            copy_block(lengths.data() + landmark * n, n, 1, first, given.data());
+            const double *place = places.data() + landmark * d;
+            part(mine.data(), d, place, least, apart.data(), away.data());
+            want(apart.data(), away.data(), given.data(), place, d, shortest, sums.data());
+        }
+        for (std::int64_t c = 0; c < d; ++c)
+            for (std::int64_t i = 0; i < std::min(BLOCK, n - first); ++i)
+                relaxed.data()[c * n + first + i] =
+                    (1.0 - share) * mine[c * BLOCK + i] + share * sums[c * BLOCK + i] / sums[d * BLOCK + i];
+    }
+}
+
 } // namespace
 
-void add_ways(nb::module_ &module) { module.def("pull_ways", &pull_ways, NoLock()); }
+void add_ways(nb::module_ &module) {
+    module.def("pull_ways", &pull_ways, NoLock());
+    module.def("relax_ways", &relax_ways, NoLock());
+}

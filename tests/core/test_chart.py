@@ -17,22 +17,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from hne import HNE, PUBLISHED, embed
 from hne.core.chart import chart as _chart
 from hne.core.chart.chart import Piece, chart_of, unfolded_chart
-from hne.core.chart.lengths import (
-    SPREADING,
-    Net,
-    Pairs,
-    Picture,
-    Ratios,
-    Ways,
-    farthest_first,
-    landmark_scaling,
-    listed_pairs,
-    minimize_stress,
-    near_pairs,
-    polish,
-    relax,
-    unfold,
-)
+from hne.core.chart.lengths import SPREADING, Pairs, Ratios, listed_pairs, near_pairs, polish, unfold
+from hne.core.chart.ways import Net, Picture, Ways, farthest_first, landmark_scaling, minimize_stress, relax
 from hne.core.neighbors.edges import edges_of
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph

@@ -1,42 +1,32 @@
-"""Eigenvectors V (n, m) -> maps Y = V B, B (m, d), that keep lengths: of near pairs, or of ways along the graph.
+"""Eigenvectors V (n, m) -> maps Y = V B, B (m, d), that keep the lengths of near pairs.
 
-**Unfolding.** Of all maps that keep the lengths of near pairs, the unfolded one has the largest variance. Within the
-span of a few eigenvectors that is a small convex problem (Weinberger, Sha, Zhu and Saul 2006), without a start, folds
-or landmarks: with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P (m, m),
+Of all maps that keep the lengths of near pairs, the unfolded one has the largest variance. Within the span of a few
+eigenvectors that is a small convex problem (Weinberger, Sha, Zhu and Saul 2006), without a start, folds or landmarks:
+with a_e = (v_i - v_j) / d_e for the pair e, over positive semidefinite P (m, m),
 
     minimize  mean_e (a_e' P a_e - 1)^2 / 2  -  lambda (trace of P in units of the columns)
 
 It is solved over P = B B' with some columns more than coordinates, which has no other minima (Burer and Monteiro 2003).
-Then the first d are polished: the mean of (|B' a_e| - 1)^2, the stress of near pairs, falls to its next minimum.
-
-**Ways along the graph**, where local lengths fit into no plane. Some landmarks, each as far as can be from those
-before; D_li, the shortest way from landmark l to sample i; and
-
-    minimize  sum_li (|y_l - y_i| - D_li)^2 / D_li
-
-over B with Y = V B, by majorization from where landmark MDS is nearest in the span; or, from there, over Y itself.
-D is the way along the graph, the straight line, or the geometric mean of both.
+Then the first d are polished: the mean of (|B' a_e| - 1)^2, the stress of near pairs, is lowered by some steps.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from hne import _kernels
-from hne._runtime.threads import map_blocks
 from hne.core.neighbors.edges import Edges
-from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray
+from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.kinds import Samples, is_dense
 from hne.core.short_circuits.cut import lengths_of_pairs
-from hne.core.tangent.frames import drawn_rows
 
 # Pairs that a chart is fitted to: of more, about so many at random. With 60 000 the error of a roll of 3 000 with noise
 # is 1.34e-3, with 15 000 1.39e-3.
 MAX_PAIRS = 20_000
-# Pairs that unfold: what they miss, polishing with all of them finds.
-FEW_PAIRS = 2000
+# Pairs that unfold: what they miss, polishing with all of them finds. Errors of 200 surfaces are as with all, within a
+# tenth; with 1500, a quarter larger on bands and holes. And those, some blocks, that begin it.
+FEW_PAIRS, FEWEST_PAIRS = 2000, 496
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
 # Squares of shorter lengths are not told from zero, and those of differences in units of them end float64.
@@ -46,14 +36,14 @@ SHORTEST = 1e-150
 NEAR_COPIES = 1e-3
 # How much spreading counts beside lengths: .03 and .3 do nearly the same after polishing, .001 and 1 fail.
 SPREADING = 0.1
-# Columns of B beyond coordinates, and how large those begin. With one, few minima are others; with more than two, none
-# of 200 surfaces is unfolded otherwise.
+# Columns of B beyond coordinates, and how large those begin. With one, noisy rolls end .2 % above the least value, with
+# two less than .01 %.
 MORE_COLUMNS, WIGGLE = 2, 0.1
-# Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 to be
-# told from bent ones, rolls 50.
-UNFOLDING_STEPS, UNFOLDED_TO = 400, 1e-7
-# Of steps with momentum; so many go as far as 60 plain ones along what pairs hardly tell, and no farther: at the least
-# stress, bands of 25 to 1 are bent.
+# Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 until
+# they are told from bent ones, rolls 50.
+UNFOLDING_STEPS, NEARLY, UNFOLDED_TO = 400, 1e-4, 1e-7
+# With momentum: so many go as far as 60 plain ones along what pairs hardly tell, and no farther, for at the least
+# stress bands of 25 to 1 are bent (errors of .1 instead of .005).
 POLISHING_STEPS = 16
 # Columns whose slopes are below this share of the steepest are rounding.
 FLAT = 1e-10
@@ -93,14 +83,13 @@ def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sam
     """Pairs within two hops in the graph, or about so many of them where they are many, in order."""
     n = edges.n_samples
     starts, columns, _ = edges.entries(np.ones(len(edges), dtype=bool))
-    draw = np.random.RandomState(0)
-    rows = np.arange(n)
+    draw, rows = np.random.RandomState(0), np.arange(n)
     # Drawn by samples first, so that no more than is needed is made of large graphs.
     if n * pairs_a_sample > 2 * max_pairs:
         rows = np.sort(draw.choice(n, 2 * max_pairs // pairs_a_sample, replace=False))
     first, second = np.empty((2, _kernels.most_pairs(starts, columns, rows)), dtype=np.intp)
     count = _kernels.list_pairs(starts, columns, rows, first, second)
-    which = np.arange(count) if count <= max_pairs else np.flatnonzero(draw.random_sample(count) < max_pairs / count)
+    which = slice(count) if count <= max_pairs else np.flatnonzero(draw.random_sample(count) < max_pairs / count)
     return _pairs_apart(X, first[which], second[which])
 
 
@@ -149,8 +138,7 @@ class Ratios:
         count = len(self.pairs.first)
         if count <= FEW_PAIRS:
             return self
-        which = np.sort(np.random.RandomState(0).permutation(count)[:FEW_PAIRS])
-        return Ratios(self.pairs.chosen(which), self.vectors)
+        return Ratios(self.pairs.chosen(np.random.RandomState(0).permutation(count)[:FEW_PAIRS]), self.vectors)
 
     @cached_property
     def scale(self) -> FloatArray:
@@ -191,203 +179,26 @@ def unfold(ratios: Ratios, d: int, first: FloatArray | None = None) -> tuple[Flo
     else:
         if first is None:
             first, _ = unfold(Ratios(few.pairs, few.vectors[:, :d]), d)
-        size = (m, min(m, d + MORE_COLUMNS))
-        B = ratios.root @ (WIGGLE / np.sqrt(size[0] * size[1]) * np.random.RandomState(0).standard_normal(size))
+        B = ratios.root @ _wiggle(m, min(m, d + MORE_COLUMNS))
         B[:d, :d] += first
     pull = SPREADING / ratios.scale.max() ** 2
     count = len(few.pairs.first)
+    if count == FEW_PAIRS:
+        # Drawn in no order: from far away, the first of them show the way.
+        _kernels.descend_spread(few.blocks, FEWEST_PAIRS, pull, ratios.inverse, B, UNFOLDING_STEPS, NEARLY)
     _kernels.descend_spread(few.blocks, count, pull, ratios.inverse, B, UNFOLDING_STEPS, UNFOLDED_TO)
     left, lengths, _ = np.linalg.svd(B, full_matrices=False)
     return left[:, :d] * lengths[:d], np.pad(lengths**2, (0, m - len(lengths)))
+
+
+@cache
+def _wiggle(m: int, columns: int) -> FloatArray:
+    """What a start is disturbed by, so that no column of it stays zero."""
+    size = (m, columns)
+    return WIGGLE / np.sqrt(m * columns) * np.random.RandomState(0).standard_normal(size)
 
 
 def polish(ratios: Ratios, B: FloatArray, steps: int = POLISHING_STEPS) -> tuple[FloatArray, float]:
     """The map nearby with the least stress of near pairs, and that stress."""
     B = np.array(B, order="C")
     return B, _kernels.descend_stress(ratios.blocks, len(ratios.pairs.first), ratios.inverse, B, steps)
-
-
-# Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
-LANDMARKS, MOST_WAYS, FEWEST_LANDMARKS = 100, 4_000_000, 12
-# Landmarks whose ways are searched in one go, and samples by which a map of the eigenvectors is fitted to ways.
-LANDMARKS_A_BLOCK, FITTED = 8, 4000
-STEPS = 60
-# Steps over Y itself go half of the way.
-FREE_SHARE = 0.5
-# Samples nearer than this share of the longest way lie at one place.
-SAME_PLACE = 1e-12
-# Ways shorter than this share of the longest count no more for it: those to near-copies would outweigh all others.
-SHORTEST_WAY = 1e-4
-# Free steps from the span of the eigenvectors: without any, groups of samples are drawn as lines; with more than the
-# second number, what the span smooths is lost.
-FEW_STEPS, MORE_STEPS = 3, 10
-# A picture is crowded where a hundredth of it, 4 of 20 x 20 cells, holds more than a third of the samples.
-CELLS, FULLEST, CROWDED = 20, 4, 1 / 3
-
-
-@dataclass(frozen=True)
-class Net:
-    """A connected graph with the lengths of its edges, a row of them for each sample."""
-
-    starts: IndexArray  # (n + 1,)
-    columns: IndexArray  # (e,)
-    lengths: FloatArray  # (e,)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, n."""
-        return len(self.starts) - 1
-
-    def ways_from(self, sources: IndexArray) -> FloatArray:
-        """Lengths of the shortest ways from some samples to all, (s, n)."""
-        ways = np.empty((len(sources), self.n_samples))
-        _kernels.shortest_ways(self.starts, self.columns, self.lengths, sources, ways)
-        return ways
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Shortest ways along the graph from some landmarks to all samples."""
-
-    landmarks: IndexArray  # (l,)
-    lengths: FloatArray  # (l, n)
-
-    @cached_property
-    def longest(self) -> float:
-        """The length of the longest."""
-        return float(self.lengths.max())
-
-    @cached_property
-    def shares(self) -> FloatArray:
-        """What each way counts times its length, (l, n): one; less for the shortest, nothing for those of length zero."""
-        return self.lengths / np.maximum(self.lengths, max(SHORTEST_WAY * self.longest, np.finfo(np.float64).tiny))
-
-    @cached_property
-    def weights(self) -> FloatArray:
-        """What each way counts, (l, n): 1 / D_li."""
-        return self.shares / np.where(self.lengths > 0, self.lengths, 1.0)
-
-    @cached_property
-    def rows(self) -> IndexArray:
-        """The samples by which a map is judged: all, or some at random."""
-        return drawn_rows(self.lengths.shape[1], FITTED)
-
-    @cached_property
-    def to_rows(self) -> "Ways":
-        """The ways to those samples alone; landmarks are not among them."""
-        every = len(self.rows) == self.lengths.shape[1]
-        return self if every else Ways(self.landmarks, np.ascontiguousarray(self.lengths[:, self.rows]))
-
-    def pulls(self, Y: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How the ways pull at samples Y (n, d), and at the landmarks in their places (l, d)."""
-        at_samples, at_landmarks = np.empty(Y.shape[::-1]), np.empty(places.shape)
-        least = SAME_PLACE * self.longest
-        _kernels.pull_ways(np.ascontiguousarray(Y.T), places, self.shares, least, at_samples, at_landmarks)
-        return at_samples.T, at_landmarks
-
-    def stress(self, Y: FloatArray) -> float:
-        """Share of the ways that an embedding does not keep at the size that suits it best, 0 to 1."""
-        some, drawn = self.to_rows, cdist(Y[self.landmarks], Y[self.rows])
-        both, squares = float((some.shares * drawn).sum()), float((some.weights * drawn**2).sum())
-        kept = both**2 / max(squares * float((some.shares * some.lengths).sum()), np.finfo(np.float64).tiny)
-        return max(0.0, 1 - kept)
-
-
-def farthest_first(net: Net, n_threads: int = 1) -> Ways:
-    """Ways from landmarks of a connected graph: the first lies at one end of it, each next farthest from all before."""
-    n = net.n_samples
-    landmarks = np.empty(min(n, LANDMARKS, max(FEWEST_LANDMARKS, MOST_WAYS // n)), dtype=np.intp)
-    landmarks[0] = np.argmax(net.ways_from(np.zeros(1, dtype=np.intp)))
-    landmarks = landmarks[: _kernels.spread_landmarks(net.starts, net.columns, net.lengths, landmarks)]
-    blocks = [landmarks[first : first + LANDMARKS_A_BLOCK] for first in range(0, len(landmarks), LANDMARKS_A_BLOCK)]
-    return Ways(landmarks, np.concatenate(list(map_blocks(net.ways_from, blocks, n_threads))))
-
-
-def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
-    """Coordinates of all samples whose distances to the landmarks are nearest to the ways (de Silva and Tenenbaum)."""
-    between = ways.lengths[:, ways.landmarks] ** 2
-    means = between.mean(axis=0)
-    centered = between - means - means[:, None] + means.mean()
-    values, vectors = np.linalg.eigh(-centered / 2)
-    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    # Landmarks on a line have no second axis.
-    axes = vectors * np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
-    Y = (means[:, None] - ways.lengths**2).T @ axes / 2
-    return np.pad(Y - Y.mean(axis=0), ((0, 0), (0, n_components - Y.shape[1])))
-
-
-def minimize_stress(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:
-    """B (m, d), improved until V B keeps the ways best."""
-    ends, some = vectors[ways.landmarks], ways.to_rows
-    vectors = vectors[ways.rows]
-    across = vectors.T @ (some.weights.T @ ends)
-    normal = (vectors * some.weights.sum(axis=0)[:, None]).T @ vectors
-    normal += (ends * some.weights.sum(axis=1)[:, None]).T @ ends - (across + across.T)
-    normal += RIDGE * np.trace(normal) * np.eye(len(normal))
-    for _ in range(STEPS):
-        at_samples, at_landmarks = some.pulls(vectors @ B, ends @ B)
-        B = np.linalg.solve(normal, vectors.T @ at_samples + ends.T @ at_landmarks)
-    return B
-
-
-def relax(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
-    """Y after so many steps by which each sample goes halfway to where its ways to the landmarks want it."""
-    total = ways.weights.sum(axis=0)[:, None]
-    for _ in range(steps):
-        places = Y[ways.landmarks]
-        wanted = (ways.weights.T @ places + ways.pulls(Y, places)[0]) / total
-        Y = (1 - FREE_SHARE) * Y + FREE_SHARE * wanted
-    return Y
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Coordinates of any size, and what they keep."""
-
-    route: str
-    Y: FloatArray  # (n, d)
-
-    @cached_property
-    def is_crowded(self) -> bool:
-        """Whether the first two coordinates crowd in a small part of their range."""
-        if self.Y.shape[1] < 2:
-            return False
-        counts, _, _ = np.histogram2d(self.Y[:, 0], self.Y[:, 1], bins=CELLS)
-        return bool(np.sort(counts, axis=None)[-FULLEST:].sum() > CROWDED * len(self.Y))
-
-
-def candidate_pictures(
-    X: Samples, vectors: FloatArray, net: Net, ways: Ways, first_map: FloatArray, n_threads: int
-) -> list[Picture]:
-    """The candidates; where all that keep lengths crowd, two more in which far samples are nearer.
-
-    `first_map` (d, d) gives the first eigenvectors the lengths of near pairs.
-    """
-    m, d = vectors.shape[1], first_map.shape[1]
-    straight = _straight_ways(X, ways)
-    between = Ways(ways.landmarks, np.sqrt(ways.lengths * straight.lengths))
-    tasks = [
-        partial(_draw, ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
-        partial(_draw, BETWEEN, vectors, between, d),
-        lambda: [Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS))],
-    ]
-    pictures = [picture for drawn in map_blocks(lambda task: task(), tasks, n_threads) for picture in drawn]
-    if all(picture.is_crowded for picture in pictures):
-        # Edges count by their roots, so that a few far samples leave room for the others.
-        nearer = farthest_first(Net(net.starts, net.columns, np.sqrt(net.lengths)), n_threads)
-        pictures += _draw(ALONG_GRAPH, vectors, nearer, d)
-    return [*pictures, Picture(FIRST_EIGENVECTORS, vectors[:, :d] @ first_map)]
-
-
-def _straight_ways(X: Samples, ways: Ways) -> Ways:
-    """The distances of the same samples; the way where one is not known."""
-    everyone = np.arange(X.shape[0])
-    lengths = np.array([distances(X, np.full(len(everyone), landmark), everyone) for landmark in ways.landmarks])
-    return Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
-
-
-def _draw(route: str, vectors: FloatArray, ways: Ways, d: int, *starts: FloatArray) -> list[Picture]:
-    """The picture in the span of the eigenvectors that keeps the ways best, few steps from there, and more."""
-    maps = [minimize_stress(vectors, ways, B) for B in (vectors.T @ landmark_scaling(ways, d), *starts)]
-    near = relax(vectors @ min(maps, key=lambda B: ways.stress(vectors @ B)), ways, FEW_STEPS)
-    return [Picture(route, near), Picture(route, relax(near, ways, MORE_STEPS - FEW_STEPS))]
