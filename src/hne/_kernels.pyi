@@ -42,3 +42,30 @@ def fill_entries(
     indices: Entries,
     data: FloatArray,
 ) -> None: ...
+
+# cholesky.cpp
+class Factor:
+    def __init__(
+        self,
+        gamma: float,
+        Ap: Entries,
+        Ai: Entries,
+        ATp: Entries,
+        ATi: Entries,
+        ATx: FloatArray,
+        Bp: Entries,
+        Bi: Entries,
+        BTp: Entries,
+        BTi: Entries,
+        BTx: FloatArray,
+        leaf: int,
+        give_up: Entries,
+    ) -> None: ...
+    @property
+    def n_nodes(self) -> int: ...
+    def describe(self, parents: Entries, widths: Entries, heights: Entries) -> None: ...
+    def eliminate(self, first: int, last: int, shift: float, give_up: Entries) -> bool: ...
+    def assemble(self, node: int, shift: float) -> None: ...
+    def clear(self, node: int, panel: int, packed: FloatArray) -> bool: ...
+    def subtract(self, node: int, panel: int, packed: FloatArray, start: int, stop: int) -> None: ...
+    def solve(self, right: FloatArray, solution: FloatArray, first: int) -> None: ...
