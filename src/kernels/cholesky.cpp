@@ -206,15 +206,34 @@ HNE_VECTORIZED void subtract_product(const double *a, const double *b, Int depth
         for (int r = 0; r < TALL; ++r) tile[c * TALL + r] = sums[c][r];
 }
 
-// Eight rows of a panel below its triangle: x = x L'^-1 in place, packed by columns of 8.
-HNE_VECTORIZED void divide_rows(double *x, const double *triangle, Int width) {
-    for (Int j = 0; j < width; ++j) {
-        double sums[TALL];
-        for (int r = 0; r < TALL; ++r) sums[r] = x[j * TALL + r];
-        for (Int k = 0; k < j; ++k)
-            for (int r = 0; r < TALL; ++r) sums[r] -= x[k * TALL + r] * triangle[j * PANEL + k];
-        for (int r = 0; r < TALL; ++r) x[j * TALL + r] = sums[r] * triangle[j * PANEL + j];
+// Into each of the two that HNE_VECTORIZED makes.
+#if defined(__GNUC__)
+#define HNE_INLINE inline __attribute__((always_inline))
+#else
+#define HNE_INLINE inline
+#endif
+
+// Columns j .. j + COUNT of eight rows of a panel below its triangle.
+template <int COUNT> HNE_INLINE void divide_columns(double *x, const double *triangle, Int j) {
+    double sums[COUNT][TALL] = {}, found[COUNT][TALL];
+    const double *rows = triangle + j * PANEL;
+    for (Int k = 0; k < j; ++k)
+        for (int c = 0; c < COUNT; ++c)
+            for (int r = 0; r < TALL; ++r) sums[c][r] += x[k * TALL + r] * rows[c * PANEL + k];
+    for (int c = 0; c < COUNT; ++c) {
+        for (int k = 0; k < c; ++k)
+            for (int r = 0; r < TALL; ++r) sums[c][r] += found[k][r] * rows[c * PANEL + j + k];
+        for (int r = 0; r < TALL; ++r) found[c][r] = (x[(j + c) * TALL + r] - sums[c][r]) * rows[c * PANEL + j + c];
     }
+    for (int c = 0; c < COUNT; ++c)
+        for (int r = 0; r < TALL; ++r) x[(j + c) * TALL + r] = found[c][r];
+}
+
+// x = x L'^-1 in place, for eight rows packed by columns of 8.
+HNE_VECTORIZED void divide_rows(double *x, const double *triangle, Int width) {
+    Int j = 0;
+    for (; j + WIDE <= width; j += WIDE) divide_columns<WIDE>(x, triangle, j);
+    for (; j < width; ++j) divide_columns<1>(x, triangle, j);
 }
 
 // The same for the columns of a triangle: column c loses what column j has, times its own entry there.
@@ -300,8 +319,11 @@ HNE_VECTORIZED void forward(const double *own, Int width, Int height, double *x,
         for (Int i = j + count; i < height; ++i) {
             double *target = i < width ? x + static_cast<std::size_t>(i) * LANES
                                        : all + static_cast<std::size_t>(border[i - width]) * LANES;
-            for (int v = 0; v < LANES; ++v)
-                target[v] -= ((l[0][i] * y[0][v] + l[1][i] * y[1][v]) + (l[2][i] * y[2][v] + l[3][i] * y[3][v]));
+            double sums[LANES];
+            for (int v = 0; v < LANES; ++v) sums[v] = target[v];
+            for (int c = 0; c < WIDE; ++c)
+                for (int v = 0; v < LANES; ++v) sums[v] -= l[c][i] * y[c][v];
+            for (int v = 0; v < LANES; ++v) target[v] = sums[v];
         }
     }
 }

@@ -35,6 +35,8 @@ LEAF = 64
 TASK_SHARE, TASK_OPERATIONS, MIN_OPERATIONS = 1 / 16, 5e9, 5e7
 # Operations of a front that threads share, if nothing else is left to do; columns of a panel, and of a tile.
 SHARED_OPERATIONS, PANEL, TILE = 5e7, 48, 8
+# Samples up to which one thread is done before others have begun: a solve takes 1 ms.
+ALONE = 1_500
 # Right sides that a thread solves for at a time.
 LANES = 8
 
@@ -50,9 +52,13 @@ class Cholesky:
         self._n_threads = n_threads
         self._is_given_up = np.zeros(1, dtype=np.int32)
         parts = [part for matrix in (alignment.A, alignment.B) for part in _by_rows_and_columns(matrix)]
-        with self._threads() as pool:
-            arguments: Any = (alignment.gamma, *parts, LEAF, self._is_given_up)
-            self._factor = _awaited(pool.submit(Factor, *arguments))
+        arguments: Any = (alignment.gamma, *parts, LEAF, self._is_given_up)
+        self._is_small = alignment.n_samples <= ALONE
+        if self._is_small:
+            self._factor = Factor(*arguments)
+        else:
+            with self._threads() as pool:
+                self._factor = _awaited(pool.submit(Factor, *arguments))
         n_nodes = self._factor.n_nodes
         self._parents, self._widths, heights = (np.empty(n_nodes, dtype=np.int32) for _ in range(3))
         self._factor.describe(self._parents, self._widths, heights)
@@ -63,6 +69,10 @@ class Cholesky:
     def factorize(self, shift: float) -> None:
         """Make the factor of G + shift, or raise NotPositiveDefiniteError."""
         step("factorization", 0, 100)
+        if self._is_small:
+            last = len(self._parents) - 1
+            _check(is_positive=self._factor.eliminate(0, last, shift, self._is_given_up))
+            return
         tasks = Tasks(self._parents, self._operations)
         running: dict[Future[bool], int] = {}
         with self._threads() as pool:
@@ -98,7 +108,8 @@ class Cholesky:
         right = np.ascontiguousarray(block)
         solution = np.empty_like(right)
         starts = range(0, right.shape[1], LANES)
-        for _ in map_blocks(lambda first: self._factor.solve(right, solution, first), starts, self._n_threads):
+        n_threads = 1 if self._is_small else self._n_threads
+        for _ in map_blocks(lambda first: self._factor.solve(right, solution, first), starts, n_threads):
             pass
         return solution
 
@@ -137,9 +148,7 @@ class Tasks:
 
     def finish(self, node: int, *, is_positive: bool) -> None:
         """Tell of a task that has ended; the one above it may be ready then."""
-        if not is_positive:
-            msg = "a pivot is not positive"
-            raise NotPositiveDefiniteError(msg)
+        _check(is_positive=is_positive)
         self._done += self._share[node]
         step("factorization", min(100, round(100 * self._done)), 100)
         parent = int(self._parents[node])
@@ -170,6 +179,12 @@ def _by_rows_and_columns(matrix: Any) -> tuple[Any, ...]:
     columns = csc_array(matrix)
     parts = (matrix.indptr, matrix.indices, columns.indptr, columns.indices)
     return (*(np.ascontiguousarray(part, dtype=np.int32) for part in parts), columns.data)
+
+
+def _check(*, is_positive: bool) -> None:
+    if not is_positive:
+        msg = "a pivot is not positive"
+        raise NotPositiveDefiniteError(msg)
 
 
 def _awaited(future: "Future[Any]") -> Any:

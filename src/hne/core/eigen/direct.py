@@ -38,6 +38,9 @@ NARROW, WIDE, NARROW_FOR = 8, 16, 6
 # Vectors beyond the wanted ones in which eigenpairs are taken: the next eigenvalue, and what lost digits mixed in.
 SPARE = 4
 MAX_BLOCKS, BLOCKS_BEFORE_RESTART = 200, 12
+CHART_MISSED = 0.01
+# Share of the longest column from which a column adds to those before it: less is left to a slower way.
+SKEWED = 1e-5
 # What the last block would add to vectors that are found to all digits, relative to their eigenvalue in the inverse:
 # where the next eigenvalue is the same, no plane is the right one.
 EXACT = 1e-13
@@ -53,7 +56,7 @@ def direct_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int
     start = random_generator(settings.random_state).uniform(-1.0, 1.0, (n, width))
     solve = inverted(alignment, SHIFTS, n_threads)
     if settings.coordinates == "chart":
-        return block_lanczos(solve, count, settings.effective_tol, start, is_span_enough=True)
+        return block_lanczos(solve, count, max(settings.tol, CHART_MISSED), start, is_span_enough=True)
     basis = block_lanczos(solve, count, settings.effective_tol, start)
     return np.hstack([basis, corrections(solve, alignment, basis)])[:, : n - 1]
 
@@ -143,7 +146,7 @@ class KrylovSpace:
         for _ in range(2):
             answer = centered(answer)
             inner = basis.T @ answer
-            answer, corner = np.linalg.qr(answer - basis @ inner)
+            answer, corner = orthonormalized(answer - basis @ inner)
             coupling, border = coupling + inner @ border, corner @ border
         matrix = np.zeros((size, size))
         matrix[:old, :old] = self._matrix
@@ -175,6 +178,22 @@ class KrylovSpace:
     def _beyond(self, count: int) -> FloatArray:
         width = self._border.shape[1]
         return self._border @ self._coefficients[self.dimension - width :, :count]
+
+
+def orthonormalized(block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal columns and the triangle that makes the block of them; by Cholesky, four times as fast as Householder.
+
+    Only where columns differ enough: the triangle of their products has half of the digits.
+    """
+    products = block.T @ block
+    try:
+        triangle = np.linalg.cholesky(products).T
+    except np.linalg.LinAlgError:
+        return np.linalg.qr(block)
+    pivots = np.diag(triangle)
+    if not pivots.min() > SKEWED * np.sqrt(np.diag(products).max()):
+        return np.linalg.qr(block)
+    return block @ np.linalg.inv(triangle), triangle
 
 
 def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
