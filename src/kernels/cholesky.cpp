@@ -20,6 +20,7 @@ using Block = std::vector<double>;
 
 constexpr int PANEL = 48; // columns that are eliminated at once
 constexpr int TALL = 8, WIDE = 4; // rows and columns of a tile that stays in registers
+constexpr int CORNERS = 300; // samples of a part from which its four corners are worth two more walks
 constexpr int LANES = 8; // right sides that are solved together
 
 // A sparse matrix by rows (pattern alone) and by columns.
@@ -41,28 +42,64 @@ bool is_set(const Flag &flag) { return *static_cast<const volatile Int *>(flag.d
 
 // ---- order
 
+// Lists of numbers, one behind the other.
+struct Lists {
+    Ints starts, entries;
+    const Int *begin(Int list) const { return entries.data() + starts[list]; }
+    const Int *end(Int list) const { return entries.data() + starts[list + 1]; }
+};
+
 class Dissection {
   public:
     Dissection(const Matrix &inner, const Matrix &joint, Int n, Int leaf, const Flag &give_up)
-        : matrices_{&inner, &joint}, give_up_(give_up), leaf_(leaf), order(n), where_(n), part_(n, 0), from_(n), to_(n) {
+        : order(n), give_up_(give_up), leaf_(leaf), part_(n, 0) {
+        for (auto &steps : steps_) steps.resize(n);
         for (auto &last : last_) last.assign(n, -1);
         for (auto &met : met_) met.assign(n, -1);
+        // Samples are numbered as a walk meets them, its end first: neighbors are near each other in memory, and the
+        // first is a corner.
         for (Int i = 0; i < n; ++i) order[i] = i;
+        find_lists(inner, joint, order, order);
+        walk(0, n, 0, 0, steps_[0]);
+        const Ints names(queue_.rbegin(), queue_.rend());
+        Ints numbers(n);
+        for (Int i = 0; i < n; ++i) numbers[names[i]] = i;
+        find_lists(inner, joint, names, numbers);
         divide(0, n);
         starts.push_back(n);
+        for (Int &sample : order) sample = names[sample];
     }
 
-  private:
-    const Matrix *matrices_[2];
-    const Flag &give_up_;
-    Int leaf_, n_parts_ = 0;
-
-  public:
     Ints order, starts, parents; // samples by position; first position of each node, and the node above, in post-order
 
   private:
-    Ints where_, part_, from_, to_, queue_, roots_;
-    Ints last_[2], met_[2];
+    const Flag &give_up_;
+    Int leaf_, n_parts_ = 0;
+    Lists neighbors_, rows_[2]; // of each sample: who shares a row of A as its first; rows of A and of B that it is in
+    Ints part_, queue_, roots_;
+    Ints steps_[4], last_[2], met_[2];
+
+    void find_lists(const Matrix &inner, const Matrix &joint, const Ints &names, const Ints &numbers) {
+        const auto copy = [&](const Matrix &matrix, bool by_rows, Int sample, Ints &target) {
+            const Int *starts = (by_rows ? matrix.row_starts : matrix.column_starts).data();
+            const Int *entries = (by_rows ? matrix.columns : matrix.rows).data();
+            for (Int e = starts[sample]; e < starts[sample + 1]; ++e) target.push_back(numbers[entries[e]]);
+        };
+        const Matrix *matrices[2] = {&inner, &joint};
+        for (Lists *lists : {&neighbors_, &rows_[0], &rows_[1]}) {
+            lists->starts.assign(1, 0);
+            lists->entries.clear();
+        }
+        for (Int sample : names) {
+            copy(inner, true, sample, neighbors_.entries);
+            copy(inner, false, sample, neighbors_.entries);
+            neighbors_.starts.push_back(static_cast<Int>(neighbors_.entries.size()));
+            for (int m = 0; m < 2; ++m) {
+                copy(*matrices[m], false, sample, rows_[m].entries);
+                rows_[m].starts.push_back(static_cast<Int>(rows_[m].entries.size()));
+            }
+        }
+    }
 
     void divide(Int begin, Int end) {
         const std::size_t below = roots_.size();
@@ -87,7 +124,6 @@ class Dissection {
 
     // Steps from a sample to those of its part, through rows of A; who cannot be reached comes last. Fills queue_.
     void walk(Int begin, Int end, Int source, Int part, Ints &steps) {
-        const Matrix &graph = *matrices_[0];
         queue_.clear();
         for (Int i = begin; i < end; ++i) steps[order[i]] = -1;
         steps[source] = 0;
@@ -101,16 +137,11 @@ class Dissection {
                 queue_.push_back(order[next]);
             }
             const Int sample = queue_[head], step = steps[sample] + 1;
-            const auto visit = [&](Int other) {
-                if (part_[other] == part && steps[other] < 0) {
-                    steps[other] = step;
-                    queue_.push_back(other);
+            for (const Int *other = neighbors_.begin(sample); other < neighbors_.end(sample); ++other)
+                if (part_[*other] == part && steps[*other] < 0) {
+                    steps[*other] = step;
+                    queue_.push_back(*other);
                 }
-            };
-            for (Int e = graph.row_starts.data()[sample]; e < graph.row_starts.data()[sample + 1]; ++e)
-                visit(graph.columns.data()[e]);
-            for (Int e = graph.column_starts.data()[sample]; e < graph.column_starts.data()[sample + 1]; ++e)
-                visit(graph.rows.data()[e]);
         }
     }
 
@@ -118,26 +149,39 @@ class Dissection {
     std::pair<Int, Int> bisect(Int begin, Int end) {
         const Int part = ++n_parts_, size = end - begin;
         for (Int i = begin; i < end; ++i) part_[order[i]] = part;
-        // A part begins at an end of the one that it was cut from.
-        if (size == static_cast<Int>(order.size())) {
-            walk(begin, end, order[begin], part, from_);
-            std::swap(order[begin], *std::find(order.begin(), order.end(), queue_.back()));
+        // Four corners: one end of what the part was cut from, the furthest from there, the furthest from both, and the
+        // furthest from that. The two that are nearest to each other make a side, the others the opposite one.
+        walk(begin, end, order[begin], part, steps_[0]);
+        const Int opposite = queue_.back();
+        walk(begin, end, opposite, part, steps_[1]);
+        Ints &way = steps_[0];
+        if (size < CORNERS) {
+            for (Int sample : queue_) way[sample] -= steps_[1][sample];
+        } else {
+            Int third = opposite, most = 0;
+            for (Int sample : queue_)
+                if (way[sample] + steps_[1][sample] > most) {
+                    third = sample;
+                    most = way[sample] + steps_[1][sample];
+                }
+            walk(begin, end, third, part, steps_[2]);
+            const Int fourth = queue_.back();
+            walk(begin, end, fourth, part, steps_[3]);
+            const bool with_third = way[third] < way[fourth];
+            const Ints &beside = steps_[with_third ? 2 : 3], &beyond = steps_[with_third ? 3 : 2];
+            for (Int sample : queue_) way[sample] += beside[sample] - steps_[1][sample] - beyond[sample];
         }
-        walk(begin, end, order[begin], part, from_);
-        walk(begin, end, queue_.back(), part, to_);
-        // Along the way from one end to the other: a counting sort by the difference, ties as the last walk met them.
-        Int lowest = size, highest = -size;
+        // From one side to the other: a counting sort, ties as the last walk met them.
+        Int lowest = 4 * size, highest = -4 * size;
         for (Int sample : queue_) {
-            from_[sample] -= to_[sample];
-            lowest = std::min(lowest, from_[sample]);
-            highest = std::max(highest, from_[sample]);
+            lowest = std::min(lowest, way[sample]);
+            highest = std::max(highest, way[sample]);
         }
         Ints places(highest - lowest + 2, 0);
-        for (Int sample : queue_) ++places[from_[sample] - lowest + 1];
+        for (Int sample : queue_) ++places[way[sample] - lowest + 1];
         for (std::size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
         Ints line(size);
-        for (Int sample : queue_) line[places[from_[sample] - lowest]++] = sample;
-        for (Int i = 0; i < size; ++i) where_[line[i]] = i;
+        for (Int sample : queue_) line[places[way[sample] - lowest]++] = sample;
         return cut(begin, end, part, line);
     }
 
@@ -148,18 +192,14 @@ class Dissection {
         Ints reach(size), crossing(size + 1, 0);
         for (Int i = size - 1; i >= 0; --i) {
             Int furthest = i;
-            for (int m = 0; m < 2; ++m) {
-                const Matrix &matrix = *matrices_[m];
-                const Int *starts = matrix.column_starts.data(), *rows = matrix.rows.data();
-                for (Int e = starts[line[i]]; e < starts[line[i] + 1]; ++e) {
-                    const Int row = rows[e];
-                    if (met_[m][row] != part) {
-                        met_[m][row] = part;
-                        last_[m][row] = i;
+            for (int m = 0; m < 2; ++m)
+                for (const Int *row = rows_[m].begin(line[i]); row < rows_[m].end(line[i]); ++row) {
+                    if (met_[m][*row] != part) {
+                        met_[m][*row] = part;
+                        last_[m][*row] = i;
                     }
-                    furthest = std::max(furthest, last_[m][row]);
+                    furthest = std::max(furthest, last_[m][*row]);
                 }
-            }
             reach[i] = furthest;
             ++crossing[i + 1 > size ? size : i + 1];
             if (furthest < size) --crossing[furthest + 1 > size ? size : furthest + 1];

@@ -17,13 +17,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from hne._kernels import Factor
 from hne._runtime.progress import step
 from hne._runtime.threads import map_blocks
 from hne.core.eigen.alignment import Alignment
-from hne.core.records import FloatArray, IndexArray, Solve
+from hne.core.records import FloatArray, Solve
 
 logger = logging.getLogger("hne")
 
@@ -130,7 +131,7 @@ class Cholesky:
 class Tasks:
     """Which nodes can be eliminated: whole subtrees that are small, and above them one by one."""
 
-    def __init__(self, parents: IndexArray, operations: FloatArray) -> None:
+    def __init__(self, parents: NDArray[np.int32], operations: FloatArray) -> None:
         self._parents, self._operations, self._done = parents, operations, 0.0
         total, has_parent = float(operations.sum()), parents >= 0
         below, self.first = operations.copy(), np.arange(len(operations))
