@@ -448,6 +448,15 @@ class Factor {
         subtract_panel(front_of(node), panel, packed.data(), from, to);
     }
 
+    // Lets go of what only an elimination needs.
+    void keep_factor() {
+        for (int m = 0; m < 2; ++m) {
+            elements_[m] = {};
+            matrices_[m] = {};
+        }
+        left_.clear();
+    }
+
     // Solves for up to 8 columns of `right` from `first` on, and writes them into `solution`.
     void solve(Floats<2> right, Array<double, 2> solution, Int first) const {
         const Int columns = static_cast<Int>(right.shape(1)), count = std::min<Int>(LANES, columns - first);
@@ -594,5 +603,6 @@ void add_cholesky(nb::module_ &module) {
         .def("assemble", &Factor::assemble, NoLock())
         .def("clear", &Factor::clear, NoLock())
         .def("subtract", &Factor::subtract, NoLock())
+        .def("keep_factor", &Factor::keep_factor)
         .def("solve", &Factor::solve, NoLock());
 }

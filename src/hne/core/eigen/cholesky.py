@@ -104,6 +104,10 @@ class Cholesky:
                 _awaited(future)
         return True
 
+    def keep_factor(self) -> None:
+        """Let go of what only another factorization would need."""
+        self._factor.keep_factor()
+
     def solve(self, block: FloatArray) -> FloatArray:
         """(G + shift)^-1 times the block."""
         right = np.ascontiguousarray(block)
@@ -164,14 +168,15 @@ def inverted(alignment: Alignment, shifts: tuple[float, ...], n_threads: int) ->
     """A solver with G + shift, for the smallest shift, in scales of G, with which its factorization succeeds."""
     cholesky, scale = Cholesky(alignment, n_threads), float(alignment.diagonal().max())
     logger.info("factorization: n = %d, %.1e entries", alignment.n_samples, cholesky.entries)
-    for shift in shifts[:-1]:
+    for shift in shifts:
         try:
             cholesky.factorize(shift * scale)
+            break
         except NotPositiveDefiniteError:
             logger.info("eigenpairs: a shift of %g of the scale of G is too small", shift)
-        else:
-            return cholesky.solve
-    cholesky.factorize(shifts[-1] * scale)
+            if shift == shifts[-1]:
+                raise
+    cholesky.keep_factor()
     return cholesky.solve
 
 
