@@ -41,9 +41,9 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["search", "blocks", "factorization"])
-def test_an_interrupt_of_a_large_fit_leaves_no_thread(task):
-    run = [sys.executable, "-c", SCRIPT, task, "150000", "1"]
+@pytest.mark.parametrize(("task", "done"), [("search", "1"), ("blocks", "1"), ("factorization", "0")])
+def test_an_interrupt_of_a_large_fit_leaves_no_thread(task, done):
+    run = [sys.executable, "-c", SCRIPT, task, "150000", done]
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "['MainThread']\n"
 
 
