@@ -7,6 +7,7 @@ void add_judge(nb::module_ &module);
 void add_paths(nb::module_ &module);
 void add_planes(nb::module_ &module);
 void add_ranks(nb::module_ &module);
+void add_cholesky(nb::module_ &module);
 void add_triangle(nb::module_ &module);
 void add_ways(nb::module_ &module);
 void add_weights(nb::module_ &module);
@@ -19,6 +20,7 @@ NB_MODULE(_kernels, module) {
     add_paths(module);
     add_planes(module);
     add_ranks(module);
+    add_cholesky(module);
     add_triangle(module);
     add_ways(module);
     add_weights(module);

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from hne import embed
 from hne.core import records as _types
-from hne.core.eigen import alignment as _triangle
 from hne.core.eigen.alignment import alignment, upper_triangle
 from hne.core.neighbors.graph import knn_graph
 from hne.core.weights.layers import layer_weights
@@ -55,12 +54,11 @@ def test_a_sample_without_neighbors_is_not_drawn_to_the_origin(cloud):
     assert result.eigenpairs.residuals.max() < 1e-9 * G.diagonal().max()
 
 
-@pytest.mark.parametrize("kernel", ["scipy", "numba"])
 @settings(max_examples=20)
 @given(X=lattice_clouds(), gamma=st.sampled_from([0.1, 1.0, 10.0]))
-def test_it_is_the_upper_triangle_of_g_with_its_diagonal_first(kernel, X, gamma):
+def test_it_is_the_upper_triangle_of_g_with_its_diagonal_first(X, gamma):
     record = aligned(X, gamma=gamma)
-    upper = upper_triangle(record, kernel=kernel)
+    upper = upper_triangle(record)
     expected = np.triu(record.matrix().toarray())
     np.testing.assert_allclose(upper.toarray(), expected, atol=1e-13 * np.abs(expected).max())
     assert upper.has_sorted_indices
@@ -69,27 +67,17 @@ def test_it_is_the_upper_triangle_of_g_with_its_diagonal_first(kernel, X, gamma)
 
 def test_blocks_and_threads_do_not_change_a_bit(roll):
     record = aligned(roll.X, 6)
-    whole = upper_triangle(record, 1, "numba")
-    split = upper_triangle(record, 4, "numba", block_rows=17)
+    whole = upper_triangle(record, 1)
+    split = upper_triangle(record, 4, block_rows=17)
     np.testing.assert_array_equal(whole.data, split.data)
     np.testing.assert_array_equal(whole.indices, split.indices)
 
 
 def test_entries_are_numbered_in_int32_until_there_are_too_many(roll, monkeypatch):
     record = aligned(roll.X, 6)
-    assert upper_triangle(record, kernel="numba").indices.dtype == np.int32
+    small = upper_triangle(record)
+    assert small.indices.dtype == np.int32
     monkeypatch.setattr(_types, "INT32_MAX", 100)
-    large = upper_triangle(record, kernel="numba")
+    large = upper_triangle(record)
     assert large.indices.dtype == large.indptr.dtype == np.int64
-    assert abs(large - upper_triangle(record, kernel="scipy")).max() < 1e-13
-
-
-def test_the_kernel_is_chosen_by_the_amount_of_work(roll, monkeypatch):
-    record = aligned(roll.X, 6)
-    loaded, load = [], _triangle.load_unbroken
-    monkeypatch.setattr(_triangle, "load_unbroken", lambda module: loaded.append(module) or load(module))
-    upper_triangle(record)
-    assert not loaded
-    monkeypatch.setattr(_triangle, "NUMBA_MIN_WORK", 1)
-    upper_triangle(record)
-    assert loaded == ["hne.core.eigen.numba_triangle"]
+    assert abs(large - small).max() == 0.0

@@ -17,20 +17,15 @@ from hne import embed
 from hne._runtime import threads as _threads
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen import costs as _costs
-from hne.core.eigen import direct as _pardiso
 from hne.datasets import make_swiss_roll
-from tests.conftest import one_fast
 
-EXTRAS = {"pardiso": "pypardiso", "dissected": "pypardiso", "multigrid": "pyamg"}
+EXTRAS = {"multigrid": "pyamg"}
 FAMILIES = {
-    "superlu": "direct",
-    "pardiso": "direct",
-    "dissected": "direct",
     "multigrid": "iterative",
     "diagonal": "iterative",
 }
-# Sizes at which two threads of OpenBLAS, or of MKL, used to change bits: few columns are shared out late.
-N_SAMPLES = {"dense": 300, "superlu": 10_000, "pardiso": 1_500, "dissected": 2_000, "multigrid": 700, "diagonal": 500}
+# Sizes at which two threads of OpenBLAS used to change bits: few columns are shared out late.
+N_SAMPLES = {"dense": 300, "direct": 10_000, "multigrid": 700, "diagonal": 500}
 SOURCE = Path(_threads.__file__).parents[2]
 
 
@@ -40,10 +35,6 @@ def embedded(solver, n_jobs):
     X = np.random.default_rng(0).normal(size=(n, 9)) if solver == "diagonal" else make_swiss_roll(n, random_state=1).X
     family = FAMILIES.get(solver, solver)
     with ExitStack() as forced:
-        if family == "direct":
-            forced.enter_context(patch.object(_costs, "PARDISO_MIN_ENTRIES", 10**9 if solver == "superlu" else 1))
-        if solver == "dissected":
-            forced.enter_context(patch.object(_pardiso, "DISSECTED_MIN_ENTRIES", 1))
         if solver == "diagonal":
             forced.enter_context(patch.object(_costs, "MULTIGRID_MAX_ROW", 0))
         # A chart takes longer than its eigenvectors: one of dense ones is enough.
@@ -64,7 +55,7 @@ def installed(solver):
     return solver not in EXTRAS or find_spec(EXTRAS[solver]) is not None
 
 
-@pytest.mark.parametrize("solver", ["dense", "diagonal", "multigrid", *one_fast("pardiso", "dissected", "superlu")])
+@pytest.mark.parametrize("solver", ["dense", "diagonal", "multigrid", "direct"])
 def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver):
     if not installed(solver):
         pytest.skip("needs the extra 'fast'")
@@ -75,9 +66,9 @@ def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver)
     assert len(found) == 1
 
 
-# OpenBLAS and MKL; what they make of their variables does not depend on the order, nor on what iterates.
+# What libraries make of their variables does not depend on the order, nor on what iterates.
 @pytest.mark.slow
-@pytest.mark.parametrize("solvers", ["dense pardiso", "diagonal multigrid"])
+@pytest.mark.parametrize("solvers", ["dense direct", "diagonal multigrid"])
 def test_bits_are_the_same_whatever_the_environment_asks_for(solvers):
     path = os.pathsep.join([str(SOURCE), str(Path(__file__).parents[2])])
     count = "2" if os.environ.get("OMP_NUM_THREADS") == "1" else "1"

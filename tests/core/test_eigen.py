@@ -12,6 +12,7 @@ from scipy.linalg import subspace_angles
 from scipy.sparse import eye_array
 
 from hne.core.eigen import certificate as _certificate
+from hne.core.eigen import cholesky as _cholesky
 from hne.core.eigen import costs as _costs
 from hne.core.eigen import direct as _direct
 from hne.core.eigen import direct as _factor
@@ -149,6 +150,7 @@ def test_auto_goes_on_to_the_iterative_solver_where_n_is_too_large_for_the_dense
     roll = make_swiss_roll(600)
     monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
     monkeypatch.setattr(_costs, "DENSE_RESCUE_SAMPLES", 500)
+    monkeypatch.setattr(_solve, "UNCOUNTED", 500)
     assert bottom_eigenpairs(aligned(roll.X, 6), Settings(), 1, roll.X).solver == "iterative"
     assert "The iterative solver takes over" in caplog.text
     monkeypatch.setattr(_iterative, "MAX_STEPS", 1)
@@ -160,21 +162,57 @@ def test_a_factorization_without_memory_is_an_error_of_ours(roll, monkeypatch):
     def exhaust(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(_factor, "splu", exhaust)
+    monkeypatch.setattr(_cholesky, "Factor", exhaust)
     with pytest.raises(EigenSolverError, match=r"alignment matrix \(MemoryError\)"):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
 
 
-@pytest.mark.parametrize("backend", ["superlu", "pardiso"])
-def test_backends_solve_with_the_matrix_of_the_triangle(roll, backend):
-    if backend == "pardiso":
-        pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    upper = upper_triangle(aligned(roll.X, 6))
-    upper.data[upper.indptr[:-1]] += 1e-3
-    whole = upper.toarray() + np.triu(upper.toarray(), 1).T
-    block = np.random.default_rng(0).normal(size=(400, 3))
-    with _factor.factorized(upper, backend) as solve:
-        np.testing.assert_allclose(whole @ solve(block), block, atol=1e-9)
+@pytest.mark.parametrize(("n", "leaf"), [(400, 20), (400, 500), (30, 1), (4, 64)])
+@pytest.mark.parametrize("gamma", [0.3, 1.0])
+def test_a_factor_solves_with_g_whatever_its_tree(roll, monkeypatch, n, leaf, gamma):
+    monkeypatch.setattr(_cholesky, "LEAF", leaf)
+    record = aligned(roll.X[:n], 3 if n < 10 else 6, gamma=gamma)
+    whole = record.matrix().toarray() + 1e-3 * np.eye(n)
+    factor = _cholesky.Cholesky(record, 2)
+    factor.factorize(1e-3)
+    for width in (1, 8, 11):
+        block = np.random.default_rng(0).normal(size=(n, width))
+        np.testing.assert_allclose(whole @ factor.solve(block), block, atol=1e-9)
+
+
+def test_samples_that_nobody_links_are_parts_of_the_tree():
+    """Two rolls far apart, and rows of W without entries: cuts without separators, and more than one root."""
+    X = make_swiss_roll(120, random_state=0).X
+    record = aligned(np.concatenate([X, X + 1e4]), 6)
+    factor = _cholesky.Cholesky(record, 2)
+    factor.factorize(1e-3)
+    block = np.random.default_rng(0).normal(size=(240, 2))
+    np.testing.assert_allclose(record.apply(factor.solve(block)) + 1e-3 * factor.solve(block), block, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_threads_share_fronts_without_changing_a_bit(monkeypatch, n_threads):
+    record = aligned(make_swiss_roll(1_500, random_state=0).X, 8)
+    block = np.random.default_rng(0).normal(size=(1_500, 20))
+    alone = _cholesky.Cholesky(record, 1)
+    alone.factorize(1e-9)
+    for name, value in (("TASK_SHARE", 0.05), ("MIN_OPERATIONS", 1.0), ("SHARED_OPERATIONS", 1.0)):
+        monkeypatch.setattr(_cholesky, name, value)
+    together = _cholesky.Cholesky(record, n_threads)
+    together.factorize(1e-9)
+    np.testing.assert_array_equal(together.solve(block), alone.solve(block))
+
+
+def test_a_matrix_that_is_not_positive_definite_is_reported_and_gets_a_larger_shift(roll):
+    record = aligned(roll.X, 6)
+    with pytest.raises(_cholesky.NotPositiveDefiniteError, match="a pivot is not positive"):
+        _cholesky.Cholesky(record, 2).factorize(-1.0)
+    block = np.random.default_rng(0).normal(size=(400, 1))
+    solution = _cholesky.inverted(record, (-1.0, 1e-3), 2)(block)
+    shifted = record.apply(solution) + 1e-3 * record.diagonal().max() * solution
+    np.testing.assert_allclose(shifted, block, atol=1e-9)
+    with pytest.raises(_cholesky.NotPositiveDefiniteError):
+        _cholesky.inverted(record, (-2.0, -1.0), 2)
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
@@ -192,24 +230,18 @@ def test_a_factor_of_superlu_is_let_go_of_by_the_thread_that_made_it(monkeypatch
 
     monkeypatch.setattr(_factor, "splu", Factor)
     expected = pytest.raises(KeyboardInterrupt) if is_interrupted else nullcontext()
-    with expected, _factor.factorized(eye_array(5, format="csr"), "superlu"):
+    with expected, _factor.shift_inverted(eye_array(5, format="csr"), 1):
         if is_interrupted:
             raise KeyboardInterrupt
     assert gone.wait(10)
     assert made[0] is made[1] is not threading.current_thread()
 
 
-def test_pardiso_says_when_a_matrix_is_not_positive_definite():
-    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    with pytest.raises(RuntimeError, match="PARDISO"), _factor.factorized(-eye_array(5, format="csr"), "pardiso"):
-        pass
-
-
 def test_a_restart_loses_nothing(roll, monkeypatch):
     record = aligned(roll.X, 6)
     whole = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
     monkeypatch.setattr(_direct, "BLOCKS_BEFORE_RESTART", 2)
-    monkeypatch.setattr(_direct, "BLOCKS_KEPT", 1)
+    monkeypatch.setattr(_direct, "NARROW", 4)
     restarted = bottom_eigenpairs(record, Settings(eigen_solver="direct"))
     np.testing.assert_allclose(restarted.vectors, whole.vectors, atol=1e-6)
 
@@ -310,15 +342,6 @@ def test_entries_of_g_are_counted_on_a_few_rows(roll):
     assert abs(sizes.row_entries / truth - 1) < 0.1
 
 
-def test_pardiso_keeps_to_the_threads_it_is_given():
-    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    library = _factor._loaded_solver().libmkl
-    before = library.MKL_Get_Max_Threads()
-    with _factor.mkl_threads(library, 1):
-        assert library.MKL_Get_Max_Threads() == 1
-    assert library.MKL_Get_Max_Threads() == before
-
-
 def test_copies_of_samples_do_not_break_multigrid(monkeypatch):
     pytest.importorskip("pyamg", reason="needs the extra 'fast'")
     X = np.repeat(np.random.default_rng(0).random((700, 2)), 3, axis=0)
@@ -346,34 +369,39 @@ def test_a_singular_factor_of_superlu_gets_a_larger_shift(roll, monkeypatch):
         return factor(whole, **options)
 
     monkeypatch.setattr(_factor, "splu", singular_at_first)
-    assert bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct")).solver == "direct"
+    upper = upper_triangle(aligned(roll.X, 6))
+    with _factor.shift_inverted(upper, 1) as solve:
+        assert solve(np.ones((400, 1))).shape == (400, 1)
     assert len(shifts) == 2
     assert shifts[1] > shifts[0]
-
-
-def test_a_fit_hands_its_number_of_threads_to_pardiso(roll, monkeypatch):
-    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    asked, limit = [], _factor.mkl_threads
-    monkeypatch.setattr(_costs, "PARDISO_MIN_ENTRIES", 1)
-    monkeypatch.setattr(_factor, "mkl_threads", lambda library, n: asked.append(n) or limit(library, n))
-    bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"), 3)
-    assert asked[0] == 3
-    assert set(asked[1:]) == {_factor.SOLVING_THREADS}
+    monkeypatch.setattr(_factor, "splu", lambda *_, **__: singular_at_first(*_, **shifts.clear() or {}))
+    with (
+        pytest.raises(_cholesky.NotPositiveDefiniteError, match="SuperLU: Factor is"),
+        _factor.shift_inverted(upper, 1),
+    ):
+        pass
 
 
 def test_two_factorizations_at_once_do_not_disturb_each_other(roll):
-    pytest.importorskip("pypardiso", reason="needs the extra 'fast'")
-    uppers = [upper_triangle(aligned(roll.X, k)) for k in (6, 8)]
+    records = [aligned(roll.X, k) for k in (6, 8)]
     block = np.random.default_rng(0).normal(size=(len(roll.X), 2))
-    for upper in uppers:
-        upper.data[upper.indptr[:-1]] += 1e-3
 
-    def solved(upper):
-        with _factor.factorized(upper, "pardiso") as solve:
-            return [solve(block) for _ in range(20)]
+    def solved(record):
+        solve = _cholesky.inverted(record, (1e-3,), 2)
+        return [solve(block) for _ in range(20)]
 
-    alone = [solved(upper)[0] for upper in uppers]
+    alone = [solved(record)[0] for record in records]
     with ThreadPoolExecutor(2) as pool:
-        for expected, together in zip(alone, pool.map(solved, uppers), strict=True):
+        for expected, together in zip(alone, pool.map(solved, records), strict=True):
             for solution in together:
-                np.testing.assert_allclose(solution, expected, rtol=1e-9)
+                np.testing.assert_array_equal(solution, expected)
+
+
+@pytest.mark.parametrize("copies", [3, 12])
+def test_eigenvalues_of_any_multiplicity_are_all_found(copies):
+    """The same roll several times, joined by nothing: as many null vectors, and each eigenvalue as many times."""
+    X = make_swiss_roll(60, random_state=0).X
+    record = aligned(np.concatenate([X + 1e3 * number for number in range(copies)]), 6)
+    by = Settings(n_components=2 * copies, eigen_solver="direct")
+    direct, dense = (bottom_eigenpairs(record, replace(by, eigen_solver=s)) for s in ("direct", "dense"))
+    np.testing.assert_allclose(direct.values, dense.values, rtol=1e-4, atol=1e-13)

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, triu
+from scipy.sparse import csr_array
 
+from hne import _kernels
 from hne._runtime.progress import track
-from hne._runtime.threads import load_unbroken, map_blocks
+from hne._runtime.threads import map_blocks
 from hne.core.records import FloatArray, SparseMatrix, Weights, index_kind
 
-# Multiplications below which SciPy's product, near 20 ns each, is done before numba is loaded.
-NUMBA_MIN_WORK = 30_000_000
 # Rows a block, and its multiplications, near 10 ns each: half a second that an interrupt may have to wait.
-BLOCK_ROWS, BLOCK_WORK = 16_384, 50_000_000
+BLOCK_ROWS, BLOCK_WORK, MIN_BLOCKS = 16_384, 50_000_000, 8
 
 
 class Operator(Protocol):
@@ -92,31 +91,28 @@ def deviation(W: SparseMatrix, first: int = 0) -> SparseMatrix:
     return (csr_array((is_rebuilt, columns, ends), shape=W.shape) - W).tocsr()
 
 
-def upper_triangle(
-    alignment: Alignment, n_threads: int = 1, kernel: str | None = None, block_rows: int = BLOCK_ROWS
-) -> SparseMatrix:
-    """Upper triangle of G, diagonal included: CSR with sorted columns, int32 where they fit.
-
-    `kernel` is "scipy" or "numba", None to choose by the amount of work.
-    """
+def upper_triangle(alignment: Alignment, n_threads: int = 1, block_rows: int = BLOCK_ROWS) -> SparseMatrix:
+    """Upper triangle of G, diagonal included: CSR with sorted columns, int32 where they fit."""
     A, B, n = alignment.A, alignment.B, alignment.n_samples
     work = int((np.diff(A.indptr) ** 2).sum() + (np.diff(B.indptr) ** 2).sum())
-    if (kernel or ("numba" if work >= NUMBA_MIN_WORK else "scipy")) == "scipy":
-        upper = csr_array(triu(alignment.matrix(), format="csr"))
-        upper.sort_indices()
-        return upper
-    # numba is loaded where it is worth it, and its functions have no signature that a type checker reads.
-    kernels: Any = load_unbroken("hne.core.eigen.numba_triangle")
-    block_rows = max(1, min(block_rows, BLOCK_WORK * n // max(1, work)))
+    # So that each of a few threads has some.
+    block_rows = max(1, min(block_rows, BLOCK_WORK * n // max(1, work), 1 + n // MIN_BLOCKS))
     blocks = [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
     matrices = (A, A.tocsc(), B, B.tocsc())
-    patterns = [part for matrix in matrices for part in (matrix.indptr, matrix.indices)]
+    kind = np.result_type(*(part for matrix in matrices for part in (matrix.indptr, matrix.indices)))
+    patterns = [part.astype(kind, copy=False) for matrix in matrices for part in (matrix.indptr, matrix.indices)]
     values = [matrix.data for matrix in matrices]
-    with closing(map_blocks(lambda block: kernels.count_entries(*block, *patterns), blocks, n_threads)) as numbers:
-        row_entries = np.concatenate(list(track("pattern of G", numbers, len(blocks))))
+    row_entries = np.empty(n, dtype=np.int64)
+    kernels: Any = _kernels  # their arguments come in lists
+
+    def count(block: tuple[int, int]) -> None:
+        kernels.count_entries(*block, *patterns, row_entries)
+
+    with closing(map_blocks(count, blocks, n_threads)) as counted:
+        for _ in track("pattern of G", counted, len(blocks)):
+            pass
     indptr = np.concatenate([[0], np.cumsum(row_entries)])
-    indptr = indptr.astype(index_kind(indptr[-1]))
-    indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1])
+    indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
 
     def fill(block: tuple[int, int]) -> None:
         kernels.fill_entries(*block, alignment.gamma, *patterns, *values, indptr, indices, data)
@@ -124,4 +120,5 @@ def upper_triangle(
     with closing(map_blocks(fill, blocks, n_threads)) as filled:
         for _ in track("entries of G", filled, len(blocks)):
             pass
-    return csr_array((data, indices, indptr), shape=(n, n))
+    indices_kind = index_kind(max(indptr[-1], n))
+    return csr_array((data, indices.astype(indices_kind, copy=False), indptr.astype(indices_kind)), shape=(n, n))

@@ -137,7 +137,7 @@ def eigenpairs_in(
 ) -> EigenPairs:
     """The best eigenpairs (Rayleigh-Ritz) in the span of a basis, with what can be measured about them."""
     orthonormal, _ = np.linalg.qr(basis - basis.mean(axis=0))
-    _, lengths, rotation = np.linalg.svd(alignment.stacked(orthonormal), full_matrices=False)
+    _, lengths, rotation = np.linalg.svd(np.linalg.qr(alignment.stacked(orthonormal), mode="r"))
     # Singular values descend; eigenvalues and vectors are turned round together.
     values, vectors = lengths[::-1] ** 2, orthonormal @ rotation[::-1].T
     next_value = float(values[count]) if len(values) > count else math.inf

@@ -14,7 +14,7 @@ from hne._runtime.memory import available_bytes
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.certificate import EigenPairs, certified
-from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver
+from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver, has_room
 from hne.core.eigen.direct import direct_eigenvectors
 from hne.core.eigen.iterative import iterative_eigenvectors
 from hne.core.eigen.slepc import is_worth_ranks, slepc_eigenvectors
@@ -23,6 +23,9 @@ from hne.exceptions import EigenSolverError
 from hne.settings import Settings
 
 logger = logging.getLogger("hne")
+
+# Samples up to which a factor of any kind of data takes 30 MB and .2 s.
+UNCOUNTED = 2_000
 
 
 def bottom_eigenpairs(
@@ -38,7 +41,9 @@ def bottom_eigenpairs(
     solvers: tuple[str, ...] = ("dense",)
     reason = f"n = {n}"
     # Up to a few megabytes, nobody has to count, nor to ask for memory.
-    if wanted not in {"auto", "dense"} or n > DENSE_MAX_SAMPLES:
+    if wanted == "auto" and DENSE_MAX_SAMPLES < n <= UNCOUNTED and has_room(n, settings.n_eigenvectors(n), "iterative"):
+        solvers = ("direct", "dense")
+    elif wanted not in {"auto", "dense"} or n > DENSE_MAX_SAMPLES:
         sizes = Sizes.of(alignment, settings.n_eigenvectors(n))
         solvers, reason = choose_solver(sizes, wanted, available_bytes())
     logger.info("eigenpairs: %s solver (%s)", solvers[0], reason)
