@@ -7,6 +7,31 @@ from numpy.typing import NDArray
 from hne.core.records import FloatArray
 
 Entries = NDArray[Any]  # int32 or int64, all of one call alike
+AnyFloats = NDArray[Any]  # float32 or float64, all of one call alike
+
+# products.cpp
+def multiply_block(
+    start: int,
+    stop: int,
+    indptr: Entries,
+    indices: Entries,
+    data: AnyFloats,
+    block: AnyFloats,
+    out: AnyFloats,
+) -> None: ...
+def combine_block(
+    start: int,
+    stop: int,
+    indptr: Entries,
+    indices: Entries,
+    data: AnyFloats,
+    image: AnyFloats,
+    scale: float,
+    shift: float,
+    past: float,
+    block: AnyFloats,
+    out: AnyFloats,
+) -> None: ...
 
 # triangle.cpp
 def count_entries(

@@ -27,25 +27,25 @@ FAMILIES = {
     "pardiso": "direct",
     "dissected": "direct",
     "multigrid": "iterative",
-    "diagonal": "iterative",
+    "filter": "iterative",
 }
 # Sizes at which two threads of OpenBLAS, or of MKL, used to change bits: few columns are shared out late.
-N_SAMPLES = {"dense": 300, "superlu": 10_000, "pardiso": 1_500, "dissected": 2_000, "multigrid": 700, "diagonal": 500}
+N_SAMPLES = {"dense": 300, "superlu": 10_000, "pardiso": 1_500, "dissected": 2_000, "multigrid": 700, "filter": 500}
 SOURCE = Path(_threads.__file__).parents[2]
 
 
 def embedded(solver, n_jobs):
     """The embedding of small samples by one solver, backend or preconditioner."""
     n = N_SAMPLES[solver]
-    X = np.random.default_rng(0).normal(size=(n, 9)) if solver == "diagonal" else make_swiss_roll(n, random_state=1).X
+    X = np.random.default_rng(0).normal(size=(n, 9)) if solver == "filter" else make_swiss_roll(n, random_state=1).X
     family = FAMILIES.get(solver, solver)
     with ExitStack() as forced:
         if family == "direct":
             forced.enter_context(patch.object(_costs, "PARDISO_MIN_ENTRIES", 10**9 if solver == "superlu" else 1))
         if solver == "dissected":
             forced.enter_context(patch.object(_pardiso, "DISSECTED_MIN_ENTRIES", 1))
-        if solver == "diagonal":
-            forced.enter_context(patch.object(_costs, "MULTIGRID_MAX_ROW", 0))
+        if solver == "filter":
+            forced.enter_context(patch.object(_costs, "FILTER_MIN_DIMENSIONS", 0))
         # A chart takes longer than its eigenvectors: one of dense ones is enough.
         kind = "chart" if solver in {"dense", "multigrid"} else "eigenvectors"
         result = embed(X, n_neighbors=6, coordinates=kind, eigen_solver=family, n_jobs=n_jobs, assess=False)
@@ -64,7 +64,7 @@ def installed(solver):
     return solver not in EXTRAS or find_spec(EXTRAS[solver]) is not None
 
 
-@pytest.mark.parametrize("solver", ["dense", "diagonal", "multigrid", *one_fast("pardiso", "dissected", "superlu")])
+@pytest.mark.parametrize("solver", ["dense", "filter", "multigrid", *one_fast("pardiso", "dissected", "superlu")])
 def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver):
     if not installed(solver):
         pytest.skip("needs the extra 'fast'")
@@ -77,7 +77,7 @@ def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver)
 
 # OpenBLAS and MKL; what they make of their variables does not depend on the order, nor on what iterates.
 @pytest.mark.slow
-@pytest.mark.parametrize("solvers", ["dense pardiso", "diagonal multigrid"])
+@pytest.mark.parametrize("solvers", ["dense pardiso", "filter multigrid"])
 def test_bits_are_the_same_whatever_the_environment_asks_for(solvers):
     path = os.pathsep.join([str(SOURCE), str(Path(__file__).parents[2])])
     count = "2" if os.environ.get("OMP_NUM_THREADS") == "1" else "1"
