@@ -2,12 +2,22 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hne.core.records import FloatArray
 
 Entries = NDArray[Any]  # int32 or int64, all of one call alike
 AnyFloats = NDArray[Any]  # float32 or float64, all of one call alike
+
+# nearest.cpp
+def keep_nearest(
+    products: NDArray[np.float32],
+    halves: NDArray[np.float32],
+    first: int,
+    scores: NDArray[np.float32],
+    found: NDArray[np.int64],
+) -> None: ...
 
 # products.cpp
 def multiply_block(
