@@ -10,10 +10,12 @@ near as its k-th. Rows that are not (ties, duplicates, digits lost in a product)
 import logging
 from collections.abc import Callable
 from contextlib import closing
+from itertools import pairwise
 
 import numpy as np
 from joblib import parallel_config
-from scipy.sparse import issparse
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.spatial import cKDTree
 
 from hne import _kernels
@@ -52,6 +54,8 @@ LIMIT_ROWS = 1024
 SHARES, SMALLEST_SHARE = 4, 1024
 # Targets and samples of a tile of products, 2 MB that stay in the cache.
 TILE_ROWS, TILE_COLUMNS = 256, 2048
+# Samples for each tile by which their centers are found, in so many rounds.
+TILING_SAMPLES, TILING_ROUNDS = 50, 3
 # scikit-learn writes out all distances of a block of sparse samples, twice.
 SPARSE_BYTES = 2**28
 
@@ -83,9 +87,14 @@ def nearest(
     if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
         search, spare = _scan_search(X, targets), TREE_SPARE
     elif proposer == "brute":
-        proposer = "single" if not issparse(X) else "brute"
-        search = _brute_search(X, targets, n_threads) if issparse(X) else _single_search(X, targets)
         spare = BRUTE_SPARE
+        if issparse(X):
+            search = _brute_search(X, targets, n_threads)
+        else:
+            proposer = "single"
+            search, order = _single_search(X, targets)
+            # Targets that are near to each other look into the same tiles.
+            pending = order if targets is X else pending
     else:
         tree = cKDTree(X, balanced_tree=False)
         search, spare = _tree_search(tree, targets, reach), TREE_SPARE
@@ -112,7 +121,10 @@ def nearest(
             return rows[is_open] if n_candidates < n else rows[:0]
 
         # scikit-learn has threads of its own.
-        with closing(map_blocks(open_rows, blocks, 1 if proposer == "brute" else n_threads)) as results:
+        with (
+            closing(map_blocks(open_rows, blocks, 1 if proposer == "brute" else n_threads)) as results,
+            one_blas_thread(),
+        ):
             pending = np.concatenate(list(track("search", results, len(blocks))))
         if not pending.size:
             break
@@ -216,37 +228,83 @@ def _scan_search(X: FloatArray, targets: FloatArray) -> Search:
     return search
 
 
-def _single_search(X: FloatArray, targets: FloatArray) -> Search:
-    """Brute force in single precision, whose errors are known: what it cannot tell apart is left to others."""
+def _single_search(X: FloatArray, targets: FloatArray) -> tuple[Search, IndexArray]:
+    """Brute force in single precision, whose errors are known, and an order of the samples in which near ones follow.
+
+    What it cannot tell apart is left to others. Samples are in tiles, and those that are too far are not looked into.
+    """
     center = X.mean(axis=0)
-    lengths = row_lengths(X - center)
+    centered = X - center
+    lengths = row_lengths(centered)
     # Norms of one at most: single precision ends at 1e38, which squares reach soon.
     farthest = lengths if targets is X else row_lengths(targets - center)
     unit = float(2.0 ** np.ceil(np.log2(max(float(lengths.max()), float(farthest.max()), SHORTEST))))
-    points = ((X - center) / unit).astype(np.float32)
-    halves = ((lengths / unit) ** 2 / 2).astype(np.float32)
+    centered /= unit
+    points, halves = centered.astype(np.float32), ((lengths / unit) ** 2 / 2).astype(np.float32)
+    order, edges = _tiles(points)
+    points, halves = points[order], halves[order]
+    balls = [_ball(centered[order[start:stop]]) for start, stop in pairwise(edges)]
+    middles, radii = np.array([ball[0] for ball in balls]), np.array([ball[1] for ball in balls])
+    del centered
     # Of each of the products, and of the numbers before they were rounded.
     rounding = 4 * (X.shape[1] + 8) * float(np.finfo(np.float32).eps)
 
     def search(rows: IndexArray, n_candidates: int) -> Proposal:
         shifted = (targets[rows] - center) / unit
-        wanted = shifted.astype(np.float32)
+        wanted, own = shifted.astype(np.float32), row_lengths(shifted)[:, None]
         scores = np.full((len(rows), n_candidates), np.inf, dtype=np.float32)
         found = np.zeros((len(rows), n_candidates), dtype=np.int64)
-        with one_blas_thread():
-            for top in range(0, len(rows), TILE_ROWS):
-                some = slice(top, top + TILE_ROWS)
-                for first in range(0, len(points), TILE_COLUMNS):
-                    last = first + TILE_COLUMNS
-                    products = wanted[some] @ points[first:last].T
-                    _kernels.keep_nearest(products, halves[first:last], first, scores[some], found[some])
-        own = row_lengths(shifted)[:, None]
+        for top in range(0, len(rows), TILE_ROWS):
+            some = slice(top, top + TILE_ROWS)
+            middle, radius = _ball(shifted[some])
+            # No target of these and no sample of a tile are nearer to each other.
+            apart = row_lengths(middles - middle) - radii - radius - ROUNDING
+            for tile in np.argsort(apart, kind="stable"):
+                last = np.max(own[some, 0] ** 2 + 2 * scores[some, -1].astype(np.float64))
+                if apart[tile] > 0 and apart[tile] ** 2 > last:
+                    break
+                first, stop = edges[tile], edges[tile + 1]
+                products = wanted[some] @ points[first:stop].T
+                _kernels.keep_nearest(products, halves[first:stop], first, scores[some], found[some])
         squares = np.maximum(own**2 + 2 * scores.astype(np.float64), 0.0)
         # Who is not proposed is beyond the last, or no farther from the center than the target and the last distance.
         lost = rounding * (2 * own + np.sqrt(squares)) ** 2
-        return found, unit * np.sqrt(np.maximum(squares - lost, 0.0)) * (1 - ROUNDING)
+        return order[found], unit * np.sqrt(np.maximum(squares - lost, 0.0)) * (1 - ROUNDING)
 
-    return search
+    return search, order
+
+
+def _tiles(points: NDArray[np.float32]) -> tuple[IndexArray, IndexArray]:
+    """An order of the points in which near ones follow each other, and where tiles of them begin and end in it."""
+    n = len(points)
+    count = -(-n // TILE_COLUMNS)
+    centers = points[np.linspace(0, n - 1, count).astype(np.intp)]
+    some = points[:: max(1, n // (TILING_SAMPLES * count))]
+    for _ in range(TILING_ROUNDS):
+        names = _nearest_center(some, centers)
+        members = csr_array((np.ones(len(some), dtype=np.float32), (names, np.arange(len(some)))), (count, len(some)))
+        centers = (members @ some) / np.maximum(np.bincount(names, minlength=count), 1)[:, None].astype(np.float32)
+    names = _nearest_center(points, centers)
+    sizes = np.bincount(names, minlength=count)
+    begins = np.cumsum(sizes) - sizes
+    parts = [np.arange(begin, begin + size, TILE_COLUMNS) for begin, size in zip(begins, sizes, strict=True)]
+    return np.argsort(names, kind="stable"), np.append(np.concatenate(parts), n)
+
+
+def _nearest_center(points: NDArray[np.float32], centers: NDArray[np.float32]) -> IndexArray:
+    halves = (centers**2).sum(axis=1) / 2
+    return np.concatenate(
+        [
+            np.argmax(points[start : start + TILE_COLUMNS] @ centers.T - halves, axis=1)
+            for start in range(0, len(points), TILE_COLUMNS)
+        ]
+    )
+
+
+def _ball(points: FloatArray) -> tuple[FloatArray, float]:
+    """The middle of some points, and the distance of the farthest from it."""
+    middle = points.mean(axis=0)
+    return middle, float(row_lengths(points - middle).max())
 
 
 def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:
