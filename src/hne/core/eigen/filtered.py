@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.sparse import csr_array, vstack
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hne import _kernels
 from hne._runtime.progress import step
@@ -93,39 +94,49 @@ def filtered_eigenvectors(alignment: Alignment, settings: Settings, n_threads: i
 
     The wanted ones have converged to `tol`, for a chart as far as it needs; the others are on their way.
     """
+    # Neighbors are near each other in memory: a third of the time at n = 100 000 in 5 dimensions.
+    order = reverse_cuthill_mckee(csr_array(alignment.B))
+    A, B = (csr_array(part[order][:, order]) for part in (alignment.A, alignment.B))
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = _filter(Alignment(A, B, alignment.gamma), settings, pool, n_threads)
+    basis = np.empty_like(found)
+    basis[order] = found
+    return basis
+
+
+def _filter(alignment: Alignment, settings: Settings, pool: ThreadPoolExecutor, n_threads: int) -> FloatArray:
+    """Filter a random block and take the best eigenpairs in its span, until they are at rest."""
     n, is_for_chart = alignment.n_samples, settings.coordinates == "chart"
     count = settings.n_eigenvectors(n)
     width, highest = block_width(count), largest_eigenvalue(alignment)
     expected = filter_products(Sizes.of(alignment, count))
     pace = Pace(expected)
     block = random_generator(settings.random_state).uniform(-1.0, 1.0, (n, width))
-    cut, plane = FIRST_CUT * highest, np.empty((n, 0))
-    with ThreadPoolExecutor(n_threads) as pool:
-        products = Products(alignment, np.float32 if is_for_chart else np.float64, pool, n_threads)
-        while pace.done <= PATIENCE * expected:
-            degree = max(LEAST_DEGREE, math.ceil(GROWTH * math.sqrt(highest / cut)))
-            filtered = chebyshev_filter(products, block.astype(products.kind), (cut, highest), degree, pace)
-            values, block = ritz_pairs(products, filtered)
-            del filtered
-            image = products.combine(block.astype(products.kind), np.zeros((n, width), dtype=products.kind))
-            longest = float(np.linalg.norm(image[:, :count] - block[:, :count] * values[:count], axis=0).max())
-            if is_for_chart:
-                left = longest / (PICTURE_RESIDUAL * values[count])
-            else:
-                angle = longest / max(values[count] - values[count - 1], np.finfo(float).eps * highest)
-                plane, before = block[:, :count], plane
-                left = max(sine_between(before, plane) / settings.tol, angle / LARGEST_ANGLE)
-            logger.debug("%d products, next eigenvalue %.2e, residuals %.1e", pace.done, values[count], longest)
-            if left <= 1 or longest <= np.finfo(float).eps * highest:
-                kind = np.dtype(products.kind).name
-                logger.info("eigenpairs: %d products with blocks of %d, %s", pace.done, width, kind)
-                return block
-            pace.reached(left)
-            if products.kind is np.float32 and PICTURE_RESIDUAL * values[count] < SINGLE_RESIDUAL * highest:
-                products = Products(alignment, np.float64, pool, n_threads)
-            # A bound that was none shows as a Ritz value beyond it.
-            highest = max(highest, RESERVE * float(values[-1])) if values[-1] > highest else highest
-            cut = min(float(values[-1]), highest / 2)
+    cut, before = FIRST_CUT * highest, np.empty((n, 0))
+    products = Products(alignment, np.float32 if is_for_chart else np.float64, pool, n_threads)
+    while pace.done <= PATIENCE * expected:
+        degree = max(LEAST_DEGREE, math.ceil(GROWTH * math.sqrt(highest / cut)))
+        filtered = chebyshev_filter(products, block.astype(products.kind), (cut, highest), degree, pace)
+        values, block = ritz_pairs(products, filtered)
+        del filtered
+        image = products.combine(block.astype(products.kind), np.zeros((n, width), dtype=products.kind))
+        longest = float(np.linalg.norm(image[:, :count] - block[:, :count] * values[:count], axis=0).max())
+        if is_for_chart:
+            left = longest / (PICTURE_RESIDUAL * values[count])
+        else:
+            angle = longest / max(values[count] - values[count - 1], np.finfo(float).eps * highest)
+            left = max(sine_between(before, block[:, :count]) / settings.tol, angle / LARGEST_ANGLE)
+            before = block[:, :count]
+        logger.debug("%d products, next eigenvalue %.2e, residuals %.1e", pace.done, values[count], longest)
+        if left <= 1 or longest <= np.finfo(float).eps * highest:
+            logger.info("eigenpairs: %d products with blocks of %d, %s", pace.done, width, products.kind.__name__)
+            return block
+        pace.reached(left)
+        if products.kind is np.float32 and PICTURE_RESIDUAL * values[count] < SINGLE_RESIDUAL * highest:
+            products = Products(alignment, np.float64, pool, n_threads)
+        # A bound that was none shows as a Ritz value beyond it.
+        highest = RESERVE * float(values[-1]) if values[-1] > highest else highest
+        cut = min(float(values[-1]), highest / 2)
     msg = f"residuals of {longest / values[count]:.1e} of the next eigenvalue after {pace.done} products with G"
     raise RuntimeError(msg)
 
