@@ -22,21 +22,21 @@ from hne.datasets import make_swiss_roll
 EXTRAS = {"multigrid": "pyamg"}
 FAMILIES = {
     "multigrid": "iterative",
-    "diagonal": "iterative",
+    "filter": "iterative",
 }
 # Sizes at which two threads of OpenBLAS used to change bits: few columns are shared out late.
-N_SAMPLES = {"dense": 300, "direct": 10_000, "multigrid": 700, "diagonal": 500}
+N_SAMPLES = {"dense": 300, "direct": 10_000, "multigrid": 700, "filter": 500}
 SOURCE = Path(_threads.__file__).parents[2]
 
 
 def embedded(solver, n_jobs):
     """The embedding of small samples by one solver, backend or preconditioner."""
     n = N_SAMPLES[solver]
-    X = np.random.default_rng(0).normal(size=(n, 9)) if solver == "diagonal" else make_swiss_roll(n, random_state=1).X
+    X = np.random.default_rng(0).normal(size=(n, 9)) if solver == "filter" else make_swiss_roll(n, random_state=1).X
     family = FAMILIES.get(solver, solver)
     with ExitStack() as forced:
-        if solver == "diagonal":
-            forced.enter_context(patch.object(_costs, "MULTIGRID_MAX_ROW", 0))
+        if solver == "filter":
+            forced.enter_context(patch.object(_costs, "FILTER_MIN_DIMENSIONS", 0))
         # A chart takes longer than its eigenvectors: one of dense ones is enough.
         kind = "chart" if solver in {"dense", "multigrid"} else "eigenvectors"
         result = embed(X, n_neighbors=6, coordinates=kind, eigen_solver=family, n_jobs=n_jobs, assess=False)
@@ -55,7 +55,7 @@ def installed(solver):
     return solver not in EXTRAS or find_spec(EXTRAS[solver]) is not None
 
 
-@pytest.mark.parametrize("solver", ["dense", "diagonal", "multigrid", "direct"])
+@pytest.mark.parametrize("solver", ["dense", "filter", "multigrid", "direct"])
 def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver):
     if not installed(solver):
         pytest.skip("needs the extra 'fast'")
@@ -68,7 +68,7 @@ def test_bits_are_the_same_for_any_n_jobs_and_any_number_of_blas_threads(solver)
 
 # What libraries make of their variables does not depend on the order, nor on what iterates.
 @pytest.mark.slow
-@pytest.mark.parametrize("solvers", ["dense direct", "diagonal multigrid"])
+@pytest.mark.parametrize("solvers", ["dense direct", "filter multigrid"])
 def test_bits_are_the_same_whatever_the_environment_asks_for(solvers):
     path = os.pathsep.join([str(SOURCE), str(Path(__file__).parents[2])])
     count = "2" if os.environ.get("OMP_NUM_THREADS") == "1" else "1"

@@ -99,12 +99,28 @@ def test_what_auto_does_not_consider_is_no_remedy(monkeypatch):
     assert "eigen_solver='iterative'" in _costs.remedies(GAUSSIAN, ("direct",))
 
 
-def test_multigrid_is_for_short_rows_that_pyamg_can_count(monkeypatch):
-    assert _costs.precondition_kind(ROLL) == "multigrid"
-    assert _costs.precondition_kind(GAUSSIAN) == "diagonal"
-    assert _costs.precondition_kind(Sizes(30_000_000, 2, 9, 23, 83)) == "diagonal"
+def test_multigrid_is_for_few_dimensions_and_rows_that_pyamg_can_count(monkeypatch):
+    assert _costs.iteration_kind(ROLL) == "multigrid"
+    assert _costs.iteration_kind(GAUSSIAN) == "filter"
+    assert _costs.iteration_kind(Sizes(30_000_000, 2, 9, 23, 83)) == "filter"
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
-    assert _costs.precondition_kind(ROLL) == "diagonal"
+    assert _costs.iteration_kind(ROLL) == "filter"
+
+
+# Rows of B and G with 5 and 10 neighbors, n = 16 000: a roll, cubes in 3 and 4 dimensions, Gaussians in 5, 8; a cube.
+@pytest.mark.parametrize(
+    ("rows", "dimensions"),
+    [
+        ((6, 13.3, 45), 2),
+        ((6, 13.7, 56), 3),
+        ((6, 16.1, 90), 4),
+        ((6, 17.4, 122), 5),
+        ((6, 20.2, 223), 8),
+        ((11, 39.3, 235.6), 3),
+    ],
+)
+def test_the_dimensions_that_samples_fill_show_in_the_rows(rows, dimensions):
+    assert dimensions - 0.9 <= _costs.filled_dimensions(Sizes(16_000, 12, *rows)) <= dimensions + 0.1
 
 
 def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):

@@ -16,6 +16,7 @@ from hne.core.eigen import cholesky as _cholesky
 from hne.core.eigen import costs as _costs
 from hne.core.eigen import direct as _direct
 from hne.core.eigen import direct as _factor
+from hne.core.eigen import filtered as _filtered
 from hne.core.eigen import iterative as _iterative
 from hne.core.eigen import solve as _solve
 from hne.core.eigen.alignment import upper_triangle
@@ -277,7 +278,7 @@ KINDS = {
 }
 
 
-# The diagonal alone is for samples that fill many dimensions.
+# A filter is for samples that fill many dimensions.
 @pytest.mark.parametrize(("kind", "is_installed"), [*((kind, True) for kind in KINDS), ("cloud", False)])
 def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, monkeypatch):
     X = KINDS[kind](np.random.default_rng(0))
@@ -285,7 +286,7 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
     if is_installed:
         pytest.importorskip("pyamg", reason="needs the extra 'fast'")
         monkeypatch.setattr(_iterative, "MAX_COARSE", 100)
-        monkeypatch.setattr(_costs, "MULTIGRID_MAX_ROW", 10_000)
+        monkeypatch.setattr(_costs, "FILTER_MIN_DIMENSIONS", 100)
     else:
         monkeypatch.setattr(_costs, "find_spec", lambda _: None)
     pairs = bottom_eigenpairs(record, Settings(eigen_solver="iterative"), 1, X)
@@ -297,7 +298,7 @@ def test_the_iterative_solver_agrees_with_the_direct_one(kind, is_installed, mon
 
 def test_conjugate_gradients_stop_at_columns_that_are_solved(cloud):
     record = aligned(cloud, 8, reg=1.0)
-    rough = _iterative.Precondition("diagonal", lambda r: r / record.diagonal()[:, None], 500)
+    rough = _iterative.Precondition(lambda r: r / record.diagonal()[:, None], 500)
     residuals = np.zeros((len(cloud), 2))
     residuals[0, 0], residuals[1, 0] = 1.0, -1.0
     solved = _iterative.corrections(record, rough, residuals, 1e-10)
@@ -346,17 +347,58 @@ def test_copies_of_samples_do_not_break_multigrid(monkeypatch):
     pytest.importorskip("pyamg", reason="needs the extra 'fast'")
     X = np.repeat(np.random.default_rng(0).random((700, 2)), 3, axis=0)
     record = aligned(X, 8)
-    precondition = _iterative.preconditioner(record, X, 2, 1)
-    assert precondition.name == "multigrid"
-    assert np.isfinite(precondition.apply(np.random.default_rng(1).normal(size=(2100, 2)))).all()
+    cycle = _iterative.multigrid(record, X, 1)
+    assert np.isfinite(cycle(np.random.default_rng(1).normal(size=(2100, 2)))).all()
 
 
-def test_iterating_on_a_surface_without_multigrid_is_warned_about(roll, monkeypatch, caplog):
+def test_iterating_on_a_surface_without_multigrid_gives_up_and_says_so(roll, monkeypatch):
     monkeypatch.setattr(_costs, "find_spec", lambda _: None)
-    monkeypatch.setattr(_iterative, "MAX_STEPS", 2)
-    with pytest.raises(EigenSolverError, match="after 2 steps preconditioned by diagonal"):
+    monkeypatch.setattr(_filtered, "PATIENCE", 0.1)
+    with pytest.raises(EigenSolverError, match=r"of the next eigenvalue after \d+ products with G"):
         bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="iterative"))
-    assert "without multigrid (the extra 'fast')" in caplog.text
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_filter_has_the_bits_of_any_number_of_threads(n_threads):
+    record = aligned(np.random.default_rng(0).normal(size=(1500, 6)), 5, reg=0.1)
+    settings = Settings(eigen_solver="iterative", coordinates="chart")
+    one, many = (_filtered.filtered_eigenvectors(record, settings, number) for number in (1, n_threads))
+    np.testing.assert_array_equal(one, many)
+
+
+def test_a_filter_is_as_good_as_a_picture_needs_and_its_certificate_says_so():
+    record = aligned(np.random.default_rng(0).normal(size=(1500, 6)), 5, reg=0.1)
+    settings = Settings(eigen_solver="iterative", coordinates="chart")
+    pairs = bottom_eigenpairs(record, settings)
+    exact = bottom_eigenpairs(record, replace(settings, eigen_solver="dense"))
+    assert pairs.certificate.next_share <= _certificate.REFUSED_IN_PICTURE
+    assert (pairs.values >= exact.values * (1 - 1e-12)).all()
+    np.testing.assert_allclose(pairs.values, exact.values, rtol=0.03)
+    assert subspace_angles(pairs.vectors, exact.vectors[:, :5]).max() < 0.05
+    assert "for a picture" in str(pairs.certificate)
+    with pytest.raises(EigenSolverError, match="is allowed"):
+        _certificate.check_certificate(pairs, record, settings.effective_tol)
+
+
+def test_a_filter_goes_on_in_double_precision_where_single_ends(monkeypatch):
+    record = aligned(np.random.default_rng(0).normal(size=(1500, 6)), 5, reg=0.1)
+    monkeypatch.setattr(_filtered, "SINGLE_RESIDUAL", 1.0)
+    kinds = []
+    monkeypatch.setattr(
+        _filtered,
+        "ritz_pairs",
+        lambda products, block, pairs=_filtered.ritz_pairs: (kinds.append(products.kind), pairs(products, block))[1],
+    )
+    bottom_eigenpairs(record, Settings(eigen_solver="iterative", coordinates="chart"))
+    assert kinds[0] is np.float32
+    assert kinds[-1] is np.float64
+
+
+def test_a_bound_of_the_largest_eigenvalue_that_is_none_is_raised(monkeypatch):
+    record = aligned(np.random.default_rng(0).normal(size=(1500, 6)), 5, reg=0.1)
+    monkeypatch.setattr(_filtered, "largest_eigenvalue", lambda _: 2.0)
+    settings = Settings(eigen_solver="iterative", coordinates="chart")
+    assert bottom_eigenpairs(record, settings).certificate.next_share <= _certificate.REFUSED_IN_PICTURE
 
 
 def test_a_singular_factor_of_superlu_gets_a_larger_shift(roll, monkeypatch):

@@ -129,3 +129,17 @@ def test_bad_shapes_are_refused(shape, more, error, parameter):
 
 def test_samples_fill_no_more_dimensions_than_they_have_features():
     assert forecast(100, 3, intrinsic_dimension=np.int64(7)).intrinsic_dimension == 3
+
+
+def test_the_dimension_that_samples_fill_is_measured_on_some_of_them():
+    random = np.random.default_rng(0)
+    assert _forecast.measured_dimension(make_swiss_roll(3000, random_state=0).X) == 2
+    assert _forecast.measured_dimension(random.normal(size=(3000, 5))) == 5
+    assert _forecast.measured_dimension(np.zeros((3, 2))) is None
+
+
+def test_samples_that_fill_many_dimensions_are_filtered():
+    expected = forecast(20_000, 50, 5, intrinsic_dimension=29)
+    assert expected.solver == "iterative"
+    least, most = expected.seconds_range
+    assert least < sum(expected.seconds.values()) < most

@@ -231,3 +231,21 @@ def test_a_function_that_is_no_metric_is_called_by_its_name(cloud):
 def test_parameters_that_a_metric_does_not_know_are_named_in_one_line(cloud):
     with pytest.raises(InputError, match=r"metric='hamming' must give .* got TypeError: .*or other metric_params\.$"):
         HNE(metric="hamming", metric_params={"p": 3}).fit(cloud)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_single_precision_proposes_and_double_decides(offset, monkeypatch):
+    # Far groups of near samples: single precision cannot tell them apart, and hands over.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 20)) + offset * np.repeat(np.eye(20)[:3], 100, axis=0)
+    searched = []
+    monkeypatch.setattr(
+        _exact, "_brute_search", lambda *given, real=_exact._brute_search: (searched.append(1), real(*given))[1]
+    )
+    indices, distances, method = _exact.nearest(X, X, 6, np.arange(300), 2)
+    truth = np.linalg.norm(X[:, None] - X, axis=2)
+    np.fill_diagonal(truth, np.inf)
+    np.testing.assert_array_equal(indices, np.argsort(truth, axis=1)[:, :6])
+    np.testing.assert_allclose(distances, np.sort(truth, axis=1)[:, :6], rtol=1e-11)
+    assert method == "brute"
+    assert bool(searched) == (offset > 0)

@@ -263,12 +263,14 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
         refuse(f"'{options.input}'", "must have at least 2 samples", str(n), "Pass more rows")
     X: Any = table.X
     n_bytes = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)))
-    parameters, most = _suited(options.parameters, ready.X if n_bytes <= MAX_LOOKED_AT else None, n)
+    is_looked_at = n_bytes <= MAX_LOOKED_AT
+    parameters, most = _suited(options.parameters, ready.X if is_looked_at else None, n)
     k, d = parameters["n_neighbors"], parameters["n_components"]
     k = min(max(GRID["n_neighbors"]), n - 1) if k == AUTO else most if k is None else k
     d = min(DIMENSION, n_features) if d == AUTO else d
     solving = {name: parameters[name] for name in ("eigen_solver", "n_landmarks")}
-    expected = forecast(n, n_features, k, n_components=d, **solving)
+    filled = _filled(parameters, ready.X) if is_looked_at else None
+    expected = forecast(n, n_features, k, n_components=d, intrinsic_dimension=filled, **solving)
     seconds = expected.seconds
     if AUTO in {parameters[name] for name in SEARCHED}:
         seconds = seconds | {"tuning": _tuning_seconds(parameters, (n, n_features), d, k)}
@@ -277,6 +279,7 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     plan |= {"peak_bytes": max(expected.peak_bytes, n_bytes), "stage_bytes": {"reading": n_bytes, **expected.stages}}
     plan |= {"available_bytes": expected.available_bytes, "fits": expected.fits}
     plan |= {"advice": with_cli_names(expected.advice), "seconds": seconds, "outputs": outputs}
+    plan |= {"seconds_range": expected.seconds_range, "dimension": filled}
     plan |= {"features": table.feature_names[:LISTED], "labels": [*table.labels][:LISTED]}
     plan |= {"ids": None if table.ids is None else table.id_name}
     if options.json:
@@ -310,6 +313,18 @@ def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[st
     return parameters, suited(settings, unset, math.nan, n_samples).n_neighbors
 
 
+def _filled(parameters: dict[str, Any], X: Any) -> int | None:
+    """How many dimensions the samples fill, None where that is not known."""
+    from hne._runtime.threads import thread_count
+    from hne.core.forecast import measured_dimension
+    from hne.core.parameters import check_parameters
+    from hne.core.samples.check import check_samples
+
+    settings, _, _ = check_parameters(parameters)
+    search = (settings.metric, settings.metric_params, thread_count(settings.n_jobs))
+    return measured_dimension(check_samples(X, settings), *search)
+
+
 def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int) -> float:
     """Rough time of trying all settings, none of them stopped early: each about as long as an embedding of its k."""
     from hne import forecast
@@ -341,18 +356,20 @@ def _plan_lines(plan: dict[str, Any], title: str, d: int) -> list[str]:
     fits = "it fits" if plan["fits"] else f"it does not fit. {plan['advice']}"
     stages = {name: seconds for name, seconds in plan["seconds"].items() if name != "tuning"}
     times = ", ".join(f"{name} {duration(seconds)}" for name, seconds in stages.items())
-    caveat = "longer where samples fill more dimensions than these, or where kernels compile for the first time"
+    filled = plan["dimension"]
+    caveat = "longer where samples fill more dimensions" if filled is None else f"the samples fill {filled} dimensions"
+    least, longest = map(duration, plan["seconds_range"])
     peak, free = gigabytes(plan["peak_bytes"]), gigabytes(plan["available_bytes"])
     lines = [
         f"input    {title}: {plan['source']}, {n_samples} samples of {plan['n_features']} features",
         f"columns  {columns}",
         f"method   {method}" + (f"; forecast for {' and '.join(taken)}" if taken else ""),
         f"memory   about {peak} at the peak ({memory}), {free} free: {fits}",
-        f"time     roughly {duration(sum(stages.values()))} for the embedding on 2 cores ({times}); {caveat}",
+        f"time     roughly {least} to {longest} for the embedding on 2 cores ({times}); {caveat}",
     ]
     if "tuning" in plan["seconds"]:
         patch = f", on a patch of {PATCH_SAMPLES} samples" if n_samples > MAX_SAMPLES else ""
-        longest = f"very roughly {duration(plan['seconds']['tuning'])}{patch}"
-        lines.append(f"tuning   comes on top, {longest}; settings that fall behind are stopped early")
+        in_all = f"very roughly {duration(plan['seconds']['tuning'])}{patch}"
+        lines.append(f"tuning   comes on top, {in_all}; settings that fall behind are stopped early")
     written = ", ".join(str(path) for path in plan["outputs"].values()) or "coordinates to standard output"
     return [*lines, f"outputs  {written}; nothing is written by a dry run"]

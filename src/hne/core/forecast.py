@@ -1,13 +1,19 @@
-"""Numbers of samples, features and neighbors -> memory and time of an embedding, before anything is computed."""
+"""Numbers of samples, features and neighbors -> memory and time of an embedding, before anything is computed.
 
+Both depend most on how many dimensions the samples fill: `measured_dimension` looks at a few hundred of them.
+"""
+
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.spatial import cKDTree
 
 from hne._runtime.memory import available_bytes, gigabytes
+from hne._runtime.progress import mute_progress
 from hne.core.eigen.costs import (
     CSR,
     MEMORY_SHARE,
@@ -20,6 +26,8 @@ from hne.core.eigen.costs import (
     solver_seconds,
 )
 from hne.core.parameters import check_integer, check_settings, is_auto
+from hne.core.samples.kinds import Samples
+from hne.core.tangent.frames import MOST_NEIGHBORS, dimension_of, drawn_rows, nearest_of_rows
 from hne.exceptions import InputError, InputTypeError, TooLargeError
 from hne.settings import Settings, neighbors_near_surface
 
@@ -34,6 +42,12 @@ MARGIN = 1.45
 # dimensions take more samples to fill, and are more like a normal cloud than like a cube.
 CLOUD, LARGE_CLOUD, CLOUD_NEIGHBORS = 4_000, 8_000, 30
 CUBE_MAX_DIMENSION = 3
+# Rows grow little with more dimensions than these, which take long to search.
+CLOUD_MAX_DIMENSION = 12
+# Samples whose neighbors tell how many dimensions are filled: 500 rows against a million samples take a second.
+MEASURED_ROWS = 500
+# How far off a time may be, either way.
+TIME_FACTOR = 2.0
 # k-d tree, candidates and their distances, a sample.
 TREE_BYTES = 160
 # Beyond as many features as a tree takes (as in `hne.core.neighbors.exact`), search works on
@@ -42,7 +56,10 @@ TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 # Seconds on 2 cores of a sample in a tree, of a feature of a pair in brute force, and of a sample's weights by the
 # compiled kernel, times k^2.2 (rolls of 40 000 and 150 000 samples, k from 5 to 18); NumPy's kernel, which few
 # samples get, takes six times that.
-TREE_SECONDS, PAIR_SECONDS, WEIGHT_SECONDS, WEIGHT_POWER = 3e-6, 8e-11, 2e-7, 2.2
+TREE_SECONDS, PAIR_SECONDS, WEIGHT_SECONDS, WEIGHT_POWER = 3e-6, 1.6e-11, 2e-7, 2.2
+# How much longer a tree takes for each dimension beyond three; seconds of a pair whose products are looked through; of
+# a sample among short circuits, and in charts of surfaces and pictures of what is none.
+TREE_GROWTH, SCAN_SECONDS, CIRCUIT_SECONDS, UNFOLD_SECONDS, PICTURE_SECONDS = 1.8, 3e-10, 1e-4, 2e-5, 2e-4
 NUMPY_TIMES, COMPILED_MIN_SAMPLES = 6.0, 20_000
 # Share of reserve in the array that joint weights grow in.
 RESERVE = 1.2
@@ -58,8 +75,9 @@ class Forecast:
         Bytes of the whole process that should be enough at the peak of each stage, the samples and the libraries
         included: 0.95 to 1.5 times what was measured.
     seconds : dict of str to float
-        Rough time of each stage on 2 cores, compilation not counted: right to a factor of two on surfaces, far too
-        short where the samples fill more dimensions than was said.
+        Rough time of each stage on 2 cores: far too short where the samples fill more dimensions than was said.
+    seconds_range : tuple of float
+        Least and most that all of it should take.
     solver : str
         Eigensolver that "auto" would take, or the one asked for.
     available_bytes : int
@@ -87,6 +105,12 @@ class Forecast:
     def peak_bytes(self) -> float:
         """Largest of all stages."""
         return max(self.stages.values())
+
+    @property
+    def seconds_range(self) -> tuple[float, float]:
+        """Least and most of all stages together."""
+        total = sum(self.seconds.values())
+        return total / TIME_FACTOR, total * TIME_FACTOR
 
     def __str__(self) -> str:
         stages = ", ".join(f"{name} {gigabytes(count)}" for name, count in self.stages.items())
@@ -122,6 +146,7 @@ def forecast(
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
         fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
+        Of samples that are at hand, :func:`hne.metrics.intrinsic_dimension` tells.
 
     Returns
     -------
@@ -155,6 +180,16 @@ def forecast(
         msg = f"n_neighbors={k} needs at least {k + 1} samples, got n_samples={n}. Lower n_neighbors."
         raise InputError(msg, parameter="n_neighbors", value=k)
     return _foresee(n, D, settings, filled, LIBRARIES, MARGIN)
+
+
+def measured_dimension(X: Samples, metric: Any = "euclidean", params: Any = None, n_threads: int = 1) -> int | None:
+    """How many dimensions samples fill, told by a few hundred of them; None where too few are known."""
+    n = X.shape[0]
+    with mute_progress():
+        rows, k = drawn_rows(n, MEASURED_ROWS), min(MOST_NEIGHBORS, n - 1)
+        _, distances = nearest_of_rows(X, rows, k, metric, params, n_threads)
+    found = dimension_of(X, distances, metric)
+    return None if found is None else found.dimension
 
 
 def check_fits(n_samples: int, n_features: int, settings: Settings) -> None:
@@ -198,17 +233,21 @@ def _foresee(
     elif not fits:
         advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
     kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
+    searched = TREE_SECONDS * n * TREE_GROWTH ** max(0, dimension - 3) if is_tree else math.inf
+    is_flat = dimension <= settings.n_components
     seconds = {
-        "neighbors": TREE_SECONDS * n if is_tree else PAIR_SECONDS * n * n * n_features,
+        "neighbors": min(searched, (PAIR_SECONDS * n_features + SCAN_SECONDS) * n * n),
+        "short circuits": CIRCUIT_SECONDS * n,
         "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
         "eigenpairs": solver_seconds(sizes, solver),
+        "chart": (UNFOLD_SECONDS if is_flat else PICTURE_SECONDS) * n if settings.coordinates == "chart" else 0.0,
     }
     return Forecast(n, n_features, k, dimension, stages, seconds, solver, free, fits, advice)
 
 
 def row_sizes(n_samples: int, n_neighbors: int, dimension: int) -> tuple[float, float]:
     """Entries a row of B and of G, for samples that fill that many dimensions."""
-    k = min(n_neighbors, CLOUD_NEIGHBORS)
+    k, dimension = min(n_neighbors, CLOUD_NEIGHBORS), min(dimension, CLOUD_MAX_DIMENSION)
     size = CLOUD if dimension <= CUBE_MAX_DIMENSION else LARGE_CLOUD
     joint_row, row_entries = _counted_rows(min(n_samples, size), k, dimension)
     return min(n_samples, joint_row * n_neighbors / k), min(n_samples, row_entries * n_neighbors / k)

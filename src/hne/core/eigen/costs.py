@@ -36,15 +36,21 @@ DENSE_RESCUE_SAMPLES = 4_000
 SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE, LANDMARKS: 2}
 # Largest basis in blocks, the vector and its images under A and B each.
 BASIS_BLOCKS = {"direct": 12, "iterative": 10, LANDMARKS: 3}
+# Blocks that a filter keeps, in double precision: five in single or double precision, and some to decompose.
+FILTER_BLOCKS = 10
 
-# Entries a row of G up to which multigrid preconditions the iterative solver, and beyond which samples fill so many
-# dimensions that the diagonal does (see `hne.core.eigen.iterative`).
-MULTIGRID_MAX_ROW = 650
-# Entries a row of G, and operations of a factorization, from which the iterative solver with the diagonal is the
-# faster one (measured: 10-D Gaussians, n = 5 000, 1 250 entries and 2e10 operations, 6 s against 8; n = 20 000, 1 900
-# entries and 2e12, 36 s against 141; 8-D cubes, n = 10 000, 1 100 entries, 39 s against 50. With 5-D Gaussians, 750
-# entries, it takes 140 s at n = 20 000).
-ITERATIVE_MIN_ROW, ITERATIVE_MIN_OPERATIONS = 1_000, 5e10
+# With k neighbors, rows of G are 2^p times as long as rows of B, and samples fill near c (p (5 / k)^e)^2 dimensions,
+# these being c and e: with k = 5 (n = 1 000 to 16 000), rolls come out as 2.0, cubes in 3 dimensions as 2.1 to 2.5, in
+# 4 as 3.4 to 3.9, Gaussians in 5 as 4.5 to 5.0, in 8 as 5.8 to 7.6; with k = 10, cubes in 3, 5 and 8 as 2.6, 4.6, 6.3.
+DIMENSIONS, DIMENSIONS_POWER = 0.63, 0.35
+# From so many on the iterative solver filters, and goes before the direct one; below, it has multigrid.
+FILTER_MIN_DIMENSIONS = 3.3
+# Products with G in roots of (largest / next eigenvalue), and the largest eigenvalue, about.
+PRODUCTS_PER_ROOT, HIGHEST = 8.0, 5.0
+# Vectors a block: kernels take multiples of this.
+BLOCK_STEP = 8
+# Seconds on 2 cores of a multiplication in a filter, its place found included (Gaussians in 5 and 8 dimensions).
+FILTERED_SECONDS = 8e-10
 
 # Entries of the triangle of G from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a
 # Swiss roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
@@ -67,7 +73,7 @@ LANDMARKS_MIN_SAMPLES, LANDMARKS_SHARE = 20_000, 0.01
 MEMORY_SHARE = 0.9
 
 # Seconds on 2 cores: of an entry of the factor in ordering, factorization and four block solves, and of an operation;
-# of an entry of G under the iterative solver (10-D Gaussians, 8-D cubes); of n^3 under LAPACK. Fitted to rolls of 2 000
+# of an entry of G under the iterative solver with multigrid; of n^3 under LAPACK. Fitted to rolls of 2 000
 # to 1 000 000 samples with k from 5 to 18, where they come out between 0.8 and 1.5 times the truth; where samples fill
 # more dimensions than was said, the truth is several times as long. Of a sample under refinement on landmarks.
 ENTRY_SECONDS, OPERATION_SECONDS, ITERATED_SECONDS, DENSE_SECONDS = 1.5e-7, 3e-11, 2e-6, 1e-9
@@ -132,11 +138,36 @@ def dissection(sizes: Sizes) -> tuple[float, float]:
     return min(entries, n * n / 2), min(operations, n**3 / 3)
 
 
-def precondition_kind(sizes: Sizes) -> str:
-    """What preconditions the iterative solver: "multigrid" or "diagonal"."""
-    is_short = sizes.row_entries <= MULTIGRID_MAX_ROW
+def filled_dimensions(sizes: Sizes) -> float:
+    """About how many dimensions the samples fill."""
+    longer = math.log2(max(2.0, sizes.row_entries / sizes.joint_row))
+    return DIMENSIONS * (longer * (5 / max(1.0, sizes.inner_row - 1)) ** DIMENSIONS_POWER) ** 2
+
+
+def is_for_filter(sizes: Sizes) -> bool:
+    """Whether samples fill so many dimensions that a filter gets there soon."""
+    return filled_dimensions(sizes) >= FILTER_MIN_DIMENSIONS
+
+
+def iteration_kind(sizes: Sizes) -> str:
+    """How the iterative solver goes about it: "filter", or "multigrid" near surfaces and solids where it can."""
     is_countable = sizes.n_samples * sizes.row_entries <= INT32_MAX  # pyamg counts no further
-    return "multigrid" if is_short and is_countable and find_spec("pyamg") is not None else "diagonal"
+    can_coarsen = is_countable and find_spec("pyamg") is not None
+    return "multigrid" if can_coarsen and not is_for_filter(sizes) else "filter"
+
+
+def block_width(count: int) -> int:
+    """Vectors in the blocks of a filter, the wanted ones and some to spare."""
+    return -(-(count + SPARE_VECTORS["iterative"]) // BLOCK_STEP) * BLOCK_STEP
+
+
+def filter_products(sizes: Sizes) -> float:
+    """About how many products with G a filter takes.
+
+    Eigenvalue m of n samples that fill q dimensions is near (n / m)^(-4 / q), as that of a squared Laplacian.
+    """
+    per_vector = sizes.n_samples / sizes.count
+    return PRODUCTS_PER_ROOT * math.sqrt(HIGHEST) * per_vector ** (2 / max(1.0, filled_dimensions(sizes)))
 
 
 def backend_for(triangle_entries: float) -> str:
@@ -149,11 +180,10 @@ def candidates(sizes: Sizes) -> tuple[str, ...]:
     """Solvers that "auto" considers for a sparse matrix, the fastest first."""
     if sizes.n_landmarks is not None:
         return (LANDMARKS,)
-    if sizes.row_entries > ITERATIVE_MIN_ROW and dissection(sizes)[1] > ITERATIVE_MIN_OPERATIONS:
+    if is_for_filter(sizes):
         return ("iterative", "direct")
-    # With short rows, the diagonal alone never gets there.
-    is_hopeless = sizes.row_entries <= MULTIGRID_MAX_ROW and precondition_kind(sizes) == "diagonal"
-    return ("direct",) if is_hopeless else ("direct", "iterative")
+    # Near surfaces, a filter never gets there.
+    return ("direct", "iterative") if iteration_kind(sizes) == "multigrid" else ("direct",)
 
 
 def solver_bytes(sizes: Sizes, solver: str) -> float:
@@ -169,11 +199,12 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     if solver == "slepc":
         # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
         return max(2 * factors_of_G, 3 * 8.0 * n * (sizes.count + SPARE))
+    if solver == "iterative" and iteration_kind(sizes) == "filter":
+        # A and B by rows and by columns, and while they are made.
+        return 4 * factors_of_G + 8.0 * n * FILTER_BLOCKS * block_width(sizes.count)
     basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        # Short rows that are too many for pyamg are counted as well: more samples never need less.
-        is_multigrid = sizes.row_entries <= MULTIGRID_MAX_ROW and find_spec("pyamg") is not None
-        return basis + (MULTIGRID_COPIES * CSR * n * sizes.row_entries if is_multigrid else 0.0)
+        return basis + MULTIGRID_COPIES * CSR * n * sizes.row_entries
     return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)
 
 
@@ -190,6 +221,9 @@ def solver_seconds(sizes: Sizes, solver: str) -> float:
     """Roughly how long a solver takes on 2 cores."""
     if solver == "dense":
         return DENSE_SECONDS * float(sizes.n_samples) ** 3
+    if solver == "iterative" and iteration_kind(sizes) == "filter":
+        entries = sizes.n_samples * (sizes.inner_row + sizes.joint_row)
+        return FILTERED_SECONDS * filter_products(sizes) * 2 * entries * block_width(sizes.count)
     if solver == "iterative":
         return ITERATED_SECONDS * sizes.n_samples * sizes.row_entries
     if solver == LANDMARKS:
@@ -200,7 +234,8 @@ def solver_seconds(sizes: Sizes, solver: str) -> float:
 
 def has_room(n_samples: int, count: int, solver: str) -> bool:
     """Whether a block of the solver fits beside the constant vector."""
-    return solver == "dense" or count + SPARE_VECTORS[solver] < n_samples - 1
+    width = block_width(count) if solver == "iterative" else count + SPARE_VECTORS.get(solver, 0)
+    return solver == "dense" or width < n_samples - 1
 
 
 def choose_solver(sizes: Sizes, solver: str, available: float) -> tuple[tuple[str, ...], str]:

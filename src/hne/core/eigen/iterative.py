@@ -1,15 +1,12 @@
-"""Bottom eigenvectors of G without a factorization: block Davidson iteration with loosely solved corrections.
+"""Bottom eigenvectors of G near a surface, without a factorization: block Davidson iteration by multigrid.
 
 G is never applied but through A and B. Each step adds to the basis what a few conjugate gradient steps make of the
 residuals, and takes the best eigenpairs in it (Rayleigh-Ritz on |A y| and |B y|); the basis starts over from its best
-part when it has grown. Only the preconditioner of the conjugate gradients depends on the kind of data: a multigrid
-cycle where samples lie on something of few dimensions (eigenvalues 1e-10 of the scale of G and less), the diagonal
-where they do not.
+part when it has grown. The conjugate gradients are preconditioned by a multigrid cycle, for samples on something of few
+dimensions have eigenvalues 1e-10 of the scale of G and less. Where they fill more, `hne.core.eigen.filtered` is faster.
 
-Measured and put aside: LOBPCG with the diagonal (10-D Gaussians, n = 5 000: nowhere near after 300 iterations), ARPACK
-on the operator (4 000 products, none converged), Chebyshev polynomials in place of conjugate gradients (as good, but
-with bounds to guess), a Galerkin problem on landmarks as start or coarse level (1 000 times too stiff on a Swiss roll,
-no faster on Gaussians; `hne.core.landmarks` has one that is smoother, for what is too large for this).
+Measured and put aside: a Galerkin problem on landmarks as start or coarse level (1 000 times too stiff on a Swiss roll;
+`hne.core.landmarks` has one that is smoother, for what is too large for this).
 """
 
 import logging
@@ -23,16 +20,16 @@ from scipy.sparse.linalg import splu
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import Alignment, upper_triangle
-from hne.core.eigen.certificate import allowed_residual
-from hne.core.eigen.costs import BASIS_BLOCKS, MULTIGRID_MAX_ROW, SPARE_VECTORS, Sizes, precondition_kind
+from hne.core.eigen.certificate import LARGEST_ANGLE, allowed_residual
+from hne.core.eigen.costs import BASIS_BLOCKS, SPARE_VECTORS
 from hne.core.records import FloatArray, Solve, SparseMatrix
 from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
 MAX_STEPS, BLOCKS_BEFORE_RESTART, BLOCKS_KEPT = 300, BASIS_BLOCKS["iterative"], 4
-# A plane at rest must also have residuals this small relative to its gap: slow progress looks like rest.
-LARGEST_ANGLE = 1e-3
+# Conjugate gradient steps of a correction, at most.
+CORRECTION_STEPS = 5
 # Share of a residual at which a correction is good enough: less costs steps, more costs blocks of the basis.
 REDUCTION = 0.1
 # Where a chart is made of many vectors, the last of which are some of many: how far their span may still move, with
@@ -57,7 +54,6 @@ POWER_STEPS, RESERVE = 15, 1.15
 class Precondition:
     """A stand-in for the inverse of G, and how many conjugate gradient steps to take with it at most."""
 
-    name: str  # "multigrid" or "diagonal"
     apply: Solve
     max_steps: int
 
@@ -72,7 +68,7 @@ def iterative_eigenvectors(
     n, tol, is_for_chart = alignment.n_samples, settings.effective_tol, settings.coordinates == "chart"
     count = settings.n_eigenvectors(n)
     width = count + SPARE_VECTORS["iterative"]
-    precondition = preconditioner(alignment, samples, count, n_threads)
+    precondition = Precondition(multigrid(alignment, samples, n_threads), CORRECTION_STEPS)
     space, plane = RitzSpace(alignment, (BLOCKS_BEFORE_RESTART + 1) * width), np.empty((n, 0))
     space.add(random_generator(settings.random_state).uniform(-1.0, 1.0, (n, width)))
     scale = float(alignment.diagonal().max())
@@ -88,7 +84,7 @@ def iterative_eigenvectors(
         if is_for_chart and moved <= CHART_MOVED:
             at_rest |= bool(longest <= CHART_RESIDUAL * allowed_residual(scale, float(values[count]), tol))
         if at_rest or longest <= digits or space.dimension == n - 1:
-            logger.info("eigenpairs: %d steps with blocks of %d, %s", step, width, precondition.name)
+            logger.info("eigenpairs: %d steps with blocks of %d, multigrid", step, width)
             return best
         plane = best[:, :count]
         if space.dimension >= BLOCKS_BEFORE_RESTART * width:
@@ -96,7 +92,7 @@ def iterative_eigenvectors(
         space.add(corrections(alignment, precondition, residuals))
     msg = (
         f"the plane still moves by {moved:.1e} rad, with residuals {angle:.1e} of the gap, after {MAX_STEPS} steps "
-        f"preconditioned by {precondition.name}"
+        "preconditioned by multigrid"
     )
     raise RuntimeError(msg)
 
@@ -125,18 +121,8 @@ def corrections(
     return solution
 
 
-def preconditioner(alignment: Alignment, samples: FloatArray | None, count: int, n_threads: int) -> Precondition:
-    """Choose the kind by the entries a row of G, and build it."""
-    sizes = Sizes.of(alignment, count)
-    if precondition_kind(sizes) == "multigrid":
-        return Precondition("multigrid", _multigrid(alignment, samples, n_threads), max_steps=5)
-    if sizes.row_entries <= MULTIGRID_MAX_ROW:
-        logger.warning("eigenpairs: without multigrid (the extra 'fast') the iterative solver may not get there")
-    inverse = _inverted(alignment.diagonal())
-    return Precondition("diagonal", lambda residual: inverse * residual, max_steps=60)
-
-
-def _multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
+def multigrid(alignment: Alignment, samples: FloatArray | None, n_threads: int) -> Solve:
+    """One cycle of multigrid on G, whose near-null space are the constant and the samples' coordinates."""
     from pyamg import smoothed_aggregation_solver  # noqa: PLC0415, an extra
 
     upper = upper_triangle(alignment, n_threads)

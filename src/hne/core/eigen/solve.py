@@ -14,8 +14,9 @@ from hne._runtime.memory import available_bytes
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.certificate import EigenPairs, certified
-from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver, has_room
+from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver, has_room, iteration_kind
 from hne.core.eigen.direct import direct_eigenvectors
+from hne.core.eigen.filtered import filtered_eigenvectors
 from hne.core.eigen.iterative import iterative_eigenvectors
 from hne.core.eigen.slepc import is_worth_ranks, slepc_eigenvectors
 from hne.core.records import FloatArray
@@ -49,7 +50,10 @@ def bottom_eigenpairs(
     logger.info("eigenpairs: %s solver (%s)", solvers[0], reason)
 
     def solved_by(solver: str) -> EigenPairs:
-        return certified(alignment, _basis(solver, alignment, settings, n_threads, samples), settings, solver)
+        is_filter = solver == "iterative" and iteration_kind(sizes) == "filter"
+        basis = _basis("filter" if is_filter else solver, alignment, settings, n_threads, samples)
+        is_for_picture = is_filter and settings.coordinates == "chart"
+        return certified(alignment, basis, settings, solver, is_for_picture=is_for_picture)
 
     # LAPACK and BLAS split their sums by the number of their threads: with one the bits are the same for any number of
     # ours, which are for the assembly and factorization of G.
@@ -72,6 +76,8 @@ def _basis(
             basis = dense_eigenvectors(alignment, count)
         elif solver == "direct":
             basis = direct_eigenvectors(alignment, settings, n_threads)
+        elif solver == "filter":
+            basis = filtered_eigenvectors(alignment, settings, n_threads)
         elif solver == "slepc":
             basis = slepc_eigenvectors(alignment, settings, n_threads)
         else:
@@ -85,8 +91,9 @@ def _basis(
     except (RuntimeError, MemoryError, np.linalg.LinAlgError) as error:
         reason = str(error) or type(error).__name__
     other = "dense" if solver == "direct" else "direct"
+    name = "iterative" if solver == "filter" else solver
     msg = (
-        f"no result of the {solver} solver for {count} eigenpairs of the {n} x {n} alignment matrix ({reason}). "
+        f"no result of the {name} solver for {count} eigenpairs of the {n} x {n} alignment matrix ({reason}). "
         f"Try eigen_solver='{other}', or a larger reg (now {settings.reg:g})."
     )
     raise EigenSolverError(msg)

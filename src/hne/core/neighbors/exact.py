@@ -1,7 +1,8 @@
 """X, targets -> their k nearest samples, exact, in one well-defined order.
 
 Order is by Euclidean distance, equal distances by index, so that the graph does not depend on how it was
-found. A search (k-d tree, or blocked matrix products) only proposes candidates; their distances are then
+found. A search (k-d tree, or products of matrices, in single
+precision first) only proposes candidates; their distances are then
 computed from differences of coordinates, and a row is final when no sample outside its candidates can be as
 near as its k-th. Rows that are not (ties, duplicates, digits lost in a product) ask for more candidates.
 """
@@ -9,12 +10,15 @@ near as its k-th. Rows that are not (ties, duplicates, digits lost in a product)
 import logging
 from collections.abc import Callable
 from contextlib import closing
+from itertools import pairwise
 
 import numpy as np
 from joblib import parallel_config
-from scipy.sparse import issparse
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.spatial import cKDTree
 
+from hne import _kernels
 from hne._runtime.progress import track
 from hne._runtime.threads import map_blocks, one_blas_thread
 from hne.core.records import FloatArray, IndexArray
@@ -31,8 +35,9 @@ TREE_SPARE, BRUTE_SPARE = 2, 9
 # Up to this many targets all samples are looked through. Of a million in 3 dimensions that is 0.04 s a target, while
 # the tree that it saves takes 0.5 s to build; products of matrices need about as much to begin as two targets do.
 SCAN_MAX_TARGETS = {"tree": 8, "brute": 2}
-# How many times its first candidates brute force may ask for to settle ties, which whole-numbered data is full of.
-BRUTE_PATIENCE = 4
+# How many times its first candidates brute force, in single and in double precision, may ask for to settle ties, which
+# whole-numbered data is full of.
+PATIENCE = {"single": 2, "brute": 4}
 # Bits of a distance that the order of summing may decide, with many to spare: 41 are left, which tell 5e-13 of it.
 LOST_BITS = 12
 # Relative slack for distances that two programs sum up in different order, and for those that are rounded.
@@ -47,6 +52,10 @@ TREE_MAX_BLOCK, BRUTE_MAX_WORK, BRUTE_MIN_BLOCK = 2**15, 2**33, 128
 LIMIT_ROWS = 1024
 # Blocks of a small search for each thread, so that none waits long for the last.
 SHARES, SMALLEST_SHARE = 4, 1024
+# Targets and samples of a tile of products, 2 MB that stay in the cache.
+TILE_ROWS, TILE_COLUMNS = 256, 2048
+# Samples for each tile by which their centers are found, in so many rounds.
+TILING_SAMPLES, TILING_ROUNDS = 50, 3
 # scikit-learn writes out all distances of a block of sparse samples, twice.
 SPARSE_BYTES = 2**28
 
@@ -78,7 +87,14 @@ def nearest(
     if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
         search, spare = _scan_search(X, targets), TREE_SPARE
     elif proposer == "brute":
-        search, spare = _brute_search(X, targets, n_threads), BRUTE_SPARE
+        spare = BRUTE_SPARE
+        if issparse(X):
+            search = _brute_search(X, targets, n_threads)
+        else:
+            proposer = "single"
+            search, order = _single_search(X, targets)
+            # Targets that are near to each other look into the same tiles.
+            pending = order if targets is X else pending
     else:
         tree = cKDTree(X, balanced_tree=False)
         search, spare = _tree_search(tree, targets, reach), TREE_SPARE
@@ -90,14 +106,7 @@ def nearest(
     indices, distances = np.empty((t, n_neighbors), dtype=np.intp), np.empty((t, n_neighbors))
     n_candidates = min(n_neighbors + spare, n)
     while pending.size:
-        # Differences to candidates stay small, and an interrupt is soon heard.
-        if proposer == "tree":
-            block = min(TREE_MAX_BLOCK, max(SMALLEST_SHARE, -(-pending.size // (SHARES * n_threads))))
-        elif issparse(X):
-            block = max(1, SPARSE_BYTES // (16 * n))
-        else:
-            block = max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (n * width(X)))
-        block = min(block, rows_at_once(n_candidates, width(X)))
+        block = _rows_a_block(X, proposer, pending.size, n_candidates, n_threads)
         blocks = [pending[start : start + block] for start in range(0, pending.size, block)]
 
         def open_rows(rows: IndexArray, search: Search = search, n_candidates: int = n_candidates) -> IndexArray:
@@ -111,21 +120,41 @@ def nearest(
             is_open = np.minimum(lengths[:, n_neighbors - 1], limit) >= at_least[:, -1]
             return rows[is_open] if n_candidates < n else rows[:0]
 
-        with closing(map_blocks(open_rows, blocks, n_threads if proposer == "tree" else 1)) as results:
+        # scikit-learn has threads of its own.
+        with (
+            closing(map_blocks(open_rows, blocks, 1 if proposer == "brute" else n_threads)) as results,
+            one_blas_thread(),
+        ):
             pending = np.concatenate(list(track("search", results, len(blocks))))
         if not pending.size:
             break
         logger.debug("neighbors: %d rows need more than %d candidates", pending.size, n_candidates)
-        if proposer == "brute" and not issparse(X) and n_candidates >= BRUTE_PATIENCE * (n_neighbors + spare):
-            # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
-            proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, reach)
         n_candidates = min(2 * n_candidates, n)
+        if proposer != "tree" and not issparse(X) and n_candidates > PATIENCE[proposer] * (n_neighbors + spare):
+            # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
+            is_single, n_candidates = proposer == "single", min(n_neighbors + spare, n)
+            proposer = "brute" if is_single else "tree"
+            tree = None if is_single else cKDTree(X, balanced_tree=False)
+            search = _brute_search(X, targets, n_threads) if tree is None else _tree_search(tree, targets, reach)
     return indices, distances, method
 
 
 def exact_method(n_features: int, *, is_sparse: bool = False) -> str:
     """Name the exact search that serves such samples: "tree" or "brute"."""
     return "tree" if n_features <= TREE_MAX_FEATURES and not is_sparse else "brute"
+
+
+def _rows_a_block(X: Samples, proposer: str, n_pending: int, n_candidates: int, n_threads: int) -> int:
+    """Targets that are searched at once: differences to candidates stay small, and an interrupt is soon heard."""
+    share = -(-n_pending // (SHARES * n_threads))
+    if proposer == "tree":
+        block = min(TREE_MAX_BLOCK, max(SMALLEST_SHARE, share))
+    elif issparse(X):
+        block = max(1, SPARSE_BYTES // (16 * X.shape[0]))
+    else:
+        block = max(BRUTE_MIN_BLOCK, BRUTE_MAX_WORK // (X.shape[0] * width(X)))
+        block = block if proposer == "brute" else min(block, max(TILE_ROWS, share))
+    return min(block, rows_at_once(n_candidates, width(X)))
 
 
 def rows_at_once(n_candidates: int, n_features: int) -> int:
@@ -197,6 +226,85 @@ def _scan_search(X: FloatArray, targets: FloatArray) -> Search:
         return candidates, lengths * (1 - ROUNDING)
 
     return search
+
+
+def _single_search(X: FloatArray, targets: FloatArray) -> tuple[Search, IndexArray]:
+    """Brute force in single precision, whose errors are known, and an order of the samples in which near ones follow.
+
+    What it cannot tell apart is left to others. Samples are in tiles, and those that are too far are not looked into.
+    """
+    center = X.mean(axis=0)
+    centered = X - center
+    lengths = row_lengths(centered)
+    # Norms of one at most: single precision ends at 1e38, which squares reach soon.
+    farthest = lengths if targets is X else row_lengths(targets - center)
+    unit = float(2.0 ** np.ceil(np.log2(max(float(lengths.max()), float(farthest.max()), SHORTEST))))
+    centered /= unit
+    points, halves = centered.astype(np.float32), ((lengths / unit) ** 2 / 2).astype(np.float32)
+    order, edges = _tiles(points)
+    points, halves = points[order], halves[order]
+    balls = [_ball(centered[order[start:stop]]) for start, stop in pairwise(edges)]
+    middles, radii = np.array([ball[0] for ball in balls]), np.array([ball[1] for ball in balls])
+    del centered
+    # Of each of the products, and of the numbers before they were rounded.
+    rounding = 4 * (X.shape[1] + 8) * float(np.finfo(np.float32).eps)
+
+    def search(rows: IndexArray, n_candidates: int) -> Proposal:
+        shifted = (targets[rows] - center) / unit
+        wanted, own = shifted.astype(np.float32), row_lengths(shifted)[:, None]
+        scores = np.full((len(rows), n_candidates), np.inf, dtype=np.float32)
+        found = np.zeros((len(rows), n_candidates), dtype=np.int64)
+        for top in range(0, len(rows), TILE_ROWS):
+            some = slice(top, top + TILE_ROWS)
+            middle, radius = _ball(shifted[some])
+            # No target of these and no sample of a tile are nearer to each other.
+            apart = row_lengths(middles - middle) - radii - radius - ROUNDING
+            for tile in np.argsort(apart, kind="stable"):
+                last = np.max(own[some, 0] ** 2 + 2 * scores[some, -1].astype(np.float64))
+                if apart[tile] > 0 and apart[tile] ** 2 > last:
+                    break
+                first, stop = edges[tile], edges[tile + 1]
+                products = wanted[some] @ points[first:stop].T
+                _kernels.keep_nearest(products, halves[first:stop], first, scores[some], found[some])
+        squares = np.maximum(own**2 + 2 * scores.astype(np.float64), 0.0)
+        # Who is not proposed is beyond the last, or no farther from the center than the target and the last distance.
+        lost = rounding * (2 * own + np.sqrt(squares)) ** 2
+        return order[found], unit * np.sqrt(np.maximum(squares - lost, 0.0)) * (1 - ROUNDING)
+
+    return search, order
+
+
+def _tiles(points: NDArray[np.float32]) -> tuple[IndexArray, IndexArray]:
+    """An order of the points in which near ones follow each other, and where tiles of them begin and end in it."""
+    n = len(points)
+    count = -(-n // TILE_COLUMNS)
+    centers = points[np.linspace(0, n - 1, count).astype(np.intp)]
+    some = points[:: max(1, n // (TILING_SAMPLES * count))]
+    for _ in range(TILING_ROUNDS):
+        names = _nearest_center(some, centers)
+        members = csr_array((np.ones(len(some), dtype=np.float32), (names, np.arange(len(some)))), (count, len(some)))
+        centers = (members @ some) / np.maximum(np.bincount(names, minlength=count), 1)[:, None].astype(np.float32)
+    names = _nearest_center(points, centers)
+    sizes = np.bincount(names, minlength=count)
+    begins = np.cumsum(sizes) - sizes
+    parts = [np.arange(begin, begin + size, TILE_COLUMNS) for begin, size in zip(begins, sizes, strict=True)]
+    return np.argsort(names, kind="stable"), np.append(np.concatenate(parts), n)
+
+
+def _nearest_center(points: NDArray[np.float32], centers: NDArray[np.float32]) -> IndexArray:
+    halves = (centers**2).sum(axis=1) / 2
+    return np.concatenate(
+        [
+            np.argmax(points[start : start + TILE_COLUMNS] @ centers.T - halves, axis=1)
+            for start in range(0, len(points), TILE_COLUMNS)
+        ]
+    )
+
+
+def _ball(points: FloatArray) -> tuple[FloatArray, float]:
+    """The middle of some points, and the distance of the farthest from it."""
+    middle = points.mean(axis=0)
+    return middle, float(row_lengths(points - middle).max())
 
 
 def _brute_search(X: Samples, targets: Samples, n_threads: int) -> Search:

@@ -26,9 +26,9 @@ from hne.settings import Settings
 
 logger = logging.getLogger("hne")
 
-# n^2 D from which "auto" looks for another way than brute force: half a minute to a minute (measured: 62 to 102 s for
-# 1e12, n = 100 000 and D = 100, where the index takes a quarter of the processor's time or less).
-EXACT_MAX_PRODUCTS = 5e11
+# n^2 D from which "auto" looks for another way than brute force: half a minute (measured: 5e11, n = 100 000 and D = 50,
+# take 22 s of one processor).
+EXACT_MAX_PRODUCTS = 1.5e12
 # Samples on disk that are searched in memory all the same, and blocks of those that are not.
 MAX_BYTES, DISK_BLOCK_BYTES = 2**28, 2**26
 # Distances of a block of targets to all samples, in memory at once.
