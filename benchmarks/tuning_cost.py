@@ -1,10 +1,8 @@
 """What choosing settings costs beside one fit, each in a fresh process; and how true the lengths of the choice are."""
 
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -17,38 +15,46 @@ from tables import table
 TITLE = "Cost of choosing, and lengths"
 REPEATS, N_SAMPLES, ROLLS = 5, 2_000, 10
 RUN = """
-import time
-start = time.perf_counter()
+import time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
 from hne import HNE
-from hne.datasets import make_swiss_roll
+from hne.datasets import make_swiss_roll, make_twin_peaks
 from hne.tuning import tune
-X = make_swiss_roll({n}, random_state=0).X
+AUTO = {{"n_neighbors": "auto", "reg": "auto", "variant": "auto"}}
+X = {data}
 begun = time.perf_counter()
-{call}
-end = time.perf_counter()
-print(end - start, end - begun)
+result = {call}
+seconds = time.perf_counter() - begun
+search = getattr(result, "tuning_", result)
+print(seconds, search.n_measured if search is not None and hasattr(search, "n_measured") else 0)
 """
-CALLS = {"one fit with the defaults": "HNE().fit(X)", "`tune`, 24 settings": "tune(X)"}
+# Where one of the first settings is good enough, where none is, and far from any surface.
+DATA = {
+    "Swiss roll": "make_swiss_roll({n}, random_state=0).X",
+    "twin peaks": "make_twin_peaks({n}, random_state=0).X",
+    "5-D Gaussian": "np.random.default_rng(0).normal(size=({n}, 5))",
+}
+CALLS = ("HNE().fit(X)", "HNE(**AUTO).fit(X)", 'HNE(**AUTO, n_components="auto").fit(X)', "tune(X)")
 
 
 def measure() -> str:
     """Measure and return the section as Markdown."""
     lines = []
-    for cache, is_empty in (("filled", False), ("empty", True)):
-        (fit, fit_alone), (all_of_it, tune_alone) = (_median_seconds(call, is_empty) for call in CALLS.values())
-        lines.append(
-            [cache, f"{fit:.2f}", f"{all_of_it:.1f}", f"{all_of_it / fit:.1f}", f"{fit_alone:.2f}", f"{tune_alone:.1f}"]
-        )
+    for name, data in DATA.items():
+        (fit, _), *others = (_median_seconds(data.format(n=N_SAMPLES), call) for call in CALLS)
+        cells = [f"{seconds:.2f} ({seconds / fit:.1f})" for seconds, _ in others]
+        lines.append([name, f"{fit:.2f}", *cells, str(others[0][1])])
     apart, aspects, settings = zip(*(_lengths(100 + seed) for seed in range(ROLLS)), strict=True)
     off = [abs(aspect - 1) for aspect in aspects]
     return "\n".join(
         [
             f"## {TITLE}",
             "",
-            f"Swiss roll, n = {N_SAMPLES}; medians of {REPEATS} fresh processes each, imports included, in seconds,",
-            "with the cache of compiled code filled or empty. The last two columns leave imports out.",
+            f"n = {N_SAMPLES}; medians of {REPEATS} fresh processes each, imports left out, in seconds, and in",
+            'brackets how many fits with the defaults that is. The last column says how many settings "auto" tried.',
             "",
-            table(["cache", "one fit", "`tune`, 24 settings", "ratio", "fit alone", "`tune` alone"], lines),
+            table(["data", "one fit", '"auto"', '"auto", n_components too', "`tune`", "settings"], lines),
             "",
             f"Rescaled coordinates of the choice on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
             f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst), the",
@@ -58,18 +64,11 @@ def measure() -> str:
     )
 
 
-def _median_seconds(call: str, is_empty: bool) -> tuple[float, float]:
-    runs = [_seconds(RUN.format(n=N_SAMPLES, call=call), is_empty) for _ in range(REPEATS)]
-    return statistics.median(one[0] for one in runs), statistics.median(one[1] for one in runs)
-
-
-def _seconds(script: str, is_empty: bool) -> tuple[float, float]:
-    with tempfile.TemporaryDirectory() as empty:
-        environment = {**os.environ, **({"NUMBA_CACHE_DIR": empty} if is_empty else {})}
-        command = [sys.executable, "-c", script]
-        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-    whole, alone = map(float, run.stdout.split())
-    return whole, alone
+def _median_seconds(data: str, call: str) -> tuple[float, int]:
+    """Seconds of a call, and how many settings it tried."""
+    command = [sys.executable, "-c", RUN.format(data=data, call=call)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(REPEATS)]  # noqa: S603
+    return statistics.median(float(run[0]) for run in runs), int(runs[0][1])
 
 
 def _lengths(seed: int) -> tuple[float, float, str]:

@@ -204,6 +204,31 @@ def test_what_loses_too_much_is_not_ranked(letter):
     assert min(trial.score for trial in stopped) > best
 
 
+def test_where_one_is_good_enough_the_others_are_not_tried(letter, monkeypatch):
+    monkeypatch.setattr(trials, "RIGHT", np.inf)
+    found = tune(letter.X)
+    tried = {(t.variant, t.n_neighbors, t.reg) for t in found.trials if t.outcome == "measured"}
+    # Each k once, with the ridge that suits twelve neighbors.
+    assert tried == {("ihne", k, 1e-3) for k in GRID["n_neighbors"]}
+    reasons = {t.reason for t in found.trials if t.outcome == "stopped early"}
+    assert reasons == {f"{found.trials[0].label} is good enough"}
+    # Listed ones are.
+    assert tune(letter.X, grid={"reg": GRID["reg"]}).n_measured > len(tried)
+
+
+def test_else_the_best_is_tried_with_other_ridges_and_variants(letter, monkeypatch):
+    monkeypatch.setattr(trials, "RIGHT", 0.0)
+    found, again = (tune(letter.X, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert [(t.label, t.outcome, t.reason) for t in found.trials] == [
+        (t.label, t.outcome, t.reason) for t in again.trials
+    ]
+    first = [("ihne", k, 1e-3) for k in GRID["n_neighbors"]]
+    by_setting = {(t.variant, t.n_neighbors, t.reg): t for t in found.trials}
+    _, k, _ = min(first, key=lambda one: by_setting[one].score)
+    tried = {one for one, t in by_setting.items() if not t.reason.endswith("is ahead")}
+    assert tried == {*first, ("ihne", k, 1e-4), ("rhne", k, 1e-3)}
+
+
 def test_failing_settings_are_told_and_others_chosen(letter, monkeypatch):
     real = trials.embedded_pieces
 
@@ -234,11 +259,10 @@ def test_where_nothing_works_the_reason_is_told(letter, monkeypatch):
 def test_a_budget_ends_it_with_what_is_usually_good_first(letter, monkeypatch):
     clock = iter(np.arange(1000.0))
     monkeypatch.setattr(trials.time, "perf_counter", lambda: next(clock))
-    found = tune(letter.X, budget=10)
-    outcomes = {trial.outcome for trial in found.trials}
-    assert "not reached" in outcomes
-    assert "measured" in outcomes
-    assert len(found.trials) == 8
+    found = tune(letter.X, budget=10, grid={"reg": GRID["reg"]}, n_jobs=1)
+    reached = [trial for trial in found.trials if trial.outcome != "not reached"]
+    assert 0 < len(reached) < len(found.trials) == 8
+    assert {(t.variant, t.n_neighbors, t.reg) for t in reached} >= {("ihne", k, 1e-3) for k in GRID["n_neighbors"]}
 
 
 def test_progress_counts_the_settings(letter):
@@ -346,6 +370,12 @@ def test_the_choice_is_what_the_best_agree_on(letter):
     best, runner_up = choose(tried + 56 * [trial(np.nan, None, outcome="stopped early")])
     assert best.n_neighbors == 5
     assert runner_up is not None
+
+
+def test_two_cannot_vote(letter):
+    right, wrong = letter.chart, letter.chart[:, :1] ** [1, 2]
+    tried = [trial(0.010, wrong, 4), trial(0.011, right, 5)]
+    assert choose(tried + 22 * [trial(np.nan, None, outcome="stopped early")])[0].n_neighbors == 4
 
 
 def test_far_behind_nobody_has_a_vote(letter):

@@ -326,15 +326,16 @@ def _filled(parameters: dict[str, Any], X: Any) -> int | None:
 
 
 def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int) -> float:
-    """Rough time of trying all settings, none of them stopped early: each about as long as an embedding of its k."""
+    """Rough time of trying each k, and one of them with each other variant and reg: each about as long as a fit."""
     from hne import forecast
     from hne.tuning import GRID
     from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
 
     n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
     ks = [k for k in GRID["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
-    settings = math.prod(len(GRID[name]) for name in ("variant", "reg") if parameters[name] == AUTO)
-    return settings * sum(sum(forecast(n, shape[1], k, n_components=d).seconds.values()) for k in ks)
+    seconds = [sum(forecast(n, shape[1], k, n_components=d).seconds.values()) for k in ks]
+    others = sum(len(GRID[name]) - 1 for name in ("variant", "reg") if parameters[name] == AUTO)
+    return sum(seconds) + others * max(seconds, default=0.0)
 
 
 def _plan_lines(plan: dict[str, Any], title: str, d: int) -> list[str]:

@@ -56,8 +56,8 @@ def tune(
     """Find the variant, n_neighbors and reg that suit the samples, without knowing the truth about them.
 
     Each setting is fitted, and its embedding scored by :func:`hne.metrics.tangent_score`: how much it loses of the
-    tangent planes of small neighborhoods, and of their ranks. Neighbors, tangent frames and Gram matrices are made
-    once for all settings; those that cannot win any more are stopped early.
+    tangent planes of small neighborhoods, and of their ranks. Neighbors and tangent frames are made once for all
+    settings; those that cannot win any more are stopped early.
 
     Parameters
     ----------
@@ -65,7 +65,9 @@ def tune(
         The samples, as for `HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the whole.
     grid : dict, default=None
         Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps the usual ones: near a surface those
-        of `hne.tuning.GRID`, 24 settings in all, elsewhere 8 of few neighbors, without charts 84.
+        of `hne.tuning.GRID`, 24 settings in all, elsewhere 8 of few neighbors, without charts 84. None: near a surface
+        up to 7 of those, each n_neighbors first and, unless one of these is good enough, the best with another reg or
+        variant.
     budget : float, default=None
         Seconds after which no further settings are begun. The usually best ones come first.
     **parameters
@@ -147,6 +149,12 @@ def check_grid(grid: Mapping[str, Any] | None, settings: Settings, auto: Collect
     return checked
 
 
+def _usual_grid(settings: Settings, flat_share: float) -> dict[str, tuple[Any, ...]]:
+    if settings.coordinates != "chart":
+        return GRID_OF_EIGENVECTORS
+    return GRID_ELSEWHERE if flat_share < NEAR_SURFACE else GRID
+
+
 def candidates(
     values: Grid, settings: Settings, unset: Collection[str], flat_share: float, n_samples: int
 ) -> list[Candidate]:
@@ -154,9 +162,7 @@ def candidates(
 
     Those that were left open are as they suit the samples, reg also the neighbors beside it.
     """
-    usual = GRID if settings.coordinates == "chart" else GRID_OF_EIGENVECTORS
-    if settings.coordinates == "chart" and flat_share < NEAR_SURFACE:
-        usual = GRID_ELSEWHERE
+    usual = _usual_grid(settings, flat_share)
     tried = [
         (getattr(settings, name),) if name in unset else usual[name] if some is None else some
         for name, some in values.items()
@@ -195,7 +201,10 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
             rule = f"as a graph of distances must know those among the {near} nearest of a sample to choose settings by"
             refuse("X", rule, "none that does", "Store more, or give n_neighbors, reg and variant")
         problem = Problem(places, graph, geometry, flatness, tried, n_threads, start + budget)
-        trials = run_trials(problem, [one for one in wanted if one.n_neighbors <= most])
+        # Where values were listed, somebody wants to see them; elsewhere a score tells less; eigenvectors take a vote.
+        is_listed = any(some and len(some) > 1 for some in values.values())
+        is_quick = not is_listed and _usual_grid(settings, flatness) is GRID
+        trials = run_trials(problem, [one for one in wanted if one.n_neighbors <= most], is_quick=is_quick)
         why = f"there are {most} neighbors at most"
         trials += [Trial(*one, FAILED, reason=why) for one in wanted if one.n_neighbors > most]
         if all(trial.outcome == NOT_REACHED for trial in trials):
