@@ -191,6 +191,12 @@ def test_samples_that_nobody_links_are_parts_of_the_tree():
     np.testing.assert_allclose(record.apply(factor.solve(block)) + 1e-3 * factor.solve(block), block, atol=1e-9)
 
 
+def test_more_entries_than_can_be_numbered_are_refused(roll, monkeypatch):
+    monkeypatch.setattr(_cholesky, "INT32_MAX", 100)
+    with pytest.raises(EigenSolverError, match="entries are more than the factorization can number"):
+        bottom_eigenpairs(aligned(roll.X, 6), Settings(eigen_solver="direct"))
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_threads_share_fronts_without_changing_a_bit(monkeypatch, n_threads):
     record = aligned(make_swiss_roll(1_500, random_state=0).X, 8)

@@ -24,7 +24,7 @@ from hne._kernels import Factor
 from hne._runtime.progress import step
 from hne._runtime.threads import map_blocks
 from hne.core.eigen.alignment import Alignment
-from hne.core.records import FloatArray, Solve
+from hne.core.records import INT32_MAX, FloatArray, Solve
 
 logger = logging.getLogger("hne")
 
@@ -182,6 +182,9 @@ def inverted(alignment: Alignment, shifts: tuple[float, ...], n_threads: int) ->
 
 def _by_rows_and_columns(matrix: Any) -> tuple[Any, ...]:
     """Pattern by rows, and all of it by columns, as the kernel takes them."""
+    if 2 * matrix.nnz > INT32_MAX:
+        msg = f"{matrix.nnz} entries are more than the factorization can number"
+        raise MemoryError(msg)
     columns = csc_array(matrix)
     parts = (matrix.indptr, matrix.indices, columns.indptr, columns.indices)
     return (*(np.ascontiguousarray(part, dtype=np.int32) for part in parts), columns.data)
