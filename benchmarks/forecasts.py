@@ -1,6 +1,6 @@
 """Memory and time that `hne.forecast` foresees, beside what a process of its own then takes.
 
-`python benchmarks/forecasts.py` prints the table; with the name of a problem it runs that one alone, and prints its row.
+`python benchmarks/forecasts.py` prints the table; with the name of a problem it runs that one alone.
 """
 
 import json
@@ -94,7 +94,7 @@ def measure() -> str:
 
     lines = []
     for name in PROBLEMS:
-        done = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True, check=True)  # noqa: S603
         row = json.loads(done.stdout.splitlines()[-1])
         (peak, foreseen), (seconds, expected) = row["bytes"], row["seconds"]
         memory = [f"{peak / 1e9:.2f}", f"{foreseen / 1e9:.2f}", f"{foreseen / peak:.2f}"]
@@ -104,8 +104,8 @@ def measure() -> str:
     text = [
         f"## {TITLE}",
         "",
-        "Peak memory of the whole process in GB and seconds of `fit`, measured and foreseen. The forecast knows the shape",
-        "of X, k, and the dimension that `measured_dimension` finds on 500 samples; solvers are those foreseen and run.",
+        "Peak memory of the whole process in GB and seconds of `fit`, measured and foreseen. The forecast knows the",
+        "shape of X, k, and the dimension that 500 samples tell; solvers are those foreseen and run.",
         "",
         table(HEADER, lines),
     ]
