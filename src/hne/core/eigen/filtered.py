@@ -57,10 +57,12 @@ SHARES, SMALLEST_SHARE = 4, 512
 
 
 class Products:
-    """G = S'S, S = [sqrt(gamma) A; B], on blocks of vectors, in single or double precision, with several threads."""
+    """G = S'S on blocks of vectors, S the rows of sqrt(gamma) A and B in turn; float32 or float64, several threads."""
 
     def __init__(self, alignment: Alignment, kind: Kind, pool: ThreadPoolExecutor, n_threads: int) -> None:
         stacked = csr_array(vstack([np.sqrt(alignment.gamma) * alignment.A, alignment.B], format="csr"), dtype=kind)
+        # Rows of A and B in turn: those of a sample are then near each other, too.
+        stacked = stacked[np.arange(2 * alignment.n_samples).reshape(2, -1).T.ravel()]
         self.kind, self._n = kind, alignment.n_samples
         self._rows, self._columns = _parts(stacked), _parts(csr_array(stacked.T.tocsr()))
         self._pool, self._n_threads = pool, n_threads
