@@ -310,7 +310,7 @@ def _coordinates(
 ) -> FloatArray:
     """The embedding by a setting: a chart, or eigenvectors, rescaled where several pieces have to be laid out."""
     settings = replace(problem.settings, **candidate._asdict())
-    weights = layer_weights(problem.X, split.graph, settings, None, n_threads)
+    weights = layer_weights(problem.X, split.graph, settings, n_threads)
     solved = embedded_pieces(problem.X, weights, split.pieces, settings, n_threads)
     if settings.coordinates != "chart" and len(solved.eigenpairs) == 1 and not np.isnan(solved.Y).any():
         return solved.Y
