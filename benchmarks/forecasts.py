@@ -78,7 +78,8 @@ def run(name: str) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     # Neighbors as the fit chose them, as `hne embed --dry-run` finds them out beforehand.
     k, coordinates = int(model.n_neighbors_), parameters.get("coordinates", "chart")
-    expected = hne.forecast(*X.shape, k, intrinsic_dimension=dimension, coordinates=coordinates)
+    n, n_features = X.shape
+    expected = hne.forecast(n, n_features, k, intrinsic_dimension=dimension, coordinates=coordinates)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
         "shape": [name, *X.shape, k, dimension, f"{expected.solver} / {model.eigen_solver_}"],
