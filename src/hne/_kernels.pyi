@@ -313,6 +313,7 @@ def relax_ways(
     share: float,
     relaxed: FloatArray,
 ) -> None: ...
+
 # cholesky.cpp
 class Factor:
     def __init__(

@@ -121,11 +121,3 @@ def test_multigrid_is_for_few_dimensions_and_rows_that_pyamg_can_count(monkeypat
 )
 def test_the_dimensions_that_samples_fill_show_in_the_rows(rows, dimensions):
     assert dimensions - 0.9 <= _costs.filled_dimensions(Sizes(16_000, 12, *rows)) <= dimensions + 0.1
-
-
-def test_small_matrices_and_missing_extras_go_to_superlu(monkeypatch):
-    assert _costs.backend_for(10) == "superlu"
-    assert _costs.backend_for(_costs.PARDISO_MIN_ENTRIES) == "pardiso"
-    assert _costs.backend_for(2**31) == "superlu"
-    monkeypatch.setattr(_costs, "find_spec", lambda _: None)
-    assert _costs.backend_for(_costs.PARDISO_MIN_ENTRIES) == "superlu"

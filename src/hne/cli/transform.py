@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "psutil")
 # Optional libraries: the extra that brings each, and what for.
 EXTRAS = {
-    "pypardiso": ("fast", "multithreaded factorizations from some 20 000 samples on"),
     "pyamg": ("fast", "iterative solver on samples of few dimensions"),
     "faiss-cpu": ("approx", "approximate neighbors of many features"),
     "matplotlib": ("plot", "--plot, hne.viz, hne demo, hne compare --plot"),
@@ -178,9 +177,8 @@ def _machine() -> tuple[dict[str, Any], list[str]]:
     for name in EXTRAS:
         with suppress(PackageNotFoundError):
             extras[name] = version(name)
-    factorization = "PARDISO and SuperLU" if extras["pypardiso"] else "SuperLU"
-    preconditioner = "multigrid or diagonal" if extras["pyamg"] else "diagonal"
-    solvers = ["dense (LAPACK)", f"direct ({factorization})", f"iterative ({preconditioner})"]
+    iteration = "multigrid or filter" if extras["pyamg"] else "filter"
+    solvers = ["dense (LAPACK)", "direct (Cholesky)", f"iterative ({iteration})"]
     with suppress(MissingExtraError):
         launch = find_launch()
         solvers.append(f"slepc ({launch.launcher[0]}, {launch.python})")

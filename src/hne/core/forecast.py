@@ -17,7 +17,6 @@ from hne._runtime.progress import mute_progress
 from hne.core.eigen.costs import (
     CSR,
     MEMORY_SHARE,
-    PARDISO_MIN_ENTRIES,
     Sizes,
     candidates,
     choose_solver,
@@ -31,10 +30,8 @@ from hne.core.tangent.frames import MOST_NEIGHBORS, dimension_of, drawn_rows, ne
 from hne.exceptions import InputError, InputTypeError, TooLargeError
 from hne.settings import Settings, neighbors_near_surface
 
-# What Python and the libraries take, and what compiled kernels and MKL add where triangles of G are large enough for
-# them: with these, what the model counts is 0.69 to 0.93 times the measured peak of seven problems
-# (benchmarks/forecasts.py, and a roll of a million samples with k = 6).
-LIBRARIES, COMPILED = 180e6, 180e6
+# What Python and the libraries take.
+LIBRARIES = 180e6
 # What a forecast adds to that, so that the peak stays within it: it comes out 0.95 to 1.5 times the measured peak of
 # those problems, below it only for 5-D Gaussians. What is refused is refused without it.
 MARGIN = 1.45
@@ -54,13 +51,11 @@ TREE_BYTES = 160
 # a copy in double and one in single precision.
 TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 # Seconds on 2 cores of a sample in a tree, of a feature of a pair in brute force, and of a sample's weights by the
-# compiled kernel, times k^2.2 (rolls of 40 000 and 150 000 samples, k from 5 to 18); NumPy's kernel, which few
-# samples get, takes six times that.
+# compiled kernel, times k^2.2 (rolls of 40 000 and 150 000 samples, k from 5 to 18).
 TREE_SECONDS, PAIR_SECONDS, WEIGHT_SECONDS, WEIGHT_POWER = 3e-6, 1.6e-11, 2e-7, 2.2
 # How much longer a tree takes for each dimension beyond three; seconds of a pair whose products are looked through; of
 # a sample among short circuits, and in charts of surfaces and pictures of what is none.
 TREE_GROWTH, SCAN_SECONDS, CIRCUIT_SECONDS, UNFOLD_SECONDS, PICTURE_SECONDS = 1.8, 3e-10, 1e-4, 2e-5, 2e-4
-NUMPY_TIMES, COMPILED_MIN_SAMPLES = 6.0, 20_000
 # Share of reserve in the array that joint weights grow in.
 RESERVE = 1.2
 
@@ -213,7 +208,7 @@ def _foresee(
     sizes = Sizes(n, settings.n_eigenvectors(n), k + 1, *rows, settings.n_landmarks, settings.n_components)
     is_tree, samples = n_features <= TREE_MAX_FEATURES, 8.0 * n * n_features
     # The samples as they came, and once more in canonical order.
-    held = LIBRARIES + (COMPILED if sizes.triangle_entries >= PARDISO_MIN_ENTRIES else 0) + 2 * samples
+    held = LIBRARIES + 2 * samples
     graph, weights = 16.0 * n * k, CSR * n * (k + RESERVE * sizes.joint_row)
     search = TREE_BYTES * n if is_tree else SEARCHED_COPIES * samples
     stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
@@ -232,13 +227,12 @@ def _foresee(
         advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
     elif not fits:
         advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
-    kernel = 1.0 if n >= COMPILED_MIN_SAMPLES else NUMPY_TIMES
     searched = TREE_SECONDS * n * TREE_GROWTH ** max(0, dimension - 3) if is_tree else math.inf
     is_flat = dimension <= settings.n_components
     seconds = {
         "neighbors": min(searched, (PAIR_SECONDS * n_features + SCAN_SECONDS) * n * n),
         "short circuits": CIRCUIT_SECONDS * n,
-        "weights": kernel * WEIGHT_SECONDS * n * k**WEIGHT_POWER,
+        "weights": WEIGHT_SECONDS * n * k**WEIGHT_POWER,
         "eigenpairs": solver_seconds(sizes, solver),
         "chart": (UNFOLD_SECONDS if is_flat else PICTURE_SECONDS) * n if settings.coordinates == "chart" else 0.0,
     }

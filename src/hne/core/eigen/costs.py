@@ -3,7 +3,7 @@
 The factor of a sparse matrix is as large as its separators make it. G joins samples up to four hops apart; rows of B
 reach two. If rows of G are 2^q times as long as rows of B, the samples fill q dimensions, and a part of m samples is
 cut in two by s = c m^(1 - 1/q) g^(1/q) of them, g being the entries a row of G; nested dissection adds some s^2 entries
-and s^3 operations for every cut. Against PARDISO's own count on 19 problems (lines, rolls, cubes in 3, 5 and 8
+and s^3 operations for every cut. Against the count of METIS on 19 problems (lines, rolls, cubes in 3, 5 and 8
 dimensions, Gaussians, digits; n = 2 000 to 300 000) the entries come out between 0.73 and 1.40 times the truth, the
 operations between 0.43 and 1.44 times.
 """
@@ -34,7 +34,7 @@ DENSE_RESCUE_SAMPLES = 4_000
 # factorization, more of them find an eigenvector soon that the start hardly contains. Ranks compute more to bring back
 # digits that G has lost.
 SPARE_VECTORS = {"direct": 2, "iterative": 4, "slepc": SPARE, LANDMARKS: 2}
-# Largest basis in blocks, the vector and its images under A and B each.
+# Largest basis in blocks; of all but the direct solver, each vector and its images under A and B.
 BASIS_BLOCKS = {"direct": 12, "iterative": 10, LANDMARKS: 3}
 # Blocks that a filter keeps, in double precision: five in single or double precision, and some to decompose.
 FILTER_BLOCKS = 10
@@ -52,15 +52,12 @@ BLOCK_STEP = 8
 # Seconds on 2 cores of a multiplication in a filter, its place found included (Gaussians in 5 and 8 dimensions).
 FILTERED_SECONDS = 8e-10
 
-# Entries of the triangle of G from which PARDISO, which takes 0.3 s to begin, is the faster one: 18 000 samples of a
-# Swiss roll with k = 8, measured on 2 cores from n = 1 000 to 50 000, factorization and four block solves.
-PARDISO_MIN_ENTRIES = 750_000
 # Bytes an entry of a CSR matrix with int32 columns.
 CSR = 12
-# What PARDISO's ordering keeps for an entry of the triangle (measured: 27 to 38 bytes on rolls and cubes).
-PARDISO_SYMBOLIC = 36
-# Entries of both of SuperLU's factors for one of a Cholesky factor by nested dissection: it keeps L and U, in an
-# order that fills more.
+# Bytes of an entry of the factor, with the fronts that have not been eliminated yet and entries that a front adds.
+FACTOR_ENTRY = 12
+# On landmarks, entries of both of SuperLU's factors for one of a Cholesky factor by nested dissection: it keeps L and
+# U, in an order that fills more.
 SUPERLU_FACTOR = 2.6
 # What the hierarchy of multigrid and its making take, in copies of G.
 MULTIGRID_COPIES = 6.0
@@ -170,12 +167,6 @@ def filter_products(sizes: Sizes) -> float:
     return PRODUCTS_PER_ROOT * math.sqrt(HIGHEST) * per_vector ** (2 / max(1.0, filled_dimensions(sizes)))
 
 
-def backend_for(triangle_entries: float) -> str:
-    """Name the library that factors a triangle of so many entries: "pardiso" or "superlu"."""
-    is_worth_it = PARDISO_MIN_ENTRIES <= triangle_entries <= INT32_MAX
-    return "pardiso" if is_worth_it and find_spec("pypardiso") is not None else "superlu"
-
-
 def candidates(sizes: Sizes) -> tuple[str, ...]:
     """Solvers that "auto" considers for a sparse matrix, the fastest first."""
     if sizes.n_landmarks is not None:
@@ -194,7 +185,11 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     if solver == LANDMARKS:
         block = 8.0 * n * (sizes.count + SPARE_VECTORS[LANDMARKS])
         weights = CSR * n * sizes.landmarks_a_sample
-        return weights + (3 * BASIS_BLOCKS[LANDMARKS] + REFINED_BLOCKS) * block + _factor_bytes(sizes.on_landmarks)
+        return (
+            weights
+            + (3 * BASIS_BLOCKS[LANDMARKS] + REFINED_BLOCKS) * block
+            + _landmark_factor_bytes(sizes.on_landmarks)
+        )
     factors_of_G = CSR * n * (sizes.inner_row + sizes.joint_row)
     if solver == "slepc":
         # Of this process: A and B in another order until they are written, or what came back. Ranks may be elsewhere.
@@ -202,19 +197,17 @@ def solver_bytes(sizes: Sizes, solver: str) -> float:
     if solver == "iterative" and iteration_kind(sizes) == "filter":
         # A and B by rows and by columns, and while they are made.
         return 4 * factors_of_G + 8.0 * n * FILTER_BLOCKS * block_width(sizes.count)
-    basis = 3 * 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
+    basis = 8.0 * n * BASIS_BLOCKS[solver] * (sizes.count + SPARE_VECTORS[solver])
     if solver == "iterative":
-        return basis + MULTIGRID_COPIES * CSR * n * sizes.row_entries
-    return factors_of_G + max(factors_of_G + CSR * sizes.triangle_entries, _factor_bytes(sizes) + basis)
-
-
-def _factor_bytes(sizes: Sizes) -> float:
-    """Peak of a factorization alone."""
+        return 3 * basis + MULTIGRID_COPIES * CSR * n * sizes.row_entries
     entries, _ = dissection(sizes)
-    triangle = CSR * sizes.triangle_entries
-    if backend_for(sizes.triangle_entries) == "pardiso":
-        return triangle + 8 * entries + PARDISO_SYMBOLIC * sizes.triangle_entries
-    return triangle + CSR * SUPERLU_FACTOR * entries + 2 * triangle
+    return 2 * factors_of_G + FACTOR_ENTRY * entries + basis
+
+
+def _landmark_factor_bytes(sizes: Sizes) -> float:
+    """Peak of a factorization by SuperLU."""
+    entries, _ = dissection(sizes)
+    return 3 * CSR * sizes.triangle_entries + CSR * SUPERLU_FACTOR * entries
 
 
 def solver_seconds(sizes: Sizes, solver: str) -> float:
@@ -290,6 +283,6 @@ def remedies(sizes: Sizes, solvers: tuple[str, ...]) -> str:
     # What ranks elsewhere have no memory for here, nobody has.
     if not {"iterative", "slepc"} & set(solvers) and "iterative" in candidates(sizes):
         hints.insert(0, "use eigen_solver='iterative'")
-    if find_spec("pypardiso") is None or find_spec("pyamg") is None:
+    if find_spec("pyamg") is None:
         hints.insert(0, "install the extra 'fast'")
     return f"{', '.join(hints[:-1]).capitalize()}, or {hints[-1]}."
