@@ -157,7 +157,7 @@ class Parameters:
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
         "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
         samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
-        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 500
+        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 250
         samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
         that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
         (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.

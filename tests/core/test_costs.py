@@ -41,8 +41,8 @@ def test_no_factor_is_larger_than_a_dense_one():
 
 
 def test_auto_goes_by_fill_and_memory_not_by_n():
-    assert choose_solver(Sizes(500, 2, 9, 23, 80), "auto", PLENTY)[0] == ("dense",)
-    assert choose_solver(Sizes(501, 2, 9, 23, 80), "auto", PLENTY)[0] == ("direct", "dense")
+    assert choose_solver(Sizes(250, 2, 9, 23, 80), "auto", PLENTY)[0] == ("dense",)
+    assert choose_solver(Sizes(251, 2, 9, 23, 80), "auto", PLENTY)[0] == ("direct", "dense")
     assert choose_solver(ROLL, "auto", PLENTY)[0] == ("direct", "iterative")
     assert choose_solver(GAUSSIAN, "auto", PLENTY)[0] == ("iterative", "direct")
 

@@ -48,7 +48,7 @@ def test_high_dimensions_go_to_the_iterative_solver():
 
 def test_the_solver_is_foreseen():
     assert forecast(20_000, 50, 10).solver == "direct"
-    assert forecast(300, 5).solver == "dense"
+    assert forecast(200, 5).solver == "dense"
 
 
 def test_it_says_everything_in_a_line():

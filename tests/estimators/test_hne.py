@@ -58,7 +58,7 @@ def test_attributes_are_those_of_the_function(roll, variant):
     np.testing.assert_array_equal(model.eigenvalues_, result.eigenpairs.values[:2])
     np.testing.assert_array_equal(model.eigen_residuals_, result.eigenpairs.residuals[:2])
     assert len(result.eigenpairs.values) == len(model.eigen_certificate_.residuals) == 20
-    assert model.eigen_solver_ == "dense"
+    assert model.eigen_solver_ == "direct"
     assert (model.chart_.route, model.chart_.stress) == ("unfolded", result.chart.stress)
     np.testing.assert_allclose(result.eigenpairs.vectors @ model.chart_.B, result.core_Y, atol=1e-9)
     np.testing.assert_array_equal(model.rescaling_, model.chart_.B)

@@ -282,7 +282,7 @@ def test_without_mpi_one_warning_says_who_took_over(tmp_path, monkeypatch):
     with pytest.warns(FallbackWarning, match="takes over") as told:
         found = embed(SMALL, checkpoint=tmp_path, eigen_solver="slepc", **PUBLISHED)
     assert len([one for one in told if issubclass(one.category, FallbackWarning)]) == 1
-    assert found.eigenpairs.solver == "dense"
+    assert found.eigenpairs.solver == "direct"
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
         embed(SMALL, checkpoint=tmp_path, **PUBLISHED)

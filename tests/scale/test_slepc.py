@@ -392,7 +392,7 @@ def test_without_mpi_the_local_choice_takes_over_and_says_so(roll, monkeypatch):
     with pytest.warns(
         FallbackWarning, match=rf"{needs}.* The solver that eigen_solver='auto' chooses takes over\."
     ) as told:
-        assert embed(roll.X, eigen_solver="slepc").eigenpairs.solver == "dense"
+        assert embed(roll.X, eigen_solver="slepc").eigenpairs.solver == "direct"
     assert told[0].filename == __file__
 
 
@@ -409,7 +409,7 @@ def test_without_slepc4py_the_message_says_what_to_install(monkeypatch):
 def test_few_samples_are_left_to_other_solvers(roll, monkeypatch, caplog):
     monkeypatch.delenv("HNE_SLEPC_MIN_SAMPLES")
     caplog.set_level(logging.INFO, "hne")
-    assert bottom_eigenpairs(aligned(roll.X, 6), SOLVED).solver == "dense"
+    assert bottom_eigenpairs(aligned(roll.X, 6), SOLVED).solver == "direct"
     assert "400 samples are too few for slepc, auto takes over" in caplog.text
 
 

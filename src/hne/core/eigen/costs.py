@@ -26,8 +26,8 @@ SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
 
 # Rows of G whose entries are counted to know how many there are in all.
 COUNTED_ROWS = 256
-# Largest n for which LAPACK is faster than a sparse factorization (measured on rolls, faces, Gaussians).
-DENSE_MAX_SAMPLES = 500
+# Largest n for which LAPACK is faster than a sparse factorization: with 20 eigenvectors, rolls 200, Gaussians 300 to 400.
+DENSE_MAX_SAMPLES = 250
 # Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
