@@ -228,7 +228,7 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(points, tmp_path, capsys):
     assert plan["n_samples"] == 150
     assert (plan["n_neighbors"], plan["parameters"]["n_neighbors"], plan["parameters"]["variant"]) == (12, 12, "ihne")
     assert plan["fits"] is True
-    assert plan["seconds"].keys() == {"neighbors", "short circuits", "weights", "eigenpairs", "chart"}
+    assert plan["seconds"].keys() == {"neighbors", "short circuits", "weights", "eigenpairs", "chart", "trust"}
     assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
 
 

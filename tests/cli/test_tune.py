@@ -308,7 +308,15 @@ def test_a_dry_run_says_that_tuning_comes_on_top(points, capsys):
     assert "tuning   comes on top, very roughly" in told
     assert main(["embed", str(points), "--reg", "auto", "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["seconds"].keys() == {"neighbors", "short circuits", "weights", "eigenpairs", "chart", "tuning"}
+    assert plan["seconds"].keys() == {
+        "neighbors",
+        "short circuits",
+        "weights",
+        "eigenpairs",
+        "chart",
+        "trust",
+        "tuning",
+    }
     assert plan["parameters"]["reg"] == "auto"
 
 

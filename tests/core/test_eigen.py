@@ -151,7 +151,8 @@ def test_auto_goes_on_to_the_iterative_solver_where_n_is_too_large_for_the_dense
     roll = make_swiss_roll(600)
     monkeypatch.setattr(_direct, "MAX_BLOCKS", 1)
     monkeypatch.setattr(_costs, "DENSE_RESCUE_SAMPLES", 500)
-    monkeypatch.setattr(_solve, "UNCOUNTED", 500)
+    for module in (_solve, _costs):
+        monkeypatch.setattr(module, "UNCOUNTED", 500)
     assert bottom_eigenpairs(aligned(roll.X, 6), Settings(), 1, roll.X).solver == "iterative"
     assert "The iterative solver takes over" in caplog.text
     monkeypatch.setattr(_iterative, "MAX_STEPS", 1)

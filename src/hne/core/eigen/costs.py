@@ -26,8 +26,10 @@ SEPARATOR, ENTRIES_PER_CUT, OPERATIONS_PER_CUT = 0.65, 2.0, 3.0
 
 # Rows of G whose entries are counted to know how many there are in all.
 COUNTED_ROWS = 256
-# Largest n for which LAPACK is faster than a sparse factorization: with 20 eigenvectors, rolls 200, Gaussians 300 to 400.
+# Largest n for which LAPACK is faster than a sparse factorization (20 eigenvectors: rolls 200, Gaussians 300 to 400).
 DENSE_MAX_SAMPLES = 250
+# Up to here the direct solver is taken without counting anything, which takes as long as a tenth of it.
+UNCOUNTED = 2_000
 # Up to here the dense solver takes over where another failed: 0.4 GB and seconds.
 DENSE_RESCUE_SAMPLES = 4_000
 # Vectors a block beyond the wanted ones. They speed a block iteration up, and give the next eigenvalue; without a
@@ -50,7 +52,7 @@ PRODUCTS_PER_ROOT, HIGHEST = 8.0, 5.0
 # Vectors a block: kernels take multiples of this.
 BLOCK_STEP = 8
 # Seconds on 2 cores of a multiplication in a filter, its place found included (Gaussians in 5 and 8 dimensions).
-FILTERED_SECONDS = 8e-10
+FILTERED_SECONDS = 5e-10
 
 # Bytes an entry of a CSR matrix with int32 columns.
 CSR = 12
@@ -69,11 +71,10 @@ LANDMARKS_MIN_SAMPLES, LANDMARKS_SHARE = 20_000, 0.01
 # Share of the free memory that a solver may plan to take: models err.
 MEMORY_SHARE = 0.9
 
-# Seconds on 2 cores: of an entry of the factor in ordering, factorization and four block solves, and of an operation;
-# of an entry of G under the iterative solver with multigrid; of n^3 under LAPACK. Fitted to rolls of 2 000
-# to 1 000 000 samples with k from 5 to 18, where they come out between 0.8 and 1.5 times the truth; where samples fill
-# more dimensions than was said, the truth is several times as long. Of a sample under refinement on landmarks.
-ENTRY_SECONDS, OPERATION_SECONDS, ITERATED_SECONDS, DENSE_SECONDS = 1.5e-7, 3e-11, 2e-6, 1e-9
+# Seconds on 2 cores: of an entry of the factor and of an operation, ordering and block solves included (rolls of 5 000
+# to 1 000 000 samples with k from 8 to 20 come out between 0.8 and 1.2 times the truth); of an entry of G under the
+# iterative solver with multigrid; of n^3 under LAPACK; of a sample under refinement on landmarks.
+ENTRY_SECONDS, OPERATION_SECONDS, ITERATED_SECONDS, DENSE_SECONDS = 1e-8, 1.2e-10, 2e-6, 1e-9
 REFINED_SECONDS = 4e-5
 
 
@@ -249,6 +250,8 @@ def choose_solver(sizes: Sizes, solver: str, available: float) -> tuple[tuple[st
         order, reason = (LANDMARKS,), f"n_landmarks = {sizes.n_landmarks}"
     elif n <= DENSE_MAX_SAMPLES or not has_room(n, sizes.count, "iterative"):
         order, reason = ("dense",), f"n = {n}"
+    elif n <= UNCOUNTED:
+        order, reason, is_rescued = ("direct",), f"n = {n}", True
     else:
         order, is_rescued = candidates(sizes), n <= DENSE_RESCUE_SAMPLES
         entries, operations = dissection(sizes)

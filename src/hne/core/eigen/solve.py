@@ -14,7 +14,7 @@ from hne._runtime.memory import available_bytes
 from hne._runtime.threads import limit_blas_threads
 from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.certificate import EigenPairs, certified
-from hne.core.eigen.costs import DENSE_MAX_SAMPLES, Sizes, choose_solver, has_room, iteration_kind
+from hne.core.eigen.costs import DENSE_MAX_SAMPLES, UNCOUNTED, Sizes, choose_solver, has_room, iteration_kind
 from hne.core.eigen.direct import direct_eigenvectors
 from hne.core.eigen.filtered import filtered_eigenvectors
 from hne.core.eigen.iterative import iterative_eigenvectors
@@ -24,9 +24,6 @@ from hne.exceptions import EigenSolverError
 from hne.settings import Settings
 
 logger = logging.getLogger("hne")
-
-# Samples up to which a factor of any kind of data takes 30 MB and .2 s.
-UNCOUNTED = 2_000
 
 
 def bottom_eigenpairs(
