@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -22,6 +23,8 @@ RELEASE, TRIES = "clear_controlling_thread", 100
 
 # Rows of a block whose kernel takes longer than a thread does to begin, and blocks for each thread of a long call.
 ROWS_AT_ONCE, MOST_BLOCKS = 2048, 8
+
+COMPILED = tuple(EXTENSION_SUFFIXES)  # how names of files end that bring libraries with them
 
 _WORKER = threading.local()  # of a thread of map_blocks: `given_up`, set when nobody waits for it any more
 
@@ -104,12 +107,16 @@ class LibraryThreads:
         self._in_force: list[int] = []
         self._shared: list[tuple[Any, int]] = []  # libraries, with their threads before the first limit
         self._libraries: list[Any] = []
-        self._n_modules = 0
+        self._modules: set[str] = set()
 
     def look(self) -> None:
-        """Look for the libraries, which takes 10 ms at first and 2 later, so only where modules have been imported."""
-        if len(sys.modules) != self._n_modules:
-            self._libraries, self._n_modules = ThreadpoolController().lib_controllers, len(sys.modules)
+        """Look for the libraries, 10 ms at first and 2 later: where compiled modules have been imported."""
+        if len(sys.modules) == len(self._modules):
+            return
+        new = sys.modules.keys() - self._modules
+        if any(str(getattr(sys.modules[name], "__file__", "")).endswith(COMPILED) for name in new):
+            self._libraries = ThreadpoolController().lib_controllers
+        self._modules |= new
 
     @contextmanager
     def at_most(self, n_threads: int, *, openmp: bool = True) -> Iterator[None]:
