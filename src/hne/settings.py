@@ -119,9 +119,9 @@ class Parameters:
         of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
         given the nearest so many. Samples that only far edges tie to others are cut off, in a given graph too, by its
         own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
-        "approximate" (the extra `approx`) takes a quarter of that or less at n = 100 000, D = 100, and aims at missing
-        one neighbor in a hundred: see `neighbor_recall_`. "auto" is exact up to n^2 D = 5e11, which is 70 000
-        samples of 100 features and under a minute on 2 cores; beyond, it is approximate where the extra is installed.
+        "approximate" (the extra `approx`) aims at missing one neighbor in a hundred: see `neighbor_recall_`. "auto" is
+        exact up to n^2 D = 1.5e12, which is 120 000 samples of 100 features; beyond, it is approximate where the extra
+        is installed.
         Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
     metric_params : dict or None, default=None
         Further arguments of the metric, such as p of "minkowski".
