@@ -18,7 +18,7 @@ import numpy as np
 from hne import _kernels
 from hne.core.neighbors.edges import Edges
 from hne.core.records import FloatArray, IndexArray
-from hne.core.samples.kinds import Samples, is_dense
+from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import lengths_of_pairs
 
 # Pairs that a chart is fitted to: of more, about so many at random. With 60 000 the error of a roll of 3 000 with noise
@@ -67,16 +67,7 @@ class Pairs:
 
     def times(self, Y: FloatArray) -> FloatArray:
         """How many times as long as it is each is drawn, (p,)."""
-        return distances(Y, self.first, self.second) / self.lengths
-
-
-def distances(X: Samples, one: IndexArray, other: IndexArray) -> FloatArray:
-    """Distances in the coordinates, NaN where not known."""
-    if not is_dense(X):
-        return lengths_of_pairs(X, one, other)
-    lengths = np.empty(len(one))
-    _kernels.measure_pairs(np.ascontiguousarray(X), one, other, lengths)
-    return lengths
+        return lengths_of_pairs(Y, self.first, self.second) / self.lengths
 
 
 def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sample: int = PAIRS_A_SAMPLE) -> Pairs:
@@ -110,7 +101,7 @@ def listed_pairs(X: Samples, neighbor_indices: IndexArray) -> Pairs:
 
 def _pairs_apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
     """Those pairs whose distance is known and not next to zero, nor to that of others."""
-    lengths = distances(X, first, second)
+    lengths = lengths_of_pairs(X, first, second)
     apart = lengths > SHORTEST
     if apart.any():
         apart &= lengths > NEAR_COPIES * np.median(lengths[apart])
