@@ -15,7 +15,7 @@ from hne._runtime.progress import listening
 from hne.core.neighbors.graph import knn_graph
 from hne.core.samples.check import check_samples
 from hne.core.tangent.score import TangentScorer
-from hne.core.weights.layers import layer_weights, layer_weights_of_all
+from hne.core.weights.layers import layer_weights, target_weights
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
@@ -93,7 +93,7 @@ def test_trials_are_what_embed_gives(letter, coordinates):
 def test_weights_of_many_settings_are_those_of_each(letter):
     graph = knn_graph(letter.X, 6, 1, "exact", 0, "euclidean", None)
     settings = [Settings(variant=v, reg=reg) for v in GRID["variant"] for reg in (1e-2, 1e-4)]
-    together = layer_weights_of_all(letter.X, graph, settings, 2)
+    together = target_weights(letter.X, letter.X, graph.indices, graph, np.full(len(letter.X), -1), settings, 2)
     for each, weights in zip(settings, together, strict=True):
         alone = layer_weights(letter.X, graph, each, 1)
         for one, other in ((weights.W, alone.W), (weights.J, alone.J)):

@@ -24,8 +24,8 @@ from hne.core.short_circuits.cut import lengths_of_pairs
 # Pairs that a chart is fitted to: of more, about so many at random. With 60 000 the error of a roll of 3 000 with noise
 # is 1.34e-3, with 15 000 1.39e-3.
 MAX_PAIRS = 20_000
-# Pairs that unfold, at least, and of how many one: what they miss, polishing with all of them finds. Errors of 200
-# surfaces are about as with all; without the second, larger by a fifth on bands. And those, some blocks, that begin it.
+# Pairs that unfold, at least, and of how many one: what they miss, polishing with all of them finds most of. Errors of
+# 200 surfaces are about as with all pairs, those of bands 1.2 times as large. And those, some blocks, that begin it.
 FEW_PAIRS, FEW_OF, FEWEST_PAIRS = 2000, 4, 496
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
@@ -36,8 +36,8 @@ SHORTEST = 1e-150
 NEAR_COPIES = 1e-3
 # How much spreading counts beside lengths: .03 and .3 do nearly the same after polishing, .001 and 1 fail.
 SPREADING = 0.1
-# Columns of B beyond coordinates, and how large those begin. With one, noisy rolls end .2 % above the least value, with
-# two less than .01 %.
+# Columns of B beyond coordinates, and how large those begin. With one, a noisy roll (a single one was looked at) ends
+# .2 % above the least value, with two less than .01 %.
 MORE_COLUMNS, WIGGLE = 2, 0.1
 # Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 until
 # they are told from bent ones, rolls 50.

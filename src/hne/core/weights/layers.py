@@ -47,16 +47,9 @@ BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
 
 def layer_weights(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int = 1) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
-    return layer_weights_of_all(X, graph, [settings], n_threads)[0]
-
-
-def layer_weights_of_all(
-    X: Samples, graph: NeighborGraph, settings: Sequence[Settings], n_threads: int = 1
-) -> list[Weights]:
-    """Weights by each of several settings that agree in `include_self`: they share the graph and its Gram matrices."""
     rows = np.arange(graph.n_samples)
-    left_out = np.full_like(rows, -1) if settings[0].include_self else rows
-    return target_weights(X, X, graph.indices, graph, left_out, settings, n_threads)
+    left_out = np.full_like(rows, -1) if settings.include_self else rows
+    return target_weights(X, X, graph.indices, graph, left_out, [settings], n_threads)[0]
 
 
 def target_weights(
