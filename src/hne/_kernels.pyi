@@ -292,22 +292,22 @@ def relax_ways(
     relaxed: FloatArray,
 ) -> None: ...
 
-# weights.cpp; variants are numbers in hne.settings.VARIANTS. The first setting whose weights are not finite, or -1.
+# weights.cpp; variants are numbers in hne.settings.VARIANTS. Whether weights are finite.
 def dense_weights(
     X: FloatArray,
     targets: FloatArray,
     neighbors: IndexArray,
     lists: IndexArray,
     left_out: IndexArray,
-    variants: IndexArray,
-    rounds: IndexArray,
-    regs: FloatArray,
-    outer_regs: FloatArray,
+    variant: int,
+    n_rounds: int,
+    reg: float,
+    outer_reg: float,
     inner: FloatArray,
     values: FloatArray,
     columns: IndexArray,
     counts: IndexArray,
-) -> int: ...
+) -> bool: ...
 def local_sets(
     neighbors: IndexArray,
     lists: IndexArray,
@@ -321,10 +321,10 @@ def gram_weights(
     K: FloatArray,
     inner_slots: IndexArray,
     outer_slots: IndexArray,
-    variants: IndexArray,
-    rounds: IndexArray,
-    regs: FloatArray,
-    outer_regs: FloatArray,
+    variant: int,
+    n_rounds: int,
+    reg: float,
+    outer_reg: float,
     inner: FloatArray,
     joint: FloatArray,
-) -> int: ...
+) -> bool: ...
