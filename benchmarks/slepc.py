@@ -17,9 +17,8 @@ from joblib import cpu_count
 from scipy.linalg import subspace_angles
 
 from hne.core.eigen.alignment import alignment
-from hne.core.eigen.direct import in_local_order
 from hne.core.eigen.exchange import RESULT_FILE, write_alignment
-from hne.core.eigen.slepc import solve_folder
+from hne.core.eigen.slepc import in_local_order, solve_folder
 from hne.core.eigen.solve import bottom_eigenpairs
 from hne.core.neighbors.graph import knn_graph
 from hne.core.weights.layers import layer_weights

@@ -23,12 +23,6 @@ constexpr std::int64_t TILE = 32;
 constexpr int MEMORY = 8, TRIALS = 12;
 constexpr double ENOUGH = 1e-4, NOTHING = 1e-12;
 
-#if defined(__GNUC__)
-#define HNE_INLINE static inline __attribute__((always_inline))
-#else
-#define HNE_INLINE static inline
-#endif
-
 using Numbers = std::vector<double>;
 
 struct Pairs {

@@ -33,13 +33,6 @@ HNE_VECTORIZED void subtract_product(const double *a, const double *b, Int depth
         for (int r = 0; r < TALL; ++r) tile[c * TALL + r] = sums[c][r];
 }
 
-// Into each of the two that HNE_VECTORIZED makes.
-#if defined(__GNUC__)
-#define HNE_INLINE inline __attribute__((always_inline))
-#else
-#define HNE_INLINE inline
-#endif
-
 // Columns j .. j + COUNT of eight rows of a panel below its triangle.
 template <int COUNT> HNE_INLINE void divide_columns(double *x, const double *triangle, Int j) {
     double sums[COUNT][TALL] = {}, found[COUNT][TALL];

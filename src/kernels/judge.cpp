@@ -1,4 +1,4 @@
-// What an embedding keeps of small neighborhoods: their tangent planes, their lengths, and the ranks of neighbors.
+// What an embedding keeps of small neighborhoods, what coordinates tell of each other, and samples of themselves.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,93 +10,6 @@
 namespace {
 
 constexpr double FAR = std::numeric_limits<double>::infinity();
-// Variances below this share of a neighborhood's largest are rounding.
-constexpr double NEGLIGIBLE = 1e-10;
-
-// Squared distances from a point to the columns of `points` (D, n).
-HNE_VECTORIZED void add_squares(const double *points, const double *point, std::int64_t D, std::int64_t n,
-                                double *away) {
-    std::fill(away, away + n, 0.0);
-    for (std::int64_t f = 0; f < D; ++f) {
-        const double *column = points + f * n, own = point[f];
-        for (std::int64_t i = 0; i < n; ++i) away[i] += (column[i] - own) * (column[i] - own);
-    }
-}
-
-HNE_VECTORIZED std::int64_t count_below(const double *away, std::int64_t n, double limit) {
-    std::int64_t count = 0;
-    for (std::int64_t i = 0; i < n; ++i) count += away[i] < limit;
-    return count;
-}
-
-// Distances that are looked at one by one only if some of them are near.
-constexpr std::int64_t AT_ONCE = 128;
-
-// The K nearest of a row of distances, by distance, then index, without the one at `own`.
-void nearest_in(const double *away, std::int64_t n, std::int64_t own, std::int64_t K, std::int64_t *near) {
-    std::int64_t count = 0;
-    for (std::int64_t first = 0; first < n; first += AT_ONCE) {
-        const std::int64_t last = std::min(first + AT_ONCE, n);
-        if (count == K && !count_below(away + first, last - first, away[near[K - 1]])) continue;
-        for (std::int64_t i = first; i < last; ++i) {
-            if (i == own || (count == K && !(away[i] < away[near[K - 1]]))) continue;
-            std::int64_t place = count < K ? count++ : K - 1;
-            for (; place > 0 && away[i] < away[near[place - 1]]; --place) near[place] = near[place - 1];
-            near[place] = i;
-        }
-    }
-}
-
-void nearest_columns(std::int64_t start, std::int64_t stop, Floats<2> away, Indices<1> own, Array<std::int64_t, 2> near) {
-    const std::int64_t n = away.shape(1), K = near.shape(1);
-    for (std::int64_t row = start; row < stop; ++row)
-        nearest_in(away.data() + row * n, n, own.data()[row], K, near.data() + row * K);
-}
-
-// Squared distances (q, n) of some of the samples, whose coordinates are columns (D, n), to all; -1 to themselves.
-void square_distances(std::int64_t start, std::int64_t stop, Floats<2> columns, Indices<1> own, Array<double, 2> away) {
-    const std::int64_t D = columns.shape(0), n = columns.shape(1);
-    std::vector<double> point(D);
-    for (std::int64_t row = start; row < stop; ++row) {
-        for (std::int64_t f = 0; f < D; ++f) point[f] = columns.data()[f * n + own.data()[row]];
-        add_squares(columns.data(), point.data(), D, n, away.data() + row * n);
-        away.data()[row * n + own.data()[row]] = -1.0;
-    }
-}
-
-// Rank of a sample in a row of distances: 0 is the row itself, and what is not known comes last.
-std::int64_t rank_of(const double *away, std::int64_t n, std::int64_t sample) {
-    const double length = away[sample];
-    if (length == FAR) return n - 1;
-    std::int64_t rank = count_below(away, n, length);
-    for (std::int64_t i = 0; i < sample; ++i) rank += away[i] == length;
-    return rank;
-}
-
-// Of each row, how far strangers among the K nearest in Y are off in X (q, 2), and neighbors in X in Y. X is known by
-// distances (q, n), of which the K nearest are `near`; the coordinates of Y are columns (d, n).
-void lost_ranks(std::int64_t start, std::int64_t stop, Floats<2> away, Indices<1> own, Indices<2> near, Floats<2> Y,
-                Array<std::int64_t, 2> lost) {
-    const std::int64_t d = Y.shape(0), n = Y.shape(1), K = near.shape(1);
-    std::vector<double> point(d), drawn(n);
-    std::vector<std::int64_t> nearest(K);
-    for (std::int64_t row = start; row < stop; ++row) {
-        const std::int64_t self = own.data()[row], *known = near.data() + row * K;
-        for (std::int64_t f = 0; f < d; ++f) point[f] = Y.data()[f * n + self];
-        add_squares(Y.data(), point.data(), d, n, drawn.data());
-        drawn[self] = FAR;
-        nearest_in(drawn.data(), n, self, K, nearest.data());
-        std::int64_t strangers = 0, missing = 0;
-        for (std::int64_t sample : nearest)
-            if (std::find(known, known + K, sample) == known + K)
-                strangers += std::max<std::int64_t>(rank_of(away.data() + row * n, n, sample) - K, 0);
-        for (std::int64_t slot = 0; slot < K; ++slot)
-            if (drawn[known[slot]] > drawn[nearest[K - 1]])
-                missing += std::max<std::int64_t>(count_below(drawn.data(), n, drawn[known[slot]]) + 1 - K, 0);
-        lost.data()[2 * row] = strangers;
-        lost.data()[2 * row + 1] = missing;
-    }
-}
 
 // Of neighborhoods with centered coordinates (a, m, d) and tangent frames U S: the share of the plane that is lost (a,),
 // 1 - |U' Q|^2 / d with Q an orthonormal basis of the coordinates; and the shapes J J' (a, d, d) of the maps J from
@@ -191,7 +104,9 @@ void told_by_others(Floats<2> others, Floats<1> values, Indices<1> order, std::i
             const double above = high < n ? others.data()[order.data()[high] * c] - own[0] : FAR;
             const double nearer = std::min(below, above);
             if (static_cast<std::int64_t>(near.size()) == K && nearer * nearer >= near.back().first) break;
-            const std::int64_t other = order.data()[below <= above ? low-- : high++];
+            // Not by the lengths alone: of NaN and infinite ones, none is nearer.
+            const bool is_below = low >= 0 && (high == n || below <= above);
+            const std::int64_t other = order.data()[is_below ? low-- : high++];
             double square = 0.0;
             for (std::int64_t f = 0; f < c; ++f) {
                 const double apart = others.data()[other * c + f] - own[f];
@@ -226,9 +141,6 @@ void own_shares(Array<const Index, 1> starts, Array<const Index, 1> columns, Flo
 } // namespace
 
 void add_judge(nb::module_ &module) {
-    module.def("nearest_columns", &nearest_columns, NoLock());
-    module.def("square_distances", &square_distances, NoLock());
-    module.def("lost_ranks", &lost_ranks, NoLock());
     module.def("compare_frames", &compare_frames, NoLock());
     module.def("fill_stretches", &fill_stretches, NoLock());
     module.def("told_by_others", &told_by_others, NoLock());

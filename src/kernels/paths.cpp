@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
-#include "arrays.h"
+#include "queue.h"
 
 namespace {
 
@@ -76,46 +75,6 @@ void fill_rows(Indices<1> smaller, Indices<1> larger, Indices<1> numbers, Array<
     }
 }
 
-// A binary heap of our own: that of the library takes equal ways in another order, and so another of several shortest.
-class Heap {
-  public:
-    bool empty() const { return entries.empty(); }
-    void clear() { entries.clear(); }
-
-    void push(double key, Index sample) {
-        std::size_t place = entries.size();
-        entries.emplace_back(key, sample);
-        while (place > 0) {
-            const std::size_t parent = (place - 1) / 2;
-            if (entries[parent].first <= key) break;
-            entries[place] = entries[parent];
-            place = parent;
-        }
-        entries[place] = {key, sample};
-    }
-
-    std::pair<double, Index> pop() {
-        const auto top = entries.front(), last = entries.back();
-        entries.pop_back();
-        const std::size_t size = entries.size();
-        std::size_t place = 0;
-        if (!size) return top;
-        while (true) {
-            std::size_t child = 2 * place + 1;
-            if (child >= size) break;
-            if (child + 1 < size && entries[child + 1].first < entries[child].first) ++child;
-            if (entries[child].first >= last.first) break;
-            entries[place] = entries[child];
-            place = child;
-        }
-        entries[place] = last;
-        return top;
-    }
-
-  private:
-    std::vector<std::pair<double, Index>> entries;
-};
-
 // Length of the shortest way from each source to its end, inf where it is beyond the limit, and its most suspicious
 // edge or -1. Dijkstra's algorithm over the edges that may be used; a search touches no more than its limit reaches.
 void bounded_ways(Indices<1> starts, Indices<1> columns, Indices<1> numbers, Array<const bool, 1> is_usable,
@@ -124,17 +83,17 @@ void bounded_ways(Indices<1> starts, Indices<1> columns, Indices<1> numbers, Arr
     const Index n = starts.size() - 1;
     std::vector<double> reached(n, FAR);
     std::vector<Index> before(n), by(n), touched;
-    Heap heap;
+    Queue queue;
     for (std::size_t query = 0; query < sources.size(); ++query) {
         const Index source = sources.data()[query];
         ways.data()[query] = FAR;
         worst.data()[query] = -1;
-        heap.clear();
-        heap.push(0.0, source);
+        queue.clear();
+        queue.push({0.0, source});
         reached[source] = 0.0;
         touched.assign(1, source);
-        while (!heap.empty()) {
-            auto [key, sample] = heap.pop();
+        while (!queue.is_empty()) {
+            auto [key, sample] = queue.pop();
             if (key > reached[sample]) continue;
             if (sample == ends.data()[query]) {
                 ways.data()[query] = key;
@@ -151,7 +110,7 @@ void bounded_ways(Indices<1> starts, Indices<1> columns, Indices<1> numbers, Arr
                 reached[other] = way;
                 before[other] = sample;
                 by[other] = edge;
-                heap.push(way, other);
+                queue.push({way, other});
             }
         }
         for (Index sample : touched) reached[sample] = FAR;

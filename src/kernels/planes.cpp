@@ -9,9 +9,6 @@
 
 namespace {
 
-// Variances below this share of a neighborhood's largest are rounding.
-constexpr double NEGLIGIBLE = 1e-10;
-
 double product(const double *one, const double *other, std::int64_t count) {
     // Four sums at a time, which do not wait for each other.
     double sums[4] = {0.0, 0.0, 0.0, 0.0};
@@ -275,17 +272,6 @@ void fill_gram_sines(Floats<3> K, Array<const bool, 2> counts, Floats<1> units, 
     }
 }
 
-// Lengths (e,) of the differences between pairs of samples.
-void fill_lengths(Floats<2> X, Indices<1> one, Indices<1> other, Array<double, 1> lengths) {
-    const std::int64_t D = X.shape(1);
-    for (std::size_t pair = 0; pair < one.size(); ++pair) {
-        const double *from = X.data() + one.data()[pair] * D, *to = X.data() + other.data()[pair] * D;
-        double square = 0.0;
-        for (std::int64_t f = 0; f < D; ++f) square += (to[f] - from[f]) * (to[f] - from[f]);
-        lengths.data()[pair] = std::sqrt(square);
-    }
-}
-
 } // namespace
 
 void add_planes(nb::module_ &module) {
@@ -293,5 +279,4 @@ void add_planes(nb::module_ &module) {
     module.def("fill_gram_frames", &fill_gram_frames, NoLock());
     module.def("fill_sines", &fill_sines, NoLock());
     module.def("fill_gram_sines", &fill_gram_sines, NoLock());
-    module.def("fill_lengths", &fill_lengths, NoLock());
 }

@@ -4,12 +4,6 @@
 // so many strokes. Sums run over the entries of a row in their order, whatever the block of rows.
 #include "arrays.h"
 
-#if defined(__GNUC__)
-#define HNE_INLINE inline __attribute__((always_inline))
-#else
-#define HNE_INLINE inline
-#endif
-
 namespace {
 
 template <typename Value, typename Index> struct Rows {

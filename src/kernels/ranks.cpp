@@ -15,6 +15,9 @@ namespace {
 constexpr std::int64_t COUNTED_NEIGHBORS = 32;
 // Samples and features that all rows of a block meet in turn: 64 KB, which stay in the second cache.
 constexpr std::int64_t TILE = 512, TILE_FEATURES = 16;
+// Distances that are looked at one by one only if some of them are near.
+constexpr std::int64_t AT_ONCE = 128;
+constexpr double FAR = std::numeric_limits<double>::infinity();
 // Keys are sorted by digits of so many bits; two digits order distances well enough for a few exchanges to finish it.
 constexpr int DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SHORT_BITS = 22, ALL_BITS = 64;
 // Exchanges a sample after which a general sort is faster.
@@ -41,18 +44,25 @@ void squared_distances(Floats<2> columns, Indices<1> rows, Array<double, 2> dist
     for (std::int64_t row = 0; row < b; ++row) distances(row, rows(row)) = -1.0;
 }
 
-// Writes the sample itself and its k nearest: whoever comes later must be strictly nearer to go before.
-void find_nearest(const double *distances, std::int64_t n, std::int64_t k, std::vector<std::int64_t> &near) {
+HNE_VECTORIZED std::int64_t count_below(const double *distances, std::int64_t n, double limit) {
+    std::int64_t count = 0;
+    for (std::int64_t sample = 0; sample < n; ++sample) count += distances[sample] < limit;
+    return count;
+}
+
+// The k nearest in a row of distances, nearest first, equally near ones by index; without `left_out`, -1 for none.
+void find_nearest(const double *distances, std::int64_t n, std::int64_t left_out, std::int64_t k, std::int64_t *near) {
     std::int64_t size = 0;
-    double limit = std::numeric_limits<double>::infinity();
-    for (std::int64_t sample = 0; sample < n; ++sample) {
-        const double length = distances[sample];
-        if (size == k + 1 && !(length < limit)) continue;
-        if (size < k + 1) ++size;
-        std::int64_t place = size - 1;
-        for (; place > 0 && length < distances[near[place - 1]]; --place) near[place] = near[place - 1];
-        near[place] = sample;
-        limit = distances[near[size - 1]];
+    for (std::int64_t first = 0; first < n; first += AT_ONCE) {
+        const std::int64_t last = std::min(first + AT_ONCE, n);
+        if (size == k && !count_below(distances + first, last - first, distances[near[k - 1]])) continue;
+        for (std::int64_t sample = first; sample < last; ++sample) {
+            const double length = distances[sample];
+            if (sample == left_out || (size == k && !(length < distances[near[k - 1]]))) continue;
+            std::int64_t place = size < k ? size++ : k - 1;
+            for (; place > 0 && length < distances[near[place - 1]]; --place) near[place] = near[place - 1];
+            near[place] = sample;
+        }
     }
 }
 
@@ -154,8 +164,8 @@ void neighbor_sums(Floats<2> in_X, Floats<2> in_Y, std::int64_t k, Array<std::in
         const double *to_X = &in_X(row, 0), *to_Y = &in_Y(row, 0);
         std::int64_t *of_row = &sums(row, 0);
         if (is_counted) {
-            find_nearest(to_X, n, k, near_X);
-            find_nearest(to_Y, n, k, near_Y);
+            find_nearest(to_X, n, -1, k + 1, near_X.data());
+            find_nearest(to_Y, n, -1, k + 1, near_Y.data());
             of_row[0] = excess(to_X, n, near_Y, near_X, k, of_row[2]);
             of_row[1] = excess(to_Y, n, near_X, near_Y, k, of_row[2]);
             continue;
@@ -188,10 +198,48 @@ void larger_rank_counts(Floats<2> in_X, Floats<2> in_Y, Array<std::int64_t, 2> c
     }
 }
 
+// The K nearest (q, K) in rows of distances (q, n), without the samples themselves.
+void nearest_columns(std::int64_t start, std::int64_t stop, Floats<2> away, Indices<1> own, Array<std::int64_t, 2> near) {
+    const std::int64_t n = away.shape(1), K = near.shape(1);
+    for (std::int64_t row = start; row < stop; ++row)
+        find_nearest(away.data() + row * n, n, own.data()[row], K, near.data() + row * K);
+}
+
+// Of each row, how far strangers among the K nearest in Y are off in X (q, 2), and neighbors in X in Y. X is known by
+// distances (q, n), inf where not known, of which the K nearest are `near`; the coordinates of Y are columns (d, n).
+void lost_ranks(std::int64_t start, std::int64_t stop, Floats<2> away, Indices<1> own, Indices<2> near, Floats<2> Y,
+                Array<std::int64_t, 2> lost) {
+    const std::int64_t d = Y.shape(0), n = Y.shape(1), K = near.shape(1);
+    std::vector<double> drawn(n);
+    std::vector<std::int64_t> nearest(K);
+    for (std::int64_t row = start; row < stop; ++row) {
+        const std::int64_t self = own.data()[row], *known = near.data() + row * K;
+        const double *to = away.data() + row * n;
+        std::fill(drawn.begin(), drawn.end(), 0.0);
+        add_squares(Y.data(), n, 0, d, 0, n, self, drawn.data());
+        drawn[self] = FAR;
+        find_nearest(drawn.data(), n, self, K, nearest.data());
+        std::int64_t strangers = 0, missing = 0;
+        for (std::int64_t sample : nearest)
+            if (std::find(known, known + K, sample) == known + K) {
+                // What is not known comes last.
+                const std::int64_t rank = to[sample] == FAR ? n - 1 : count_nearer(to, n, sample);
+                strangers += std::max<std::int64_t>(rank - K, 0);
+            }
+        for (std::int64_t slot = 0; slot < K; ++slot)
+            if (drawn[known[slot]] > drawn[nearest[K - 1]])
+                missing += std::max<std::int64_t>(count_below(drawn.data(), n, drawn[known[slot]]) + 1 - K, 0);
+        lost.data()[2 * row] = strangers;
+        lost.data()[2 * row + 1] = missing;
+    }
+}
+
 } // namespace
 
 void add_ranks(nb::module_ &module) {
     module.def("squared_distances", &squared_distances, NoLock());
     module.def("neighbor_sums", &neighbor_sums, NoLock());
     module.def("larger_rank_counts", &larger_rank_counts, NoLock());
+    module.def("nearest_columns", &nearest_columns, NoLock());
+    module.def("lost_ranks", &lost_ranks, NoLock());
 }

@@ -12,6 +12,9 @@
 #include <limits>
 #include <vector>
 
+// Variances below this share of a neighborhood's largest are rounding.
+constexpr double NEGLIGIBLE = 1e-10;
+
 class Symmetric {
   public:
     // Entry (i, j) is V(i, j) before `solve`, of which both triangles are read, and entry i of eigenvector j after it.

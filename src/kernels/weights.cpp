@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "arrays.h"
 #include "lanes.h"
+#include "neighborhood.h"
 
 namespace {
 
@@ -21,68 +21,6 @@ constexpr int SMALLEST_EXPONENT = -1000;
 constexpr int TILE_ROWS = 4, TILE_COLUMNS = 8;
 
 enum Variant : std::int64_t { IHNE, RHNE, BHNE }; // in the order of hne.settings.VARIANTS
-
-// The distinct samples within two hops of a target, and where each layer finds its samples.
-class Neighborhood {
-  public:
-    explicit Neighborhood(int k) : k(k), ids(k + k * k), inner(k), outer(k * k), place(k + k * k), met(k + k * k) {
-        while (capacity < 2 * (k + k * k)) capacity *= 2;
-        keys.assign(capacity, -1);
-        found.resize(capacity);
-    }
-
-    void find(const std::int64_t *neighbors, const std::int64_t *lists, std::int64_t left_out) {
-        m = length = 0;
-        while (length < k && neighbors[length] >= 0) {
-            inner[length] = slot(neighbors[length]);
-            ++length;
-        }
-        for (int l = 0; l < length; ++l)
-            for (int j = 0; j < k; ++j) {
-                const std::int64_t sample = lists[neighbors[l] * k + j];
-                outer[l * k + j] = sample >= 0 && sample != left_out ? slot(sample) : -1;
-            }
-        std::fill(inner.begin() + length, inner.end(), -1);
-        std::fill(outer.begin() + length * k, outer.end(), -1);
-        std::sort(met.begin(), met.begin() + m, [](const Met &one, const Met &other) { return one.id < other.id; });
-        for (int slot = 0; slot < m; ++slot) {
-            ids[slot] = met[slot].id;
-            place[met[slot].number] = slot;
-            keys[met[slot].at] = -1;
-        }
-        for (int l = 0; l < length; ++l) inner[l] = place[inner[l]];
-        for (int entry = 0; entry < length * k; ++entry) outer[entry] = outer[entry] < 0 ? -1 : place[outer[entry]];
-    }
-
-    int k, m = 0, length = 0;       // length: neighbors that there are
-    std::vector<std::int64_t> ids;  // (m,)
-    std::vector<int> inner, outer;  // slots (k,) and (k, k), -1 for who is absent
-
-  private:
-    // The number of a sample in the order of meeting, by a hash table.
-    int slot(std::int64_t sample) {
-        std::uint64_t at = (static_cast<std::uint64_t>(sample) * 0x9E3779B97F4A7C15ull >> 32) & (capacity - 1);
-        while (keys[at] != sample) {
-            if (keys[at] < 0) {
-                keys[at] = sample;
-                found[at] = m;
-                met[m] = {sample, m, static_cast<int>(at)};
-                return m++;
-            }
-            at = (at + 1) & (capacity - 1);
-        }
-        return found[at];
-    }
-
-    struct Met {
-        std::int64_t id;
-        int number, at; // in the order of meeting, and in the table
-    };
-    std::uint64_t capacity = 16;
-    std::vector<std::int64_t> keys;
-    std::vector<int> found, place;
-    std::vector<Met> met;
-};
 
 // What the variants need for one target, kept from one to the next and grown to the largest.
 struct Workspace {
@@ -321,63 +259,55 @@ HNE_VECTORIZED void bhne(const Gram &K, const Neighborhood &near, const double *
         for (int slot = 0; slot < m; ++slot) joint[slot] += w[l] * z[l * m + slot];
 }
 
-// What of the settings the weights depend on, an entry for each of several.
+// What of the settings the weights depend on.
 struct Settings {
-    Indices<1> variants, rounds;
-    Floats<1> regs, outer_regs;
+    std::int64_t variant, n_rounds;
+    double reg, outer_reg;
 
-    std::int64_t count() const { return static_cast<std::int64_t>(variants.size()); }
-
-    // Weights by setting `s`: w (k,), and joint (m,), which is zero before; whether they are finite.
-    bool apply(std::int64_t s, const Gram &K, const Neighborhood &near, Workspace &work, double *w,
-               double *joint) const {
+    // Weights w (k,), and joint (m,), which is zero before; whether they are finite.
+    bool apply(const Gram &K, const Neighborhood &near, Workspace &work, double *w, double *joint) const {
         work.hold(near.m);
-        inner_weights(K, near, regs(s), work, w);
-        if (variants(s) == IHNE) ihne(K, near, w, outer_regs(s), work, joint);
-        if (variants(s) == RHNE) rhne(K, near, w, outer_regs(s), work, joint);
-        if (variants(s) == BHNE) bhne(K, near, w, outer_regs(s), rounds(s), work, joint);
+        inner_weights(K, near, reg, work, w);
+        if (variant == IHNE) ihne(K, near, w, outer_reg, work, joint);
+        if (variant == RHNE) rhne(K, near, w, outer_reg, work, joint);
+        if (variant == BHNE) bhne(K, near, w, outer_reg, n_rounds, work, joint);
         const auto is_finite = [](double value) { return std::isfinite(value); };
         return std::all_of(w, w + near.length, is_finite) && std::all_of(joint, joint + near.m, is_finite);
     }
 };
 
-// Weights of targets (b, D) among dense samples: inner (s, b, k), and joint ones without zeros, a row behind the other:
-// values and columns (s, any), counts (s, b). Returns the first setting whose weights are not finite, -1 for none.
-std::int64_t dense_weights(Floats<2> X, Floats<2> targets, Indices<2> neighbors, Indices<2> lists, Indices<1> left_out,
-                           Indices<1> variants, Indices<1> rounds, Floats<1> regs, Floats<1> outer_regs,
-                           Array<double, 3> inner, Array<double, 2> values, Array<std::int64_t, 2> columns,
-                           Array<std::int64_t, 2> counts) {
+// Weights of targets (b, D) among dense samples: inner (b, k), zero before, and joint ones without zeros, a row behind
+// the other: values and columns, counts (b,). Returns whether all are finite.
+bool dense_weights(Floats<2> X, Floats<2> targets, Indices<2> neighbors, Indices<2> lists, Indices<1> left_out,
+                   std::int64_t variant, std::int64_t n_rounds, double reg, double outer_reg, Array<double, 2> inner,
+                   Array<double, 1> values, Array<std::int64_t, 1> columns, Array<std::int64_t, 1> counts) {
     const int k = static_cast<int>(neighbors.shape(1));
-    const std::int64_t b = neighbors.shape(0), D = X.shape(1), capacity = values.shape(1);
-    const Settings settings{variants, rounds, regs, outer_regs};
+    const std::int64_t b = neighbors.shape(0), D = X.shape(1);
+    const Settings settings{variant, n_rounds, reg, outer_reg};
     Neighborhood near(k);
     Workspace work(k);
     std::vector<double> K, difference, joint(k + k * k);
-    std::vector<std::int64_t> ends(settings.count(), 0);
+    std::int64_t end = 0;
     for (std::int64_t row = 0; row < b; ++row) {
-        near.find(&neighbors(row, 0), lists.data(), left_out(row));
+        const std::int64_t first = end;
+        near.find(neighbors.data() + row * k, lists.data(), left_out(row));
         const std::size_t stride = (near.m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
         if (stride * stride > K.size()) {
             K.resize(stride * stride);
             difference.resize(stride * D);
         }
-        local_gram(X.data(), D, &targets(row, 0), near, difference.data(), K.data(),
-                   static_cast<int>(stride));
-        for (std::int64_t s = 0; s < settings.count(); ++s) {
-            std::fill(joint.begin(), joint.begin() + near.m, 0.0);
-            double *w = inner.data() + (s * b + row) * k;
-            std::fill(w, w + k, 0.0);
-            if (near.m > 0 && !settings.apply(s, Gram{K.data(), static_cast<int>(stride)}, near, work, w, joint.data())) return s;
-            const std::int64_t first = ends[s];
-            for (int slot = 0; slot < near.m; ++slot)
-                if (joint[slot] != 0.0) {
-                    values.data()[s * capacity + ends[s]] = joint[slot];
-                    columns.data()[s * capacity + ends[s]++] = near.ids[slot];
-                }
-            counts(s, row) = ends[s] - first;
-        }
+        const Gram gram{K.data(), static_cast<int>(stride)};
+        local_gram(X.data(), D, targets.data() + row * D, near, difference.data(), K.data(), gram.stride);
+        std::fill(joint.begin(), joint.begin() + near.m, 0.0);
+        if (near.m > 0 && !settings.apply(gram, near, work, inner.data() + row * k, joint.data())) return false;
+        for (int slot = 0; slot < near.m; ++slot)
+            if (joint[slot] != 0.0) {
+                values.data()[end] = joint[slot];
+                columns.data()[end++] = near.ids[slot];
+            }
+        counts(row) = end - first;
     }
-    return -1;
+    return true;
 }
 
 // For samples of other kinds, in two steps: the samples within two hops, ids (b, k + k^2), slots (b, k) and (b, k, k),
@@ -395,26 +325,22 @@ void local_sets(Indices<2> neighbors, Indices<2> lists, Indices<1> left_out, Arr
     }
 }
 
-std::int64_t gram_weights(Floats<3> K, Indices<2> inner_slots, Indices<3> outer_slots, Indices<1> variants,
-                          Indices<1> rounds, Floats<1> regs, Floats<1> outer_regs, Array<double, 3> inner,
-                          Array<double, 3> joint) {
+bool gram_weights(Floats<3> K, Indices<2> inner_slots, Indices<3> outer_slots, std::int64_t variant,
+                  std::int64_t n_rounds, double reg, double outer_reg, Array<double, 2> inner, Array<double, 2> joint) {
     const int k = static_cast<int>(inner_slots.shape(1)), m = static_cast<int>(K.shape(1));
-    const std::int64_t b = K.shape(0);
-    const Settings settings{variants, rounds, regs, outer_regs};
+    const Settings settings{variant, n_rounds, reg, outer_reg};
     Neighborhood near(k);
     Workspace work(k);
     near.m = m;
-    for (std::int64_t row = 0; row < b; ++row) {
-        std::copy(&inner_slots(row, 0), &inner_slots(row, 0) + k, near.inner.begin());
-        std::copy(&outer_slots(row, 0, 0), &outer_slots(row, 0, 0) + k * k, near.outer.begin());
+    for (std::size_t row = 0; row < K.shape(0); ++row) {
+        std::copy_n(inner_slots.data() + row * k, k, near.inner.begin());
+        std::copy_n(outer_slots.data() + row * k * k, k * k, near.outer.begin());
         near.length = static_cast<int>(std::count_if(near.inner.begin(), near.inner.end(), [](int s) { return s >= 0; }));
-        for (std::int64_t s = 0; s < settings.count(); ++s) {
-            double *w = inner.data() + (s * b + row) * k, *of_row = joint.data() + (s * b + row) * m;
-            std::fill(of_row, of_row + m, 0.0);
-            if (!settings.apply(s, Gram{&K(row, 0, 0), m}, near, work, w, of_row)) return s;
-        }
+        double *of_row = joint.data() + row * m;
+        std::fill(of_row, of_row + m, 0.0);
+        if (!settings.apply({K.data() + row * m * m, m}, near, work, inner.data() + row * k, of_row)) return false;
     }
-    return -1;
+    return true;
 }
 
 } // namespace

@@ -180,7 +180,7 @@ def test_new_points_may_have_fewer_neighbors_than_samples_do(cloud, variant):
     graph = knn_graph(cloud, 4)
     own = frozen([[5, 9, -1, -1], [-1] * 4, [7, -1, -1, -1]])
     nobody = np.full(3, -1)
-    weights = target_weights(cloud, cloud[:3] + 0.1, own, graph, nobody, [Settings(variant=variant)])[0]
+    weights = target_weights(cloud, cloud[:3] + 0.1, own, graph, nobody, Settings(variant=variant))
     np.testing.assert_array_equal(weights.W.indptr, [0, 2, 2, 3])
     np.testing.assert_array_equal(weights.W.indices, [5, 9, 7])
     assert set(weights.J[[2]].indices) == set(graph.indices[7])
@@ -246,7 +246,7 @@ def test_a_tiny_reg_keeps_every_weight_finite(k, reg):
 
 
 def test_weights_that_are_not_finite_end_in_an_error(cloud, monkeypatch):
-    monkeypatch.setattr(_layers._kernels, "dense_weights", lambda *arrays: 0)
+    monkeypatch.setattr(_layers._kernels, "dense_weights", lambda *arrays: False)
     with pytest.raises(InputError, match="reg must be large enough") as caught:
         weights_of(cloud, 6)
     assert (caught.value.parameter, caught.value.value) == ("reg", 1e-4)

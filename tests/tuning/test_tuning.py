@@ -15,7 +15,6 @@ from hne._runtime.progress import listening
 from hne.core.neighbors.graph import knn_graph
 from hne.core.samples.check import check_samples
 from hne.core.tangent.score import TangentScorer
-from hne.core.weights.layers import layer_weights, layer_weights_of_all
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
@@ -88,17 +87,6 @@ def test_trials_are_what_embed_gives(letter, coordinates):
         result = embed(letter.X, **trial.parameters, coordinates=coordinates)
         assert trial.score == pytest.approx(tangent_score(letter.X, result.Y).score, abs=1e-9)
         assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
-
-
-def test_weights_of_many_settings_are_those_of_each(letter):
-    graph = knn_graph(letter.X, 6, 1, "exact", 0, "euclidean", None)
-    settings = [Settings(variant=v, reg=reg) for v in GRID["variant"] for reg in (1e-2, 1e-4)]
-    together = layer_weights_of_all(letter.X, graph, settings, 2)
-    for each, weights in zip(settings, together, strict=True):
-        alone = layer_weights(letter.X, graph, each, 1)
-        for one, other in ((weights.W, alone.W), (weights.J, alone.J)):
-            assert_array_equal(one.data, other.data)
-            assert_array_equal(one.indices, other.indices)
 
 
 def test_the_table_has_a_row_for_each_trial(found):

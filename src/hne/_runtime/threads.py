@@ -84,7 +84,7 @@ def begun(task: Callable[[], Result], n_threads: int) -> Callable[[], Result]:
 
 
 def load_unbroken(module: str) -> ModuleType:
-    """Import a module; an interrupt waits until it is whole, because half a numba stays broken for the session."""
+    """Import a module; an interrupt waits until it is whole, because half of UMAP's numba stays broken."""
     loaded = sys.modules.get(module)
     # Another thread may be in the middle of it: then this one waits for it, as imports do.
     if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):

@@ -111,7 +111,7 @@ def _weights_of(
 ) -> tuple[Weights, FloatArray]:
     """Weights of both layers, and their sum (t, 1): beside an isolated sample, who has no neighbors, is no outer."""
     nobody = np.full(len(neighbors), -1)
-    weights = target_weights(X, targets, neighbors, core.graph, nobody, [settings], n_threads)[0]
+    weights = target_weights(X, targets, neighbors, core.graph, nobody, settings, n_threads)
     return weights, settings.gamma + (np.diff(weights.J.indptr) > 0)[:, None]
 
 

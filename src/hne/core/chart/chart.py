@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from hne._runtime.threads import limit_blas_threads
-from hne.core.chart.lengths import Pairs, Ratios, distances, listed_pairs, near_pairs, polish, unfold
+from hne.core.chart.lengths import Pairs, Ratios, listed_pairs, near_pairs, polish, unfold
 from hne.core.chart.ways import Net, Picture, Ways, candidate_pictures, farthest_first
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigenpairs import PieceEmbeddings
@@ -33,6 +33,7 @@ from hne.core.records import (
     Rescaled,
 )
 from hne.core.samples.kinds import Samples, take
+from hne.core.short_circuits.cut import lengths_of_pairs
 from hne.core.tangent.frames import drawn_rows, frame_neighbors
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import refuse
@@ -89,7 +90,7 @@ class Piece:
     @cached_property
     def net(self) -> Net:
         """Lengths of all edges; of those whose length nobody knows, that of the longest."""
-        lengths = distances(self.X, self.edges.smaller, self.edges.larger)
+        lengths = lengths_of_pairs(self.X, self.edges.smaller, self.edges.larger)
         lengths = np.where(np.isnan(lengths), np.nanmax(lengths), lengths)
         starts, columns, numbers = self.edges.entries(np.ones(len(self.edges), dtype=bool))
         return Net(starts, columns, lengths[numbers])
@@ -227,7 +228,7 @@ def unfolded_chart(piece: Piece, d: int) -> Chart:
         return chart
     one, other = piece.cut.T
     drawn = np.linalg.norm((piece.vectors[one] - piece.vectors[other]) @ chart.B, axis=1)
-    times = drawn / distances(piece.X, one, other)
+    times = drawn / lengths_of_pairs(piece.X, one, other)
     for count in dict.fromkeys(np.count_nonzero(times < closable) for closable in CLOSABLE):
         if not count:
             break
@@ -258,7 +259,7 @@ def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart
     """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
     some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(picture.Y), SCALED), indexing="ij")
     one, other = (ends.ravel() for ends in some)
-    lengths, drawn = distances(piece.X, one, other), distances(picture.Y, one, other)
+    lengths, drawn = lengths_of_pairs(piece.X, one, other), lengths_of_pairs(picture.Y, one, other)
     known = np.isfinite(lengths)
     # With this factor distances in Y from the landmarks are nearest to those in X.
     Y = picture.Y * float((lengths * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))

@@ -18,14 +18,14 @@ import numpy as np
 from hne import _kernels
 from hne.core.neighbors.edges import Edges
 from hne.core.records import FloatArray, IndexArray
-from hne.core.samples.kinds import Samples, is_dense
+from hne.core.samples.kinds import Samples
 from hne.core.short_circuits.cut import lengths_of_pairs
 
 # Pairs that a chart is fitted to: of more, about so many at random. With 60 000 the error of a roll of 3 000 with noise
 # is 1.34e-3, with 15 000 1.39e-3.
 MAX_PAIRS = 20_000
-# Pairs that unfold, at least, and of how many one: what they miss, polishing with all of them finds. Errors of 200
-# surfaces are about as with all; without the second, larger by a fifth on bands. And those, some blocks, that begin it.
+# Pairs that unfold, at least, and of how many one: what they miss, polishing with all of them finds most of. Errors of
+# 200 surfaces are about as with all pairs, those of bands 1.2 times as large. And those, some blocks, that begin it.
 FEW_PAIRS, FEW_OF, FEWEST_PAIRS = 2000, 4, 496
 # Pairs within two hops that a sample begins, about, on surfaces with ten neighbors.
 PAIRS_A_SAMPLE = 8
@@ -36,8 +36,8 @@ SHORTEST = 1e-150
 NEAR_COPIES = 1e-3
 # How much spreading counts beside lengths: .03 and .3 do nearly the same after polishing, .001 and 1 fail.
 SPREADING = 0.1
-# Columns of B beyond coordinates, and how large those begin. With one, noisy rolls end .2 % above the least value, with
-# two less than .01 %.
+# Columns of B beyond coordinates, and how large those begin. With one, a noisy roll (a single one was looked at) ends
+# .2 % above the least value, with two less than .01 %.
 MORE_COLUMNS, WIGGLE = 2, 0.1
 # Most steps, and the share of the value below which a step gains too little to go on: bands of 25 to 1 need 200 until
 # they are told from bent ones, rolls 50.
@@ -67,16 +67,7 @@ class Pairs:
 
     def times(self, Y: FloatArray) -> FloatArray:
         """How many times as long as it is each is drawn, (p,)."""
-        return distances(Y, self.first, self.second) / self.lengths
-
-
-def distances(X: Samples, one: IndexArray, other: IndexArray) -> FloatArray:
-    """Distances in the coordinates, NaN where not known."""
-    if not is_dense(X):
-        return lengths_of_pairs(X, one, other)
-    lengths = np.empty(len(one))
-    _kernels.measure_pairs(np.ascontiguousarray(X), one, other, lengths)
-    return lengths
+        return lengths_of_pairs(Y, self.first, self.second) / self.lengths
 
 
 def near_pairs(X: Samples, edges: Edges, max_pairs: int = MAX_PAIRS, pairs_a_sample: int = PAIRS_A_SAMPLE) -> Pairs:
@@ -110,7 +101,7 @@ def listed_pairs(X: Samples, neighbor_indices: IndexArray) -> Pairs:
 
 def _pairs_apart(X: Samples, first: IndexArray, second: IndexArray) -> Pairs:
     """Those pairs whose distance is known and not next to zero, nor to that of others."""
-    lengths = distances(X, first, second)
+    lengths = lengths_of_pairs(X, first, second)
     apart = lengths > SHORTEST
     if apart.any():
         apart &= lengths > NEAR_COPIES * np.median(lengths[apart])

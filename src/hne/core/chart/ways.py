@@ -18,9 +18,10 @@ from scipy.spatial.distance import cdist
 
 from hne import _kernels
 from hne._runtime.threads import map_blocks
-from hne.core.chart.lengths import RIDGE, distances
+from hne.core.chart.lengths import RIDGE
 from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray
 from hne.core.samples.kinds import Samples
+from hne.core.short_circuits.cut import lengths_of_pairs
 from hne.core.tangent.frames import drawn_rows
 
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
@@ -207,7 +208,7 @@ def candidate_pictures(
 def _straight_ways(X: Samples, ways: Ways) -> Ways:
     """The distances of the same samples; the way where one is not known."""
     everyone = np.arange(X.shape[0])
-    lengths = np.array([distances(X, np.full(len(everyone), landmark), everyone) for landmark in ways.landmarks])
+    lengths = np.array([lengths_of_pairs(X, np.full(len(everyone), landmark), everyone) for landmark in ways.landmarks])
     return Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
 
 

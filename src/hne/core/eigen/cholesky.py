@@ -4,8 +4,7 @@ Samples are ordered by nested dissection into a tree of dense fronts. Fronts tha
 eliminated by different threads; a large one that stands alone is shared by all of them, some columns each. What a front
 holds does not depend on who made it: the same bits for any number of threads.
 
-On Swiss rolls the factor has as many entries as PARDISO's on METIS' order, and less than half of those that SuperLU
-keeps.
+On Swiss rolls the factor has as many entries as with METIS' order, and less than half of those that SuperLU keeps.
 """
 
 import logging

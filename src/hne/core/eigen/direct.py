@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import triu
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from hne._runtime.progress import step
@@ -27,7 +26,7 @@ from hne.core.eigen.alignment import Alignment
 from hne.core.eigen.cholesky import PAUSE, THREAD_NAME, NotPositiveDefiniteError, inverted
 from hne.core.eigen.exchange import SHIFTS
 from hne.core.eigen.iterative import centered
-from hne.core.records import FloatArray, IndexArray, Solve, SparseMatrix
+from hne.core.records import FloatArray, Solve, SparseMatrix
 from hne.settings import Settings
 
 logger = logging.getLogger("hne")
@@ -198,15 +197,6 @@ def orthonormalized(block: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not pivots.min() > SKEWED * np.sqrt(np.diag(products).max()):
         return np.linalg.qr(block)
     return block @ np.linalg.inv(triangle), triangle
-
-
-def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
-    """An order of the samples in which neighbors are near each other, and the alignment of the samples in it."""
-    order = reverse_cuthill_mckee(alignment.A)
-    A, B = (matrix[order][:, order].tocsr() for matrix in (alignment.A, alignment.B))
-    A.sort_indices()
-    B.sort_indices()
-    return order, Alignment(A, B, alignment.gamma)
 
 
 @contextmanager

@@ -23,14 +23,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import psutil
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hne._runtime.files import expanded
 from hne._runtime.progress import one_line, step
 from hne._runtime.random import random_generator
 from hne.core.eigen.alignment import Alignment
-from hne.core.eigen.direct import in_local_order
 from hne.core.eigen.exchange import Result, has_result, read_result, write_alignment
-from hne.core.records import FloatArray
+from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import EigenSolverError, FallbackWarning, InputError, MissingExtraError, caller_stacklevel, quoted
 from hne.settings import Settings
 
@@ -167,6 +167,15 @@ def is_worth_ranks(n_samples: int) -> bool:
         warnings.warn(message, FallbackWarning, stacklevel=caller_stacklevel())
         return False
     return True
+
+
+def in_local_order(alignment: Alignment) -> tuple[IndexArray, Alignment]:
+    """An order of the samples in which neighbors are near each other, and the alignment of the samples in it."""
+    order = reverse_cuthill_mckee(alignment.A)
+    A, B = (matrix[order][:, order].tocsr() for matrix in (alignment.A, alignment.B))
+    A.sort_indices()
+    B.sort_indices()
+    return order, Alignment(A, B, alignment.gamma)
 
 
 def slepc_eigenvectors(alignment: Alignment, settings: Settings, n_threads: int) -> FloatArray:

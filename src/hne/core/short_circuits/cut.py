@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from hne._kernels import bounded_ways, fill_gram_sines, fill_lengths, fill_sines, join_in_order, take_while_enough
+from hne._kernels import bounded_ways, fill_gram_sines, fill_sines, join_in_order, measure_pairs, take_while_enough
 from hne._runtime.threads import limit_blas_threads, map_rows, thread_count
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
 from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix
@@ -167,7 +167,7 @@ def lengths_of_pairs(X: Samples, one: IndexArray, other: IndexArray) -> FloatArr
         return X.at(one, other)
     lengths = np.empty(len(one))
     if is_dense(X):
-        fill_lengths(np.ascontiguousarray(X), one, other, lengths)
+        measure_pairs(np.ascontiguousarray(X), one, other, lengths)
         return lengths
     step = max(1, BLOCK_BYTES // (8 * 2 * width(X)))
     for start in range(0, len(one), step):

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hne._kernels import lost_ranks, nearest_columns, square_distances, told_by_others
+from hne._kernels import lost_ranks, nearest_columns, squared_distances, told_by_others
 from hne._runtime.threads import limit_blas_threads, map_rows
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, Pieces
@@ -97,7 +97,7 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
     if isinstance(points, np.ndarray) and settings.metric == "euclidean":
         # A search for all neighbors takes ten times as long as all distances.
         columns, away = np.ascontiguousarray(points.T), np.empty((len(own), r))
-        _map_ranked(lambda start, stop: square_distances(start, stop, columns, own, away), away, n_threads)
+        _map_ranked(lambda i, j: squared_distances(columns, own[i:j], away[i:j]), away, n_threads)
     else:
         targets = X[among[own]].among(among) if points is None else points[own]
         ordered, _, _ = nearest_by(*by, points, targets, r - 1, own, n_threads)

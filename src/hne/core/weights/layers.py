@@ -5,7 +5,7 @@ dense samples one kernel makes all of it, a target at a time; of others Gram mat
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -47,15 +47,8 @@ BlockWeights = tuple[FloatArray, FloatArray, IndexArray, IndexArray]
 
 def layer_weights(X: Samples, graph: NeighborGraph, settings: Settings, n_threads: int = 1) -> Weights:
     """Weights with which both layers of neighbors rebuild every sample of X."""
-    return layer_weights_of_all(X, graph, [settings], n_threads)[0]
-
-
-def layer_weights_of_all(
-    X: Samples, graph: NeighborGraph, settings: Sequence[Settings], n_threads: int = 1
-) -> list[Weights]:
-    """Weights by each of several settings that agree in `include_self`: they share the graph and its Gram matrices."""
     rows = np.arange(graph.n_samples)
-    left_out = np.full_like(rows, -1) if settings[0].include_self else rows
+    left_out = np.full_like(rows, -1) if settings.include_self else rows
     return target_weights(X, X, graph.indices, graph, left_out, settings, n_threads)
 
 
@@ -65,10 +58,10 @@ def target_weights(
     neighbors: IndexArray,
     graph: NeighborGraph,
     left_out: IndexArray,
-    settings: Sequence[Settings],
+    settings: Settings,
     n_threads: int = 1,
-) -> list[Weights]:
-    """Weights by each of the settings with which both layers of neighbors rebuild each target from the samples of X.
+) -> Weights:
+    """Weights with which both layers of neighbors rebuild each target from the samples of X.
 
     Parameters
     ----------
@@ -83,27 +76,22 @@ def target_weights(
         n_threads = 1
     step = max(1, min(_block_rows(k), -(-t // n_threads)))
 
-    def rows_of(start: int) -> list[BlockWeights]:
+    def rows_of(start: int) -> BlockWeights:
         rows = slice(start, start + step)
         return block_weights(X, targets[rows], neighbors[rows], graph.indices, left_out[rows], settings)
 
-    inner = [np.empty((t, k)) for _ in settings]
-    counts = [np.empty(t, dtype=np.intp) for _ in settings]
-    joint = [(GrowingArray(np.float64), GrowingArray(index_kind(n))) for _ in settings]
+    inner, counts = np.empty((t, k)), np.empty(t, dtype=np.intp)
+    values, columns = GrowingArray(np.float64), GrowingArray(index_kind(n))
     starts = range(0, t, step)
     # Matrices of a neighborhood are too small for BLAS to share out: its threads would wait for each other, on a
     # busy machine ten times as long as the work takes.
     with limit_blas_threads(1), closing(map_blocks(rows_of, starts, n_threads)) as blocks:
-        for start, parts in zip(starts, track("blocks", blocks, len(starts)), strict=True):
-            for number, (block_inner, values, columns, block_counts) in enumerate(parts):
-                rows = slice(start, start + step)
-                inner[number][rows], counts[number][rows] = block_inner, block_counts
-                joint[number][0].extend(values)
-                joint[number][1].extend(columns)
-    return [
-        weights_from(neighbors, inner[number], values.filled(), columns.filled(), counts[number], n)
-        for number, (values, columns) in enumerate(joint)
-    ]
+        for start, made in zip(starts, track("blocks", blocks, len(starts)), strict=True):
+            rows = slice(start, start + step)
+            inner[rows], some_values, some_columns, counts[rows] = made
+            values.extend(some_values)
+            columns.extend(some_columns)
+    return weights_from(neighbors, inner, values.filled(), columns.filled(), counts, n)
 
 
 class GrowingArray:
@@ -189,55 +177,51 @@ def block_weights(
     neighbors: IndexArray,
     neighbor_indices: IndexArray,
     left_out: IndexArray,
-    settings: Sequence[Settings],
-) -> list[BlockWeights]:
-    """The weights of a block by each of the settings."""
+    settings: Settings,
+) -> BlockWeights:
+    """The weights of a block."""
     raise_if_cancelled()
-    (b, k), count = neighbors.shape, len(settings)
-    by: tuple[Any, ...] = (
-        np.array([VARIANTS.index(each.variant) for each in settings], dtype=np.int64),
-        np.array([each.n_rounds for each in settings], dtype=np.int64),
-        np.array([each.reg for each in settings]),
-        np.array([each.effective_outer_reg for each in settings]),
-    )
-    lists: tuple[Any, ...] = (np.ascontiguousarray(neighbors), np.ascontiguousarray(neighbor_indices), left_out)
-    inner = np.zeros((count, b, k))
+    b, k = neighbors.shape
+    lists = np.ascontiguousarray(neighbors), np.ascontiguousarray(neighbor_indices), left_out
     if not is_dense(X):
-        return _block_by_gram(X, targets, lists, settings, by, inner)
-    values = np.empty((count, b * k * (k + 1)))
-    columns, counts = np.empty(values.shape, dtype=np.int64), np.empty((count, b), dtype=np.int64)
-    arrays: Any = (np.ascontiguousarray(X), np.ascontiguousarray(targets), *lists, *by, inner, values, columns, counts)
-    _check_finite(_kernels.dense_weights(*arrays), settings)
-    ends = counts.sum(axis=1)
-    return [(inner[s], values[s, : ends[s]], columns[s, : ends[s]], counts[s]) for s in range(count)]
+        return _block_by_gram(X, targets, lists, settings)
+    inner, values = np.zeros((b, k)), np.empty(b * k * (k + 1))
+    columns, counts = np.empty(len(values), dtype=np.int64), np.empty(b, dtype=np.int64)
+    given, made = (np.ascontiguousarray(X), np.ascontiguousarray(targets), *lists), (inner, values, columns, counts)
+    arguments: Any = (*given, *_numbers(settings), *made)
+    _check(_kernels.dense_weights(*arguments), settings)
+    return inner, values[: counts.sum()], columns[: counts.sum()], counts
 
 
 def _block_by_gram(
-    X: Samples, targets: Samples, lists: tuple[Any, ...], settings: Sequence[Settings], by: tuple[Any, ...], inner: Any
-) -> list[BlockWeights]:
+    X: Samples, targets: Samples, lists: tuple[IndexArray, IndexArray, IndexArray], settings: Settings
+) -> BlockWeights:
     """The same for samples that are not dense: Gram matrices of targets with equally many slots at a time."""
-    count, b, k = inner.shape
+    b, k = lists[0].shape
     ids, sizes = np.empty((b, k * (k + 1)), dtype=np.int64), np.empty(b, dtype=np.int64)
     inner_slots, outer_slots = np.empty((b, k), dtype=np.int64), np.empty((b, k, k), dtype=np.int64)
-    slots: Any = (*lists, ids, inner_slots, outer_slots, sizes)
-    _kernels.local_sets(*slots)
-    joint = np.zeros((count, *ids.shape))
+    _kernels.local_sets(*lists, ids, inner_slots, outer_slots, sizes)
+    inner, joint = np.zeros((b, k)), np.zeros(ids.shape)
     for size, rows in _batches(sizes, difference_width(X)):
         raise_if_cancelled()
         K = gram_of_differences(X, targets[rows], ids[rows, :size])[0]
-        some = np.empty((count, len(rows), k)), np.empty((count, len(rows), size))
-        arrays: Any = (K, inner_slots[rows], outer_slots[rows], *by, *some)
-        _check_finite(_kernels.gram_weights(*arrays), settings)
-        inner[:, rows], joint[:, rows, :size] = some
+        some = np.empty((len(rows), k)), np.empty((len(rows), size))
+        _check(_kernels.gram_weights(K, inner_slots[rows], outer_slots[rows], *_numbers(settings), *some), settings)
+        inner[rows], joint[rows, :size] = some
     used = joint != 0
-    return [(inner[s], joint[s][used[s]], ids[used[s]], used[s].sum(axis=1)) for s in range(count)]
+    return inner, joint[used], ids[used], used.sum(axis=1)
 
 
-def _check_finite(failed: int, settings: Sequence[Settings]) -> None:
-    """Raise for the setting whose weights are not finite, by its number; -1 is none."""
-    if failed >= 0:
+def _numbers(settings: Settings) -> tuple[int, int, float, float]:
+    """What of the settings the kernels take."""
+    regs = float(settings.reg), float(settings.effective_outer_reg)
+    return VARIANTS.index(settings.variant), int(settings.n_rounds), *regs
+
+
+def _check(is_finite: bool, settings: Settings) -> None:
+    if not is_finite:
         rule, remedy = "must be large enough for finite weights", "Raise reg, or lower n_neighbors"
-        raise InputError(parameter="reg", rule=rule, value=settings[failed].reg, remedy=remedy)
+        raise InputError(parameter="reg", rule=rule, value=settings.reg, remedy=remedy)
 
 
 def row_weights(
@@ -266,7 +250,7 @@ def row_weights(
         for first in range(0, len(neighbors), step):
             rows = slice(first, first + step)
             block = (X[targets[rows]], neighbors[rows], neighbor_indices, left_out[rows])
-            parts += block_weights(X, *block, [settings])
+            parts.append(block_weights(X, *block, settings))
     inner, values, columns, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     return (inner, values, names[columns].astype(index_kind(n)), counts), reached, columns
 

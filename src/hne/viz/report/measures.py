@@ -17,8 +17,8 @@ from hne.metrics import rank_quality
 from hne.metrics.geodesics import geodesic_qualities
 from hne.settings import PRECOMPUTED
 
-# Seconds that a pair of samples takes at most, counting and sorting, and each feature of it; and what ranks may take in
-# all.
+# Seconds that a pair of samples takes at most, counting and sorting, and each feature of it (as in NumPy; compiled, a
+# fifth of it); and what ranks may take in all.
 COUNTING, SORTING, FEATURE = 15e-9, 80e-9, 0.5e-9
 MOST_COUNTED, RANK_SECONDS, FEWEST_RANKED = 20, 1.5, 100
 # Samples that all paths together may visit (a second or so), and the least number of samples that paths start from.
