@@ -117,6 +117,35 @@ void fill_gram_frames(std::int64_t start, std::int64_t stop, Floats<3> K, Array<
     }
 }
 
+// Sums over the members of planes, of which larger ones have more: the sample itself, at zero, is the first.
+struct Sums {
+    explicit Sums(std::int64_t D) : D(D), first(D), second(D * D) {}
+
+    double total = 1.0; // of weights
+    std::int64_t D, added = 1;
+    std::vector<double> first, second; // of weighted members (D,), and of their squares (D, D), lower triangle
+
+    void clear() {
+        total = 1.0;
+        added = 1;
+        std::fill(first.begin(), first.end(), 0.0);
+        std::fill(second.begin(), second.end(), 0.0);
+    }
+
+    // Adds those members (m, D) that are not yet in, up to so many.
+    void add_until(std::int64_t members, const double *local, const double *weights) {
+        for (; added < members; ++added) {
+            const double *member = local + added * D;
+            total += weights[added];
+            for (std::int64_t p = 0; p < D; ++p) {
+                const double weighted = weights[added] * member[p];
+                first[p] += weighted;
+                for (std::int64_t q = 0; q <= p; ++q) second[p * D + q] += weighted * member[q];
+            }
+        }
+    }
+};
+
 // A tangent plane as d functions of a vector: of its coordinates, or of its products with the members (q, columns).
 struct Plane {
     Symmetric problem;
@@ -154,12 +183,12 @@ struct Plane {
         }
     }
 
-    // Of the sums of weights, of weighted members (D,) and of their squares (D, D), lower triangle.
-    void of_sums(double total, const double *first, const double *second, std::int64_t D, std::int64_t most) {
+    void of_sums(const Sums &sums, std::int64_t most) {
+        const std::int64_t D = sums.D;
         problem.resize(D);
         for (std::int64_t p = 0; p < D; ++p)
             for (std::int64_t q = 0; q <= p; ++q)
-                problem.V(p, q) = problem.V(q, p) = second[p * D + q] - first[p] * first[q] / total;
+                problem.V(p, q) = problem.V(q, p) = sums.second[p * D + q] - sums.first[p] * sums.first[q] / sums.total;
         problem.solve();
         begin(D, std::min(most, D));
         for (std::int64_t c = 0; c < d; ++c)
@@ -193,6 +222,24 @@ struct Plane {
     }
 };
 
+// Differences of so many neighbors, -1 behind the last, from a sample, and their weights, behind those of itself; how
+// many members that makes.
+std::int64_t lay_members(Floats<2> &X, std::int64_t row, const std::int64_t *near, std::int64_t most, double unit,
+                         double *local, double *weights) {
+    const std::int64_t D = X.shape(1);
+    const double *own = X.data() + row * D;
+    std::int64_t m = 1;
+    weights[0] = 1.0;
+    for (; m <= most && near[m - 1] >= 0; ++m) {
+        const double *other = X.data() + near[m - 1] * D;
+        double *difference = local + m * D;
+        for (std::int64_t f = 0; f < D; ++f) difference[f] = other[f] - own[f];
+        const double length = std::sqrt(product(difference, difference, D)) / unit;
+        weights[m] = 1 / (1 + length * length);
+    }
+    return m;
+}
+
 // Sines (sizes, entries) of the angles between edges and planes. Row i has the entries from starts[i] on, each with its
 // other end; its planes are those of the first so many of its neighbors `near` (-1 behind the last), and of itself. A
 // neighbor `unit` away counts half.
@@ -203,43 +250,24 @@ void fill_sines(std::int64_t start, std::int64_t stop, Floats<2> X, Indices<2> n
     // With more features than a plane has members, it needs the Gram matrix.
     const bool has_gram = D > sizes.data()[0] + 1, has_sums = D <= most + 1;
     std::vector<double> local((most + 1) * D, 0.0), weights(most + 1), gram, edge(D), products(most + 1);
-    std::vector<double> first(has_sums ? D : 0), second(has_sums ? D * D : 0);
+    Sums sums(has_sums ? D : 0);
     std::vector<Plane> planes(n_sizes);
     for (std::int64_t row = start; row < stop; ++row) {
         if (starts.data()[row] == starts.data()[row + 1]) continue;
         const double *own = X.data() + row * D;
-        std::int64_t m = 1;
-        weights[0] = 1.0;
-        for (; m <= most && near.data()[row * k + m - 1] >= 0; ++m) {
-            const double *other = X.data() + near.data()[row * k + m - 1] * D;
-            double *difference = local.data() + m * D;
-            for (std::int64_t f = 0; f < D; ++f) difference[f] = other[f] - own[f];
-            const double length = std::sqrt(product(difference, difference, D)) / unit;
-            weights[m] = 1 / (1 + length * length);
-        }
+        const std::int64_t m =
+            lay_members(X, row, near.data() + row * k, most, unit, local.data(), weights.data());
         gram.resize(has_gram ? m * m : 0);
         if (has_gram) fill_gram(local.data(), m, D, [&](auto a, auto b) -> double & { return gram[a * m + b]; });
-        // Sums over members, of which larger planes have more: the sample itself is at zero.
-        double total = 1.0;
-        std::int64_t added = 1;
-        std::fill(first.begin(), first.end(), 0.0);
-        std::fill(second.begin(), second.end(), 0.0);
+        sums.clear();
         for (std::int64_t s = 0; s < n_sizes; ++s) {
             const std::int64_t members = std::min(m, sizes.data()[s] + 1);
             if (D > sizes.data()[s] + 1) {
                 planes[s].of_gram(gram.data(), m, weights.data(), members, d);
                 continue;
             }
-            for (; added < members; ++added) {
-                const double *member = local.data() + added * D;
-                total += weights[added];
-                for (std::int64_t p = 0; p < D; ++p) {
-                    const double weighted = weights[added] * member[p];
-                    first[p] += weighted;
-                    for (std::int64_t q = 0; q <= p; ++q) second[p * D + q] += weighted * member[q];
-                }
-            }
-            planes[s].of_sums(total, first.data(), second.data(), D, d);
+            sums.add_until(members, local.data(), weights.data());
+            planes[s].of_sums(sums, d);
         }
         for (std::int64_t entry = starts.data()[row]; entry < starts.data()[row + 1]; ++entry) {
             const double *other = X.data() + others.data()[entry] * D;

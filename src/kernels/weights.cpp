@@ -204,6 +204,30 @@ HNE_VECTORIZED void rhne(const Gram &K, const Neighborhood &near, const double *
     for (int a = 0; a < size; ++a) joint[slots[a]] = u[a] / sum;
 }
 
+// What all neighborhoods but one add up to: s (m,) as coefficients `rest` over the slots, its products `pull` with each
+// sample, its squared length `height`, and the length `reach` of its terms one behind the other.
+HNE_INLINE void sum_others(const Gram &K, const Neighborhood &near, const double *w, int left_out, const double *from,
+                           const double *lengths, double *rest, double *pull, double &height, double &reach) {
+    const int m = near.m;
+    std::fill(rest, rest + m, 0.0);
+    std::fill(pull, pull + m, 0.0);
+    for (int other = 0; other < near.length; ++other) {
+        if (other == left_out) continue;
+        const double *each = from + other * m, share = w[other];
+        for (int slot = 0; slot < m; ++slot) rest[slot] += share * each[slot];
+    }
+    for (int source = 0; source < m; ++source) {
+        const double amount = rest[source], *row = K.K + source * K.stride;
+        if (amount == 0.0) continue;
+        for (int slot = 0; slot < m; ++slot) pull[slot] += amount * row[slot];
+    }
+    height = reach = 0.0;
+    for (int slot = 0; slot < m; ++slot) {
+        height += rest[slot] * pull[slot];
+        reach += std::fabs(rest[slot]) * lengths[slot];
+    }
+}
+
 // BHNE: neighborhoods take turns to rebuild what the others leave. Neighborhood l has the points w_l x_j and the target
 // t_l, whose differences are w_l (x_j - x) + s with s = sum over the others of w (z - x), here as coefficients over the
 // slots: all of it in terms of K. In the first round all are against the original neighbors, later against what the ones
@@ -222,23 +246,8 @@ HNE_VECTORIZED void bhne(const Gram &K, const Neighborhood &near, const double *
         const int l = static_cast<int>(turn % length), *slots = near.outer.data() + l * k;
         if (std::all_of(slots, slots + k, [](int slot) { return slot < 0; })) continue;
         const double *from = turn < length ? start : z, weight = w[l];
-        std::fill(rest, rest + m, 0.0);
-        std::fill(pull, pull + m, 0.0);
-        for (int other = 0; other < length; ++other) {
-            if (other == l) continue;
-            const double *each = from + other * m, share = w[other];
-            for (int slot = 0; slot < m; ++slot) rest[slot] += share * each[slot];
-        }
-        double height = 0.0, reach = 0.0, terms = 0.0;
-        for (int source = 0; source < m; ++source) {
-            const double amount = rest[source], *row = K.K + source * K.stride;
-            if (amount == 0.0) continue;
-            for (int slot = 0; slot < m; ++slot) pull[slot] += amount * row[slot];
-        }
-        for (int slot = 0; slot < m; ++slot) {
-            height += rest[slot] * pull[slot];
-            reach += std::fabs(rest[slot]) * lengths[slot];
-        }
+        double height, reach, terms = 0.0;
+        sum_others(K, near, w, l, from, lengths, rest, pull, height, reach);
         select(K, slots, k, 0, C, ones);
         double trace = 0.0;
         for (int a = 0; a < k; ++a) {

@@ -9,7 +9,7 @@ from sklearn.manifold import trustworthiness
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances
 from hne.core.tangent.frames import Frames, frames_among, is_measurable
-from hne.core.tangent.score import TangentScorer
+from hne.core.tangent.score import TangentScorer, repeated_share
 from hne.datasets import make_cube, make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors, continuity, tangent_score
@@ -204,6 +204,10 @@ def test_frames_among_chosen_samples_have_no_others(roll):
 def test_what_cannot_be_scored_is_refused(roll, rows, columns, message):
     with pytest.raises(InputError, match=message):
         tangent_score(roll.X[:rows], roll.X[:rows, :columns])
+
+
+def test_coordinates_that_are_nan_are_told_by_nothing_and_crash_nothing():
+    assert repeated_share(np.full((30, 2), np.nan)) == 0
 
 
 def test_enough_samples_are_twice_a_frame():

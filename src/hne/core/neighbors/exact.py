@@ -82,27 +82,8 @@ def nearest(
     within the target's `reach`, where there is one: a row with fewer ends in index NOBODY and distance inf.
     """
     n, t = X.shape[0], targets.shape[0]
-    method = proposer = exact_method(X.shape[1], is_sparse=issparse(X))
-    pending = np.arange(t)
-    if t <= SCAN_MAX_TARGETS[proposer] and not issparse(X):
-        search, spare = _scan_search(X, targets), TREE_SPARE
-    elif proposer == "brute":
-        spare = BRUTE_SPARE
-        if issparse(X):
-            search = _brute_search(X, targets, n_threads)
-        else:
-            proposer = "single"
-            search, order = _single_search(X, targets)
-            # Targets that are near to each other look into the same tiles.
-            pending = order if targets is X else pending
-    else:
-        tree = cKDTree(X, balanced_tree=False)
-        search, spare = _tree_search(tree, targets, reach), TREE_SPARE
-        if targets is X:
-            # Neighbors in space look into the same leaves, which then stay in the cache: half the time at n = 200 000.
-            pending = tree.indices
-        elif reach is not None:
-            pending = np.argsort(reach, kind="stable")
+    method = exact_method(X.shape[1], is_sparse=issparse(X))
+    proposer, search, spare, pending = _first_search(X, targets, method, n_threads, reach)
     indices, distances = np.empty((t, n_neighbors), dtype=np.intp), np.empty((t, n_neighbors))
     n_candidates = min(n_neighbors + spare, n)
     while pending.size:
@@ -132,11 +113,34 @@ def nearest(
         n_candidates = min(2 * n_candidates, n)
         if proposer != "tree" and not issparse(X) and n_candidates > PATIENCE[proposer] * (n_neighbors + spare):
             # These rows are no ties but have lost digits, which more candidates do not bring back. A tree loses none.
-            is_single, n_candidates = proposer == "single", min(n_neighbors + spare, n)
-            proposer = "brute" if is_single else "tree"
-            tree = None if is_single else cKDTree(X, balanced_tree=False)
-            search = _brute_search(X, targets, n_threads) if tree is None else _tree_search(tree, targets, reach)
+            n_candidates = min(n_neighbors + spare, n)
+            if proposer == "single":
+                proposer, search = "brute", _brute_search(X, targets, n_threads)
+            else:
+                proposer, search = "tree", _tree_search(cKDTree(X, balanced_tree=False), targets, reach)
     return indices, distances, method
+
+
+def _first_search(
+    X: Samples, targets: Samples, method: str, n_threads: int, reach: FloatArray | None
+) -> tuple[str, Search, int, IndexArray]:
+    """Who proposes, the search itself, candidates beyond the wanted ones, and the targets in the order of asking."""
+    order = np.arange(targets.shape[0])
+    if issparse(X):
+        return method, _brute_search(X, targets, n_threads), BRUTE_SPARE, order
+    if len(order) <= SCAN_MAX_TARGETS[method]:
+        return method, _scan_search(X, targets), TREE_SPARE, order
+    if method == "brute":
+        search, by_tiles = _single_search(X, targets)
+        # Targets that are near to each other look into the same tiles.
+        return "single", search, BRUTE_SPARE, by_tiles if targets is X else order
+    tree = cKDTree(X, balanced_tree=False)
+    if targets is X:
+        # Neighbors in space look into the same leaves, which then stay in the cache: half the time at n = 200 000.
+        order = tree.indices
+    elif reach is not None:
+        order = np.argsort(reach, kind="stable")
+    return method, _tree_search(tree, targets, reach), TREE_SPARE, order
 
 
 def exact_method(n_features: int, *, is_sparse: bool = False) -> str:
