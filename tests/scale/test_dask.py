@@ -255,7 +255,8 @@ def test_two_workers_and_two_ranks(client, tmp_path, monkeypatch, case):
     monkeypatch.setenv("HNE_SLEPC_MIN_SAMPLES", "50")
     monkeypatch.setenv("HNE_MPI_RANKS", "2")
     X, parameters = CASES[case]
-    here = run(X, **parameters)
+    # The direct solver takes eigenvectors of a chart to a percent.
+    here = run(X, eigen_solver="dense", **parameters)
     there = run(da.from_array(X, chunks=(173, X.shape[1])), tmp_path, eigen_solver="slepc", **parameters)
     assert_same_weights(here, there)
     for ours, theirs in zip(here.core.eigenpairs, there.core.eigenpairs, strict=True):

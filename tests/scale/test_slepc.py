@@ -109,7 +109,7 @@ def test_pieces_and_copies_are_solved_one_by_one():
     with advised():
         found = embed(X, n_neighbors=6, eigen_solver="slepc")
     with advised():
-        expected = embed(X, n_neighbors=6, eigen_solver="direct")
+        expected = embed(X, n_neighbors=6, eigen_solver="dense")
     assert len(found.core.eigenpairs) == 2
     for pairs, other in zip(found.core.eigenpairs, expected.core.eigenpairs, strict=True):
         is_same(pairs, other)
@@ -359,7 +359,7 @@ def test_a_run_stops_where_ranks_take_over_and_goes_on_from_what_they_found(roll
     assert main([*run, "--until-eigenproblem"]) == 0
     assert "is solved" in capsys.readouterr().err
     assert main([*run, "-o", str(tmp_path / "y.npy")]) == 0
-    here = embed(roll.X, eigen_solver="direct")
+    here = embed(roll.X, eigen_solver="dense")
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), here.rescaled_Y, atol=1e-5)
     assert main([*run[:-1], "direct", "--until-eigenproblem"]) == 2
 
