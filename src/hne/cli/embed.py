@@ -273,7 +273,7 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     expected = forecast(n, n_features, k, n_components=d, intrinsic_dimension=filled, **solving)
     seconds = expected.seconds
     if AUTO in {parameters[name] for name in SEARCHED}:
-        seconds = seconds | {"tuning": _tuning_seconds(parameters, (n, n_features), d, k)}
+        seconds = seconds | {"tuning": _tuning_seconds(parameters, (n, n_features), d, k, filled)}
     plan = {"input": options.input, "source": table.source, "n_samples": n, "n_features": n_features}
     plan |= {"parameters": parameters, "n_neighbors": expected.n_neighbors, "solver": expected.solver}
     plan |= {"peak_bytes": max(expected.peak_bytes, n_bytes), "stage_bytes": {"reading": n_bytes, **expected.stages}}
@@ -325,17 +325,24 @@ def _filled(parameters: dict[str, Any], X: Any) -> int | None:
     return measured_dimension(check_samples(X, settings), *search)
 
 
-def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int) -> float:
-    """Rough time of trying each k, and one of them with each other variant and reg: each about as long as a fit."""
-    from hne import forecast
-    from hne.tuning import GRID
-    from hne.tuning.auto import MAX_SAMPLES, PATCH_SAMPLES
+def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int, filled: int | None) -> float:
+    """Rough time of what is tried, each setting about as long as a fit.
 
+    Near a surface each k, and one of them with each other variant and reg; elsewhere all settings.
+    """
+    from hne import forecast
+    from hne.tuning.auto import GRID, GRID_ELSEWHERE, MAX_SAMPLES, PATCH_SAMPLES
+
+    is_bent = filled is not None and filled > d
+    grid = GRID_ELSEWHERE if is_bent else GRID
     n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
-    ks = [k for k in GRID["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
-    seconds = [sum(forecast(n, shape[1], k, n_components=d).seconds.values()) for k in ks]
-    others = sum(len(GRID[name]) - 1 for name in ("variant", "reg") if parameters[name] == AUTO)
-    return sum(seconds) + others * max(seconds, default=0.0)
+    ks = [k for k in grid["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
+    expected = (forecast(n, shape[1], k, n_components=d, intrinsic_dimension=filled) for k in ks)
+    seconds = [sum(one.seconds.values()) for one in expected]
+    more = {name: len(grid[name]) if parameters[name] == AUTO else 1 for name in ("variant", "reg")}
+    if is_bent:
+        return sum(seconds) * more["variant"] * more["reg"]
+    return sum(seconds) + (sum(more.values()) - 2) * max(seconds, default=0.0)
 
 
 def _plan_lines(plan: dict[str, Any], title: str, d: int) -> list[str]:
