@@ -23,7 +23,7 @@ from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import Distances, Samples, width
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.core.tangent.frames import flat_share
-from hne.core.tangent.score import local_geometry
+from hne.core.tangent.score import LocalGeometry, local_geometry
 from hne.core.trust.assess import assess
 from hne.core.trust.verdict import embedding_warnings, emit_warnings
 from hne.core.weights.layers import layer_weights, reconstruction_errors
@@ -72,46 +72,51 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
     """The way from X to its embedding; copies of a sample count once."""
     settings, auto, unset = check_parameters(parameters)
     with _open_backend(X, settings, auto, executor, checkpoint) as (given, backend):
-        tuning = None
-        if auto:
-            from hne.tuning.auto import resolve_auto  # noqa: PLC0415, loaded only when asked for
+        return run_stages(given, settings, auto, unset, backend, output_kind(X))
 
-            settings, tuning = resolve_auto(given, settings, auto, unset)
-        n_threads = thread_count(settings.n_jobs)
-        with limit_blas_threads(n_threads), show_progress(settings.verbose):
-            unique, scaling, samples, settings = backend.canonicalize(given, settings)
-            flatness = NOT_MEASURED
-            if unset or settings.coordinates == "chart":
-                flatness = flat_share(
-                    samples, settings.n_components, settings.metric, settings.metric_params, n_threads
-                )
-            settings = suited(settings, unset, flatness, samples.shape[0], known_distances(samples))
-            backend.check_fits(samples, settings)
-            with stage("neighbors") as done:
-                graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
-            with stage("short circuits") as done:
-                circuits = done(backend.short_circuits(samples, graph, settings))
-            with stage("pieces") as done:
-                found = done(backend.pieces(samples, circuits.graph, settings, n_threads))
-            graph, pieces = found.graph, found.pieces
-            check_connected(pieces, unique, settings)
-            with stage("weights") as done:
-                weights = done(backend.weights(samples, graph, settings, n_threads))
-            with stage("eigenpairs") as done:
-                solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
-            with stage("chart") as done:
-                made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
-                geometry = local_geometry(samples, pieces, settings, n_threads, nearest)
-                rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads, geometry))
-            errors = scaling.restore_lengths(backend.errors(samples, weights))
-            core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)
-            trust = None
-            if settings.assess:
-                with stage("trust") as done:
-                    is_chosen = auto >= {*SEARCHED}
-                    trust = done(assess(core, settings, n_threads, geometry=geometry, is_chosen=is_chosen))
-                    trust = trust.of_samples(unique.index)
-    result = Embedding(settings, unique, scaling, core, output_kind(X), trust, tuning)
+
+def run_stages(
+    given: Samples, settings: Settings, auto: frozenset[str], unset: frozenset[str], backend: Backend, dtype: Any
+) -> Embedding:
+    """The embedding of checked samples, each step taken by the backend; `auto` and `unset` are still to be chosen."""
+    tuning = None
+    if auto:
+        from hne.tuning.auto import resolve_auto  # noqa: PLC0415, loaded only when asked for
+
+        settings, tuning = resolve_auto(given, settings, auto, unset)
+    n_threads = thread_count(settings.n_jobs)
+    with limit_blas_threads(n_threads), show_progress(settings.verbose):
+        unique, scaling, samples, settings = backend.canonicalize(given, settings)
+        flatness = NOT_MEASURED
+        if unset or settings.coordinates == "chart":
+            flatness = backend.flat_share(samples, settings, n_threads)
+        settings = suited(settings, unset, flatness, samples.shape[0], known_distances(samples))
+        backend.check_fits(samples, settings)
+        with stage("neighbors") as done:
+            graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
+        with stage("short circuits") as done:
+            circuits = done(backend.short_circuits(samples, graph, settings))
+        with stage("pieces") as done:
+            found = done(backend.pieces(samples, circuits.graph, settings, n_threads))
+        graph, pieces = found.graph, found.pieces
+        check_connected(pieces, unique, settings)
+        with stage("weights") as done:
+            weights = done(backend.weights(samples, graph, settings, n_threads))
+        with stage("eigenpairs") as done:
+            solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
+        with stage("chart") as done:
+            made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
+            geometry = backend.geometry(samples, pieces, settings, n_threads, nearest)
+            rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads, geometry))
+        errors = scaling.restore_lengths(backend.errors(samples, weights))
+        core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)
+        trust = None
+        if settings.assess:
+            with stage("trust") as done:
+                is_chosen = auto >= {*SEARCHED}
+                trust = done(assess(core, settings, n_threads, geometry=geometry, is_chosen=is_chosen))
+                trust = trust.of_samples(unique.index)
+    result = Embedding(settings, unique, scaling, core, dtype, trust, tuning)
     check_lengths(result)
     emit_warnings(embedding_warnings(result))
     return result
@@ -159,6 +164,10 @@ class Backend:
         """Which samples are distinct, those in a scale that float64 bears, and settings with what they tell."""
         return canonicalize(X, settings)
 
+    def flat_share(self, X: Samples, settings: Settings, n_threads: int) -> float:
+        """Share of the local variance of the samples that lies in tangent planes; NaN where none is known."""
+        return flat_share(X, settings.n_components, settings.metric, settings.metric_params, n_threads)
+
     def check_fits(self, X: Samples, settings: Settings) -> None:
         """Refuse what will not fit into memory."""
         if X.shape[0] >= FORECAST_MIN_SAMPLES:
@@ -186,6 +195,12 @@ class Backend:
     ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
         return embedded_pieces(X, weights, pieces, settings, n_threads)
+
+    def geometry(
+        self, X: Samples, pieces: Pieces, settings: Settings, n_threads: int, graph: NeighborGraph
+    ) -> LocalGeometry:
+        """What charts and trust are measured by: frames and ranks, made when asked for; `graph` is as it was found."""
+        return local_geometry(X, pieces, settings, n_threads, graph)
 
     def errors(self, X: Samples, weights: Weights) -> FloatArray:
         """How far off each sample is when it is rebuilt, in the scale of X."""

@@ -36,7 +36,6 @@ from hne.core.records import FloatArray, NeighborGraph, Pieces, UniqueSamples, W
 from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
-from hne.core.tangent.frames import flat_share
 from hne.core.weights.layers import weights_from
 from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.scale.executors import DaskExecutor, current_executor
@@ -282,8 +281,7 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
         with limit_blas_threads(n_threads), show_progress(settings.verbose):
             unique, _, X, settings = backend.canonicalize(samples, settings)
             if unset:
-                metric = settings.metric, settings.metric_params
-                flatness = flat_share(X, settings.n_components, *metric, n_threads)
+                flatness = backend.flat_share(X, settings, n_threads)
                 settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
