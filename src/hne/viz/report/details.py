@@ -182,9 +182,21 @@ class Column:
 
 def page_columns(result: Embedding, details: Details, rows: IndexArray) -> tuple[list[Column], int | None, list[str]]:
     """Columns for these rows of the embedding, coordinates first, which of them colors, and what is left out."""
-    Y, pieces, left_out = result.rescaled_Y, result.pieces, list(details.left_out)
+    columns = embedding_columns(result, result.rescaled_Y, f"{result.kind} coordinate", rows)
+    of_data, color, left_out = data_columns(details, rows, n_others=len(columns))
+    if result.Y.shape[1] > MAX_COORDINATES:
+        beyond = f"Coordinates {MAX_COORDINATES + 1} to {result.Y.shape[1]}"
+        left_out.insert(len(details.left_out), f"{beyond}: a page shows the first {MAX_COORDINATES}.")
+    color = None if color is None else len(columns) + color
+    columns += of_data
+    return columns, first_color(columns) if color is None else color, left_out
+
+
+def embedding_columns(result: Embedding, Y: NDArray[Any], axis_name: str, rows: IndexArray) -> list[Column]:
+    """What the embedding brings for these rows: coordinates, the pieces where there are several, errors."""
+    pieces = result.pieces
     columns = [
-        Column(f"{result.kind} coordinate {axis + 1}", to_floats(Y[rows, axis]), "coordinates")
+        Column(f"{axis_name} {axis + 1}", to_floats(Y[rows, axis]), "coordinates")
         for axis in range(min(Y.shape[1], MAX_COORDINATES))
     ]
     if pieces.count > 1:
@@ -192,13 +204,17 @@ def page_columns(result: Embedding, details: Details, rows: IndexArray) -> tuple
         codes = pieces.labels[rows].astype(np.min_scalar_type(len(kinds)))
         columns.append(Column("piece", codes, "embedding", kinds))
     columns.append(Column("reconstruction error", to_floats(result.reconstruction_errors[rows]), "embedding"))
-    if Y.shape[1] > MAX_COORDINATES:
-        left_out.append(f"Coordinates {MAX_COORDINATES + 1} to {Y.shape[1]}: a page shows the first {MAX_COORDINATES}.")
+    return columns
+
+
+def data_columns(details: Details, rows: IndexArray, n_others: int = 0) -> tuple[list[Column], int | None, list[str]]:
+    """What is known of these rows, beside so many other columns: columns, which one colors, and what is left out."""
+    left_out, columns = list(details.left_out), []
     n_long = 0 if details.ids is None else sum(len(str(details.ids[row])) > MAX_ID for row in rows.tolist())
     if n_long:
         left_out.append(f"What {n_long} {'id says' if n_long == 1 else 'ids say'} beyond {MAX_ID} characters.")
     names = sorted(details.columns, key=lambda name: details.color is not None and name != details.color)
-    allowed = min(MAX_COLUMNS, max(FEWEST_COLUMNS, MAX_VALUES // max(1, len(rows)) - len(columns)))
+    allowed = min(MAX_COLUMNS, max(FEWEST_COLUMNS, MAX_VALUES // max(1, len(rows)) - n_others))
     if len(names) > allowed:
         left_out.append(
             f"{len(names) - allowed} of {len(names)} columns, to keep the file small: all from "
@@ -214,7 +230,7 @@ def page_columns(result: Embedding, details: Details, rows: IndexArray) -> tuple
             left_out.append(f"Column {shorten(name, 40)!r}: what its texts say beyond {MAX_LABEL} characters.")
         color = len(columns) if name == details.color else color
         columns.append(column)
-    return columns, first_color(columns) if color is None else color, left_out
+    return columns, color, left_out
 
 
 def first_color(columns: Sequence[Column]) -> int | None:
