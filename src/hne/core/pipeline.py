@@ -72,7 +72,9 @@ def compute_embedding(X: Any, parameters: Mapping[str, Any], executor: Any = Non
     """The way from X to its embedding; copies of a sample count once."""
     settings, auto, unset = check_parameters(parameters)
     with _open_backend(X, settings, auto, executor, checkpoint) as (given, backend):
-        return run_stages(given, settings, auto, unset, backend, output_kind(X))
+        result = run_stages(given, settings, auto, unset, backend, output_kind(X))
+    emit_warnings(embedding_warnings(result))
+    return result
 
 
 def run_stages(
@@ -118,7 +120,6 @@ def run_stages(
                 trust = trust.of_samples(unique.index)
     result = Embedding(settings, unique, scaling, core, dtype, trust, tuning)
     check_lengths(result)
-    emit_warnings(embedding_warnings(result))
     return result
 
 

@@ -209,7 +209,8 @@ def embedding_columns(result: Embedding, Y: NDArray[Any], axis_name: str, rows: 
 
 def data_columns(details: Details, rows: IndexArray, n_others: int = 0) -> tuple[list[Column], int | None, list[str]]:
     """What is known of these rows, beside so many other columns: columns, which one colors, and what is left out."""
-    left_out, columns = list(details.left_out), []
+    columns: list[Column] = []
+    left_out = list(details.left_out)
     n_long = 0 if details.ids is None else sum(len(str(details.ids[row])) > MAX_ID for row in rows.tolist())
     if n_long:
         left_out.append(f"What {n_long} {'id says' if n_long == 1 else 'ids say'} beyond {MAX_ID} characters.")
