@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import os
 import re
 import sys
@@ -16,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from hne._runtime.files import already_there, atomic_write, expanded, is_stream, keep_existing_files
+from hne._runtime.json import plain
 from hne._runtime.progress import Stopwatch, advised, listening, one_line, run_stage, show_progress
 from hne.cli.arguments import PARAMETERS, flag_of
 from hne.exceptions import MOST_SAID, HNEError, InputError, MissingExtraError, refuse, shortened
@@ -79,19 +79,6 @@ def echo(options: argparse.Namespace | None, *lines: str) -> None:
 def print_json(value: Any) -> None:
     """One JSON object on standard output; NaN and infinities, which JSON does not know, as null."""
     print(json.dumps(plain(value), ensure_ascii=False, allow_nan=False), flush=True)
-
-
-def plain(value: Any) -> Any:
-    """What JSON can hold of a value: arrays as lists, tuples too, NumPy's numbers as Python's."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 @contextmanager

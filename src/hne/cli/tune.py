@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hne import __version__
 from hne._runtime.files import atomic_write
+from hne._runtime.json import plain
 from hne._runtime.progress import duration, run_stage
 from hne.cli import arguments, talk
 from hne.cli.arguments import number, whole
@@ -228,7 +229,7 @@ def run_compare(options: argparse.Namespace) -> None:
 def _write_comparison(path: Path, records: list[dict[str, Any]]) -> None:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         if path.suffix.lower() == ".json":
-            json.dump(talk.plain(records), stream, indent=1, ensure_ascii=False)
+            json.dump(plain(records), stream, indent=1, ensure_ascii=False)
             return
         writer = csv.DictWriter(stream, records[0], lineterminator="\n")
         writer.writeheader()
