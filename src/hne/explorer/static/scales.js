@@ -1,0 +1,36 @@
+// Sliders <-> numbers: steps of a logarithmic slider, and numbers as people write them.
+
+export const SLIDER_STEPS = 400;
+// A slider of k ends here, where the field beside it does not: more would leave no room for the few that matter.
+const MOST_ON_SLIDER = 60;
+
+// The place of a value on a logarithmic slider, at its ends where it lies beyond them.
+export function stepOf(value, [low, high]) {
+  const share = Math.log(value / low) / Math.log(high / low);
+  return Math.round(Math.min(1, Math.max(0, share)) * SLIDER_STEPS);
+}
+
+// The value of a place, rounded to two digits; the ends are exact.
+export function valueAt(step, [low, high]) {
+  if (step <= 0) return low;
+  if (step >= SLIDER_STEPS) return high;
+  return Number((low * (high / low) ** (step / SLIDER_STEPS)).toPrecision(2));
+}
+
+export function sliderEnd(high, value) {
+  return Math.min(high, Math.max(MOST_ON_SLIDER, value || 0));
+}
+
+// A ridge with at most three digits, as short as can be: 0.001, 2.5e-5.
+export function ridgeText(value) {
+  const rounded = Number(value.toPrecision(3));
+  if (rounded >= 1e-3 && rounded < 1e4) return String(rounded);
+  return rounded.toExponential().replace("e+", "e");
+}
+
+// The number that a field holds, or null where it is none within the bounds, or not whole where it should be.
+export function numberIn(text, [low, high], isWhole = false) {
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (!Number.isFinite(value) || value < low || value > high) return null;
+  return isWhole && !Number.isInteger(value) ? null : value;
+}
