@@ -12,9 +12,11 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cache
 from inspect import cleandoc
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 Auto = Literal["auto"]
+# Pairs of samples, the smaller first, each once and in order.
+SamplePairs: TypeAlias = tuple[tuple[int, int], ...]
 AUTO = "auto"
 PRECOMPUTED = "precomputed"
 VARIANTS = ("ihne", "rhne", "bhne")
@@ -56,6 +58,10 @@ class Setting:
 def setting(default: Any, stage: str, text: str = "", **facts: Any) -> Any:
     """A field of `Parameters` with its default and what is known of it."""
     return field(default=default, metadata={"setting": Setting(stage, text, **facts)})
+
+
+# Of both lists of edges.
+OF_EDGES = {"remedy": "Pass pairs such as [(12, 57), (80, 91)]", "may_be_none": True, "metavar": "A-B,..."}
 
 
 @dataclass(repr=False, eq=False)
@@ -114,6 +120,14 @@ class Parameters:
         weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
         of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
         against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
+    cut_edges : array-like of shape (n_edges, 2) or None, default=None
+        Pairs of samples, by their numbers from 0, whose edge is cut by hand, with any `short_circuits`: for edges that
+        lead astray and that nobody suspects. A pair without an edge changes nothing, and what else is suspected does
+        not depend on them. A chart puts none of them back; `pieces="join"` may, where they parted a piece.
+    keep_edges : array-like of shape (n_edges, 2) or None, default=None
+        Pairs of samples whose edge is no short circuit, whatever speaks against it: for single edges that should not
+        have been cut, where `short_circuits="keep"` would keep the wrong ones too. Far edges of isolated samples are
+        cut nonetheless (see `neighbors`).
     neighbors : str, sparse matrix or pair of arrays, default="auto"
         How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
         of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
@@ -260,6 +274,12 @@ class Parameters:
         choices=("cut", "keep"),
         published="keep",
     )
+    cut_edges: Any = setting(
+        None, SHORT_CIRCUITS, "edges to cut by hand, pairs of rows such as 13-58,81-92 [none]", **OF_EDGES
+    )
+    keep_edges: Any = setting(
+        None, SHORT_CIRCUITS, "edges that are no short circuits, pairs of rows such as 13-58,81-92 [none]", **OF_EDGES
+    )
     pieces: str = setting(
         "separate", PIECES, "a graph that falls apart [separate]", choices=("separate", "join", "largest", "raise")
     )
@@ -346,6 +366,8 @@ class Settings:
     metric_params: Any = _published("metric_params")
     neighbors: Any = _published("neighbors")
     short_circuits: str = _published("short_circuits")
+    cut_edges: SamplePairs | None = _published("cut_edges")
+    keep_edges: SamplePairs | None = _published("keep_edges")
     pieces: str = _published("pieces")
     coordinates: str = _published("coordinates")
     eigen_solver: str = _published("eigen_solver")

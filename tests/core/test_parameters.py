@@ -120,6 +120,16 @@ BAD_VALUES = [
     ("metric_params", 3, InputTypeError),
     ("neighbors", "annoy", InputError),
     ("short_circuits", "mend", InputError),
+    ("cut_edges", [(0, 1), (3, 3)], InputError),
+    ("cut_edges", [(-1, 3)], InputError),
+    ("cut_edges", [(0, 1, 2)], InputError),
+    ("cut_edges", [(0, 1), (2,)], InputError),
+    ("cut_edges", (4, 7), InputError),
+    ("cut_edges", [(0.0, 1.0)], InputTypeError),
+    ("cut_edges", [(True, False)], InputTypeError),
+    ("cut_edges", "4-7", InputTypeError),
+    ("keep_edges", 7, InputError),
+    ("keep_edges", [(5, 5)], InputError),
     ("pieces", "all", InputError),
     ("coordinates", "polar", InputError),
     ("eigen_solver", "amg", InputError),
@@ -144,6 +154,14 @@ SENTENCES = {
     "lower case.",
     ("reg", 0.0): "reg must be between 1e-12 and 1e+12, got 0.0. Try reg=1e-4.",
     ("reg", "1e-3"): "reg must be a number or 'auto', got '1e-3' of type str. Pass a float.",
+    ("cut_edges", ((0, 1), (3, 3))): "cut_edges must be pairs of different samples, counted from 0, got (3, 3). Pass "
+    "pairs such as [(12, 57), (80, 91)].",
+    ("cut_edges", (4, 7)): "cut_edges must have two samples a row, got shape (2,). Pass pairs such as [(12, 57), "
+    "(80, 91)].",
+    ("cut_edges", ((0.0, 1.0),)): "cut_edges must be pairs of whole numbers, got ((0.0, 1.0),). Pass pairs such as "
+    "[(12, 57), (80, 91)].",
+    ("keep_edges", ((4, 30), (2, 1))): "keep_edges must be pairs of samples from 0 to 29, got (4, 30). Pass rows of X, "
+    "counted from 0.",
     ("include_self", 1): "include_self must be True or False, got 1. The paper uses True.",
     ("tol", 1.0): "tol must be at least 1e-12 and below 1, got 1.0. Try tol=1e-7.",
     ("n_jobs", 0): "n_jobs must be positive, or negative to count from all cores, got 0. Try n_jobs=-1.",
@@ -176,6 +194,34 @@ def test_the_commonest_mistakes_are_told_in_these_words(name, value):
     with pytest.raises(HNEError) as caught:
         HNE(**{name: value}).fit(X)
     assert str(caught.value) == SENTENCES[name, value]
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.DataFrame, lambda pairs: np.array(pairs, dtype=np.uint8)])
+def test_pairs_of_any_kind_become_tuples_in_order_each_once(make):
+    pairs = [(7, 4), (2, 9), (4, 7), (2, 3)]
+    settings = check_settings({"cut_edges": make(pairs), "keep_edges": make([(0, 1)])})
+    assert (settings.cut_edges, settings.keep_edges) == (((2, 3), (2, 9), (4, 7)), ((0, 1),))
+    assert all(type(end) is int for pair in settings.cut_edges for end in pair)
+    hash(settings)
+
+
+@pytest.mark.parametrize("none", [None, [], (), np.empty((0, 2)), np.empty((0, 2), dtype=int)])
+def test_no_pairs_are_none(none):
+    assert check_settings({"cut_edges": none, "keep_edges": none}) == check_settings({})
+
+
+def test_an_edge_is_not_cut_and_kept_nor_are_copies_of_its_ends():
+    with pytest.raises(
+        InputError, match=r"^keep_edges must have no edge of cut_edges, got \(4, 7\) in both\. Leave it"
+    ):
+        check_settings({"cut_edges": [(7, 4), (0, 1)], "keep_edges": [(4, 7)]})
+    twice = np.vstack([X, X])
+    with pytest.raises(InputError, match=r"^keep_edges must have no edge of cut_edges, got \(4, 7\) in both") as caught:
+        HNE(cut_edges=[(4, 7)], keep_edges=[(34, 7)]).fit(twice)
+    assert caught.value.parameter == "keep_edges"
+    # Copies are one place, which has no edge to itself.
+    alone = HNE(cut_edges=[(4, 34)], keep_edges=[(34, 64)]).fit(np.vstack([twice, X]))
+    assert np.array_equal(alone.embedding_, HNE().fit(np.vstack([twice, X])).embedding_)
 
 
 def test_the_smallest_of_everything_works():

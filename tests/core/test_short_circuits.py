@@ -128,7 +128,7 @@ def test_rows_close_up_behind_edges_that_are_gone(drawn, random):
     _, graph = drawn
     edges = edges_of(graph)
     gone = np.array([random.random() < 0.3 for _ in range(len(edges))])
-    left = without_edges(graph, edges.chosen(gone))
+    left = without_edges(graph, edges.pairs[gone])
     lost = as_sets(edges.pairs[gone])
     for row in range(graph.n_samples):
         old = zip(graph.indices[row], graph.distances[row], strict=True)

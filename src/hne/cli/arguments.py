@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hne._runtime.files import expanded
-from hne.exceptions import InputError, quoted
-from hne.settings import AUTO, DEFAULTS, PUBLISHED, SEARCHED, VARIANTS, known_settings
+from hne.exceptions import InputError, quoted, refuse
+from hne.settings import AUTO, DEFAULTS, PUBLISHED, SEARCHED, VARIANTS, SamplePairs, known_settings
 
 SCALINGS = ("none", "standard", "robust")
 MISSING = ("refuse", "drop", "impute")
@@ -43,6 +43,12 @@ def _read_size(text: str) -> tuple[int, int]:
 def _read_object(text: str) -> dict[str, Any]:
     value = json.loads(text)
     return _allowed(value, isinstance(value, dict))
+
+
+def _read_pairs(text: str) -> SamplePairs:
+    words = (word.split("-") for word in text.split(",") if word.strip())
+    pairs = {(min(int(one), int(other)), max(int(one), int(other))) for one, other in words}
+    return _allowed(tuple(sorted(pairs)), bool(pairs) and all(0 < one < other for one, other in pairs))
 
 
 def at_least(lowest: int) -> Callable[[str], int]:
@@ -80,8 +86,12 @@ number_or_auto = kind(lambda text: text if text == AUTO else float(text), "a num
 image_size = kind(_read_size, "WIDTHxHEIGHT such as 32x32")
 json_object = kind(_read_object, "a JSON object such as '{\"p\": 3}'")
 seconds = kind(lambda text: _allowed(float(text), float(text) > 0), "a positive number of seconds such as 60")
+row_pairs = kind(_read_pairs, "pairs of different rows, counted from 1, such as 13-58,81-92")
+# Parameters that are pairs of samples, and as options pairs of rows.
+EDGES = ("cut_edges", "keep_edges")
 # Parameters that no rule of numbers tells how to read.
 READ_BY = {"metric": str, "metric_params": json_object, "n_jobs": whole, "random_state": whole}
+READ_BY |= dict.fromkeys(EDGES, row_pairs)
 
 
 def add_command(
@@ -171,6 +181,23 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name, wholesale.get(name, DEFAULTS[name])) for name in PARAMETERS}
 
 
+def with_sample_pairs(parameters: Mapping[str, Any], rows: Any, n_samples: int) -> dict[str, Any]:
+    """Parameters whose edges, pairs of rows in what was read, are pairs of samples; `rows` are theirs, None for all."""
+    named = {name: parameters[name] for name in EDGES if parameters.get(name)}
+    for pair in sorted(set.intersection(*map(set, named.values())) if len(named) == len(EDGES) else ())[:1]:
+        got, remedy = "-".join(map(str, pair)), "Leave it out of one of them"
+        refuse("--keep-edges", "must have no pair of --cut-edges", got, remedy)
+    numbers = range(1, n_samples + 1) if rows is None else rows.tolist()
+    samples = {row: sample for sample, row in enumerate(numbers)} if named else {}
+    for name, pairs in named.items():
+        unknown = next((row for pair in pairs for row in pair if row not in samples), None)
+        if unknown is not None:
+            remedy = "Rows are counted from 1 in what is read, and some may be left out"
+            refuse(flag_of(name), "must be rows that are embedded", f"row {unknown}", remedy)
+        named[name] = tuple((samples[one], samples[other]) for one, other in pairs)
+    return dict(parameters) | named
+
+
 def add_scale(parser: argparse.ArgumentParser) -> None:
     """Add where it is computed and kept."""
     add = parser.add_argument_group("scale", "Runs beyond this process, see docs/scale.md.").add_argument
@@ -208,20 +235,30 @@ def flag_of(name: str) -> str:
     return "--force" if name == "overwrite" else name and f"--{name.replace('_', '-')}"
 
 
-def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any]) -> list[str]:
-    """Words of `hne embed` to paste into a shell: the input, what differs from the defaults, and what was chosen."""
+def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any], rows: Any = None) -> list[str]:
+    """Words of `hne embed` to paste into a shell: the input, what differs from the defaults, and what was chosen.
+
+    Edges in `options` are pairs of rows, and in `chosen` pairs of samples, whose numbers in what was read are `rows`,
+    None for all. What --auto and --published stand for is said in full.
+    """
     parser = argparse.ArgumentParser(add_help=False)
     add_input(parser)
     add_method(parser)
+    values = vars(options) | parameters_of(options) | dict(chosen)
+    for name in chosen.keys() & {*EDGES}:
+        pairs = ((int(one), int(other)) for one, other in chosen[name] or ())
+        values[name] = tuple((one + 1, other + 1) if rows is None else (rows[one], rows[other]) for one, other in pairs)
     words = ["hne", "embed"]
     for action in parser._actions:  # noqa: SLF001, argparse has no other door
         default = DEFAULTS.get(action.dest, action.default)
-        value = chosen.get(action.dest, getattr(options, action.dest, default))
+        value = values.get(action.dest, default)
         if not action.option_strings:
             # A name that begins like an option would be taken for one.
             words.append(f"./{value}" if value.startswith("-") and value != "-" else value)
+        elif action.dest in {"auto", "published"} or (action.dest in EDGES and not value):
+            continue
         # What was searched for is said even where it is the default.
-        elif value != default or action.dest in SEARCHED:
+        elif value != default or (action.dest in SEARCHED and value is not None):
             words += _option_words(action, value)
     return words
 
@@ -230,7 +267,9 @@ def _option_words(action: argparse.Action, value: Any) -> list[str]:
     name = action.option_strings[0]
     if isinstance(value, bool):
         return [name if value else action.option_strings[1]]
-    if isinstance(value, tuple):
+    if action.dest in EDGES:
+        text = ",".join(f"{one}-{other}" for one, other in value)
+    elif isinstance(value, tuple):
         between = "x" if action.dest == "image_size" else ","
         text = between.join(str(part).replace(",", ",,") for part in value)
     elif isinstance(value, float):

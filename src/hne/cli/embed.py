@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hne import __version__
 from hne._runtime.progress import duration, one_line, run_stage
 from hne.cli import arguments, talk
-from hne.cli.arguments import flag_of, parameters_of
+from hne.cli.arguments import flag_of, parameters_of, with_sample_pairs
 from hne.cli.talk import color_of, echo, print_json, title_of, with_cli_names
 from hne.cli.tune import chosen_facts, sentences
 from hne.exceptions import refuse
@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> None:
         return
     with talk.command_context(options, {} if options.until_eigenproblem else outputs) as (seconds, heard):
         ready = _prepared(options)
+        options.parameters = with_sample_pairs(options.parameters, ready.table.rows, ready.X.shape[0])
         table, result = ready.table, _embedded(options, ready)
         if result is None:
             return
@@ -258,6 +259,7 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
 
     check_parameters(options.parameters)
     ready = talk.prepared_input(options)
+    options.parameters = with_sample_pairs(options.parameters, ready.table.rows, ready.X.shape[0])
     (n, n_features), table = ready.X.shape, ready.table
     if n < 2:
         refuse(f"'{options.input}'", "must have at least 2 samples", str(n), "Pass more rows")

@@ -71,6 +71,7 @@ def run(options: argparse.Namespace) -> None:
     grid = {name: getattr(options, name) for name in SEARCHED if getattr(options, name) is not None}
     with talk.command_context(options, outputs) as (timings, heard):
         ready = talk.prepared_input(options)
+        parameters = arguments.with_sample_pairs(parameters, ready.table.rows, ready.X.shape[0])
         tuning = tune(ready.X, grid=grid, budget=options.budget, **parameters)
         command = shlex.join(arguments.embed_words(options, tuning.parameters))
         echo(options, *_untried(options, tuning), *sentences(tuning), *_doubts(tuning, ready))

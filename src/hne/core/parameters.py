@@ -3,16 +3,17 @@
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hne._runtime.random import random_generator
 from hne.core.records import NeighborGraph
-from hne.core.samples.check import check_graph
-from hne.exceptions import InputError, InputTypeError, MissingExtraError, quoted
-from hne.settings import AUTO, DEFAULTS, PLACES, PRECOMPUTED, Setting, Settings, known_settings
+from hne.core.samples.check import check_decided_once, check_graph
+from hne.exceptions import HNEError, InputError, InputTypeError, MissingExtraError, quoted
+from hne.settings import AUTO, DEFAULTS, PLACES, PRECOMPUTED, SamplePairs, Setting, Settings, known_settings
 
 
 def check_settings(parameters: Mapping[str, Any]) -> Settings:
@@ -25,7 +26,9 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
     # The number of landmarks speaks of other parameters: it is told first.
     given = Settings(**parameters)
     _check_landmarks(given)
-    return Settings(**{name: _check_value(name, getattr(given, name), known_settings()[name]) for name in known})
+    checked = Settings(**{name: _check_value(name, getattr(given, name), known_settings()[name]) for name in known})
+    check_decided_once(checked.cut_edges or (), checked.keep_edges or ())
+    return checked
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> tuple[Settings, frozenset[str], frozenset[str]]:
@@ -149,6 +152,30 @@ def _check_neighbors(value: object) -> str | NeighborGraph:
     return choice
 
 
+def _check_edges(name: str, value: object) -> SamplePairs | None:
+    """Return pairs of samples, the smaller first, each once and in order; None where there are none."""
+    remedy = known_settings()[name].remedy
+
+    def refuse_pairs(rule: str, got: str, error: type[HNEError] = InputError) -> NoReturn:
+        msg = f"{name} {rule}, got {got}. {remedy}."
+        raise error(msg, parameter=name, rule=rule, value=value, remedy=remedy)
+
+    try:
+        pairs = np.asarray(value)
+    except ValueError:
+        refuse_pairs("must have two samples a row", quoted(value))
+    if pairs.ndim and not len(pairs):
+        return None
+    if pairs.dtype.kind not in "iu":
+        refuse_pairs("must be pairs of whole numbers", quoted(value), InputTypeError)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        refuse_pairs("must have two samples a row", f"shape {pairs.shape}")
+    wrong = np.flatnonzero((pairs < 0).any(axis=1) | (pairs[:, 0] == pairs[:, 1]))
+    if len(wrong):
+        refuse_pairs("must be pairs of different samples, counted from 0", f"{tuple(pairs[wrong[0]].tolist())}")
+    return tuple((one, other) for one, other in np.unique(np.sort(pairs, axis=1), axis=0).tolist())
+
+
 def _check_landmarks(given: Settings) -> None:
     if given.n_landmarks is None:
         return
@@ -203,6 +230,8 @@ def _check_verbose(value: object) -> int:
 
 # Parameters whose rule is no range and no list of choices.
 SPECIAL: dict[str, Callable[[Any], Any]] = {
+    "cut_edges": partial(_check_edges, "cut_edges"),
+    "keep_edges": partial(_check_edges, "keep_edges"),
     "metric": _check_metric,
     "metric_params": _check_metric_params,
     "neighbors": _check_neighbors,

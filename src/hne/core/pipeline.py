@@ -21,7 +21,7 @@ from hne.core.records import Core, Embedding, FloatArray, NeighborGraph, Pieces,
 from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import Distances, Samples, width
-from hne.core.short_circuits.cut import cut_short_circuits
+from hne.core.short_circuits.cut import ChosenEdges, cut_short_circuits, edited
 from hne.core.tangent.frames import flat_share
 from hne.core.tangent.score import LocalGeometry, local_geometry
 from hne.core.trust.assess import assess
@@ -97,7 +97,8 @@ def run_stages(
         with stage("neighbors") as done:
             graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
         with stage("short circuits") as done:
-            circuits = done(backend.short_circuits(samples, graph, settings))
+            found_circuits = backend.short_circuits(samples, graph, settings)
+            circuits = done(edited(found_circuits, ChosenEdges.of(settings, unique)))
         with stage("pieces") as done:
             found = done(backend.pieces(samples, circuits.graph, settings, n_threads))
         graph, pieces = found.graph, found.pieces
@@ -179,7 +180,10 @@ class Backend:
         return neighbor_graph(X, settings, unique, n_threads)
 
     def short_circuits(self, X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
-        """The short circuits of the graph, and the graph without them where the settings say so."""
+        """The short circuits of the graph, and the graph without them where the settings say so.
+
+        Edges that are cut and kept by hand change nothing here: `edited` sees to these.
+        """
         # Far edges of isolated samples first: beside these, what ties the isolated to each other seems not to matter.
         return cut_short_circuits(X, without_isolated(graph, settings), settings)
 

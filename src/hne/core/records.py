@@ -123,23 +123,30 @@ class NeighborGraph:
 
 @dataclass(frozen=True)
 class ShortCircuits:
-    """Edges that lead across a gap to another sheet of the surface, and the graph without them."""
+    """Edges that lead across a gap to another sheet of the surface, and the graph without them.
+
+    Those about which somebody has decided by hand are not among the pairs.
+    """
 
     pairs: IndexArray  # (p, 2), smaller and larger sample
     graph: NeighborGraph
     n_edges: int  # that there were
     is_cut: bool  # whether the graph is without them
+    whole: NeighborGraph  # the graph with all of them
     is_searched: bool = True  # False for more edges than anybody looks at
+    n_by_hand: int = 0  # edges beside them that somebody has cut
 
     @property
     def cut_pairs(self) -> IndexArray:
-        """The pairs whose edge the graph has lost."""
+        """The pairs whose edge the graph has lost, but for those cut by hand."""
         return self.pairs if self.is_cut else self.pairs[:0]
 
     def __str__(self) -> str:
+        by_hand = f", {self.n_by_hand} cut by hand" if self.n_by_hand else ""
         if not self.is_searched:
-            return "not looked for, too many edges"
-        return f"{len(self.pairs)} of {self.n_edges} edges {'cut' if self.is_cut else 'suspected, and kept'}"
+            return f"not looked for, too many edges{by_hand}"
+        fate = "cut" if self.is_cut else "suspected, and kept"
+        return f"{len(self.pairs)} of {self.n_edges} edges {fate}{by_hand}"
 
 
 @dataclass(frozen=True)
@@ -305,6 +312,12 @@ class Embedding(PicklesFields):
     def short_circuits(self) -> IndexArray:
         """Pairs of samples whose edge was cut, or is suspected where it was kept, (p, 2), the worst first."""
         return self.distinct.pairs(self.core.short_circuits)
+
+    @property
+    def cut_pairs(self) -> IndexArray:
+        """Pairs of samples whose edge was cut, (p, 2); of `cut_edges` all, whether there was an edge or not."""
+        by_hand = np.array(self.settings.cut_edges or (), dtype=np.intp).reshape(-1, 2)
+        return np.concatenate([self.short_circuits[: len(self.short_circuits) * self.is_cut], by_hand])
 
     @property
     def core_Y(self) -> FloatArray:

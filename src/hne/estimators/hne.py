@@ -64,7 +64,8 @@ class HierarchicNeighborsEmbedding(
         (where its eigenvalues fall off tells the dimension), `B` (the map of the eigenvectors), `n_put_back` (edges
         that were cut and that the chart closes). None where `coordinates` are no chart, and for a handful of samples.
     short_circuits_ : ndarray of shape (n_edges, 2)
-        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says.
+        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says. Those of
+        `cut_edges` and `keep_edges` are not among them.
     rescaled_embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates in the lengths of X, along their principal axes: the chart, and where `coordinates` are no
         chart the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid flat.

@@ -332,6 +332,8 @@ def read_embedding(file: ModelFile, fit: dict[str, Any], settings: Settings) -> 
     check("distinct.inverse", distinct.inverse, (n,), 0, m - 1)
     belong = np.array_equal(distinct.inverse[distinct.index], np.arange(m))
     require(belong, "arrays 'distinct.index' and 'distinct.inverse' must belong together")
+    for pairs in (settings.cut_edges, settings.keep_edges):
+        require(all(larger < n for _, larger in pairs or ()), f"its edges must be pairs of {n} samples")
     n_needed = 0 if isinstance(settings.neighbors, NeighborGraph) else settings.n_neighbors
     require(m > n_needed, f"n_neighbors={n_needed} needs more than {m} samples")
     _check_samples(file, core.X, fit["units"], (n, m), settings)

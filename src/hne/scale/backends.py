@@ -32,10 +32,11 @@ from hne.core.neighbors.blocked import blocked_search
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph, check_connected
 from hne.core.pipeline import Backend, known_distances
-from hne.core.records import FloatArray, NeighborGraph, Pieces, UniqueSamples, Weights
+from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
+from hne.core.short_circuits.cut import ChosenEdges, edited
 from hne.core.weights.layers import weights_from
 from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.scale.executors import DaskExecutor, current_executor
@@ -93,6 +94,7 @@ class CachedBackend(Backend):
     def __init__(self, executor: DaskExecutor | None, folder: Folder) -> None:
         self._executor, self._folder = executor, folder
         self._samples_key = ""
+        self._unique: UniqueSamples | None = None
         self._weights: Arrays = {}  # as they are on disk
         self._errors: FloatArray | None = None
 
@@ -118,6 +120,7 @@ class CachedBackend(Backend):
         if isinstance(settings.neighbors, NeighborGraph):
             # A graph of the samples as they came: in another order it is another.
             self._samples_key = key_of(self._samples_key, unique.inverse.tobytes())
+        self._unique = unique
         return unique, scaling, X, settings
 
     def _ingested(
@@ -235,7 +238,12 @@ class CachedBackend(Backend):
 
     def _stage(self, name: str, settings: Settings) -> Stage:
         """The stage of the samples and of the parameters so far."""
-        return self._folder.stage(name, key_of(self._samples_key, name, _parameters_until(name, settings)))
+        parameters = _parameters_until(name, settings)
+        if self._unique is not None and parameters.keys() & {"cut_edges", "keep_edges"}:
+            # Pairs of places, which are the same in any order of the samples.
+            chosen = ChosenEdges.of(settings, self._unique)
+            parameters |= {"cut_edges": _sorted_pairs(chosen.cut), "keep_edges": _sorted_pairs(chosen.kept)}
+        return self._folder.stage(name, key_of(self._samples_key, name, parameters))
 
     def _map(
         self, what: str, task: Callable[[Any], Any], items: Sequence[Any], n_threads: int
@@ -285,7 +293,8 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
                 settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
-            circuits = run_stage("short circuits", backend.short_circuits, X, graph, settings)
+            found = run_stage("short circuits", backend.short_circuits, X, graph, settings)
+            circuits = edited(found, ChosenEdges.of(settings, unique))
             split = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
             check_connected(split.pieces, unique, settings)
             if not _is_for_ranks(settings, split.pieces):
@@ -301,6 +310,10 @@ def blocks_of(n_rows: int, n_features: int) -> list[Block]:
     """Blocks of rows, the same whoever works on them."""
     by_bytes = max(1, MAX_BYTES // (8 * n_features))
     return row_blocks(n_rows, min(by_bytes, max(MIN_ROWS, min(MAX_ROWS, -(-n_rows // BLOCKS)))))
+
+
+def _sorted_pairs(pairs: IndexArray) -> list[list[int]]:
+    return np.unique(pairs, axis=0).tolist()
 
 
 def _is_for_ranks(settings: Settings, pieces: Pieces) -> bool:

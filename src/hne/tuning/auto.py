@@ -23,6 +23,7 @@ from hne.core.records import FloatArray, IndexArray, NeighborGraph, UniqueSample
 from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Samples, is_dense, take
+from hne.core.short_circuits.cut import ChosenEdges
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputTypeError, quoted, refuse
@@ -186,13 +187,13 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
     settings = suited(settings, unset, flatness, n, known_distances(places))
     wanted = candidates(values, settings, unset, flatness, n)
     with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("tuning") as done:
-        rows = None
+        rows, chosen = None, ChosenEdges.of(settings, distinct)
         # Few enough to need no landmarks.
         tried = replace(settings, n_landmarks=None)
         if n > MAX_SAMPLES:
             by = replace(tried, n_neighbors=PATCH_NEIGHBORS, neighbors="auto")
             rows = grow_patch(searched_graph(places, by, n_threads), PATCH_SAMPLES)
-            places = take(places, rows)
+            places, chosen = take(places, rows), chosen.among(rows)
         places, graph, most = _pose(places, distinct, tried, wanted, rows is not None, n_threads)
         geometry = LocalGeometry.of(places, tried, n_threads)
         # Frames and ranks are made here, before threads share them.
@@ -200,7 +201,7 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
             near = frame_neighbors(settings.n_components)
             rule = f"as a graph of distances must know those among the {near} nearest of a sample to choose settings by"
             refuse("X", rule, "none that does", "Store more, or give n_neighbors, reg and variant")
-        problem = Problem(places, graph, geometry, flatness, tried, n_threads, start + budget)
+        problem = Problem(places, graph, geometry, flatness, chosen, tried, n_threads, start + budget)
         # Where values were listed, somebody wants to see them; elsewhere a score tells less; eigenvectors take a vote.
         is_listed = any(some and len(some) > 1 for some in values.values())
         is_quick = not is_listed and _usual_grid(settings, flatness) is GRID

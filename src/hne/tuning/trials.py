@@ -24,7 +24,7 @@ from hne.core.eigenpairs import embedded_pieces
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, ShortCircuits
 from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.cut import cut_short_circuits
+from hne.core.short_circuits.cut import ChosenEdges, cut_short_circuits, edited
 from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import LocalGeometry, TangentScore
 from hne.core.weights.layers import layer_weights
@@ -185,6 +185,7 @@ class Problem:
     graph: NeighborGraph  # of the largest k
     geometry: LocalGeometry
     flat_share: float  # of the local variance of the samples, in tangent planes
+    chosen: ChosenEdges
     settings: Settings
     n_threads: int
     deadline: float  # of time.perf_counter(); inf where there is none
@@ -264,7 +265,8 @@ def _graph_of(problem: Problem, k: int) -> tuple[ShortCircuits, SplitGraph]:
     """What the trials of a k share."""
     graph = replace(problem.graph, indices=problem.graph.indices[:, :k], distances=problem.graph.distances[:, :k])
     settings = replace(problem.settings, n_neighbors=k)
-    circuits = cut_short_circuits(problem.X, without_isolated(graph, settings), settings)
+    found = cut_short_circuits(problem.X, without_isolated(graph, settings), settings)
+    circuits = edited(found, problem.chosen)
     return circuits, split_into_pieces(problem.X, circuits.graph, settings, 1)
 
 

@@ -83,11 +83,12 @@ def keep_edges(graph: NeighborGraph, kept: BoolArray, rows: IndexArray | slice =
     return replace(graph, indices=indices, distances=distances)
 
 
-def without_edges(graph: NeighborGraph, cut: Edges) -> NeighborGraph:
-    """The graph without these edges, whoever lists whom."""
+def without_edges(graph: NeighborGraph, pairs: IndexArray) -> NeighborGraph:
+    """The graph without the edges between these pairs, (p, 2), whoever lists whom."""
     n = graph.n_samples
-    both = np.concatenate([cut.smaller * n + cut.larger, cut.larger * n + cut.smaller])
-    touched = np.unique(cut.pairs)
+    one, other = pairs.T
+    both = np.concatenate([one * n + other, other * n + one])
+    touched = np.unique(pairs)
     near = graph.indices[touched]
     return keep_edges(graph, (near >= 0) & ~np.isin(touched[:, None] * n + near, both), touched)
 

@@ -1,5 +1,6 @@
 """X -> samples that the pipeline can work with: dense, CSR, or distances; enough of them, and of one kind."""
 
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 import numpy as np
@@ -192,6 +193,10 @@ def check_shape(shape: tuple[int, int], settings: Settings) -> None:
     if settings.metric != PRECOMPUTED and d > n_features:
         remedy = "Lower n_components or pass more features"
         refuse(f"n_components={d}", f"needs at least {d} features", f"n_features={n_features}", remedy)
+    for name, pairs in (("cut_edges", settings.cut_edges), ("keep_edges", settings.keep_edges)):
+        beyond = next((pair for pair in pairs or () if pair[1] >= n), None)
+        if beyond is not None:
+            refuse(name, f"must be pairs of samples from 0 to {n - 1}", f"{beyond}", "Pass rows of X, counted from 0")
 
 
 def check_places(distinct: UniqueSamples, settings: Settings) -> None:
@@ -200,6 +205,18 @@ def check_places(distinct: UniqueSamples, settings: Settings) -> None:
     if distinct.n_places == 1:
         refuse("X", "must have different samples", f"{n} samples that are all equal", "Check how X was read")
     _check_sizes(n, distinct.n_places, settings)
+    if settings.cut_edges and settings.keep_edges:
+        first = distinct.same_as
+        lists = (np.sort(first[np.array(pairs)], axis=1) for pairs in (settings.cut_edges, settings.keep_edges))
+        check_decided_once(*([(one, other) for one, other in pairs.tolist() if one < other] for pairs in lists))
+
+
+def check_decided_once(cut: Collection[tuple[int, int]], kept: Collection[tuple[int, int]]) -> None:
+    """Raise where an edge is to be cut and to be kept."""
+    both = sorted({*cut} & {*kept})
+    if both:
+        remedy = "Leave it out of one of them"
+        refuse("keep_edges", "must have no edge of cut_edges", f"{both[0]} in both", remedy)
 
 
 def _check_sizes(n: int, m: int, settings: Settings) -> None:

@@ -9,7 +9,7 @@ principal directions of a sample and its nearest neighbors, near ones counting m
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,7 +17,15 @@ from scipy.sparse import issparse
 from hne._kernels import bounded_ways, fill_gram_sines, fill_sines, join_in_order, measure_pairs, take_while_enough
 from hne._runtime.threads import limit_blas_threads, map_rows, thread_count
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
-from hne.core.records import BoolArray, FloatArray, IndexArray, NeighborGraph, ShortCircuits, SparseMatrix
+from hne.core.records import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    NeighborGraph,
+    ShortCircuits,
+    SparseMatrix,
+    UniqueSamples,
+)
 from hne.core.samples.kinds import Distances, Samples, gram_of_distances, is_dense, lengths_between, width
 from hne.settings import Settings
 
@@ -58,7 +66,7 @@ def cut_short_circuits(X: Samples, graph: NeighborGraph, settings: Settings) -> 
     n_listed = int(np.count_nonzero(graph.indices >= 0))
     if n_listed > 2 * MAX_EDGES:
         logger.warning("short circuits: not looked for among the neighbors of %d samples", graph.n_samples)
-        return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, is_searched=False)
+        return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, whole=graph, is_searched=False)
     wrong, left, edges = [NO_PAIRS], graph, edges_of(graph)
     n_edges, n_threads = len(edges), thread_count(settings.n_jobs)
     with limit_blas_threads(1):
@@ -67,10 +75,44 @@ def cut_short_circuits(X: Samples, graph: NeighborGraph, settings: Settings) -> 
             if not len(cut):
                 break
             wrong.append(cut.pairs)
-            left = without_edges(left, cut)
+            left = without_edges(left, cut.pairs)
             edges = edges_of(left)
     is_cut = settings.short_circuits == "cut"
-    return ShortCircuits(np.concatenate(wrong), left if is_cut else graph, n_edges, is_cut=is_cut)
+    return ShortCircuits(np.concatenate(wrong), left if is_cut else graph, n_edges, is_cut=is_cut, whole=graph)
+
+
+@dataclass(frozen=True)
+class ChosenEdges:
+    """Edges about which somebody has decided by hand, as pairs of places, the smaller first."""
+
+    cut: IndexArray  # (p, 2)
+    kept: IndexArray  # (p, 2)
+
+    @classmethod
+    def of(cls, settings: Settings, unique: UniqueSamples) -> "ChosenEdges":
+        """Those that the settings name by samples; between copies of one there is no edge."""
+        lists = (np.array(pairs or NO_PAIRS, dtype=np.intp) for pairs in (settings.cut_edges, settings.keep_edges))
+        cut, kept = (np.sort(unique.inverse[pairs], axis=1) for pairs in lists)
+        return cls(cut[cut[:, 0] < cut[:, 1]], kept[kept[:, 0] < kept[:, 1]])
+
+    def among(self, rows: IndexArray) -> "ChosenEdges":
+        """Those with both ends among some places, ascending, numbered anew."""
+        lists = (pairs[np.isin(pairs, rows).all(axis=1)] for pairs in (self.cut, self.kept))
+        return ChosenEdges(*(np.searchsorted(rows, pairs) for pairs in lists))
+
+
+def edited(found: ShortCircuits, chosen: ChosenEdges) -> ShortCircuits:
+    """What was found but for what is decided by hand, and the graph with what is kept and without what is cut."""
+    if not len(chosen.cut) and not len(chosen.kept):
+        return found
+    n, near = found.graph.n_samples, found.whole.indices
+    codes = np.concatenate([chosen.cut, chosen.kept]) @ [n, 1]
+    left = replace(found, pairs=found.pairs[~np.isin(found.pairs @ [n, 1], codes)])
+    one, other = chosen.cut.T
+    is_edge = (near[one] == other[:, None]).any(axis=1) | (near[other] == one[:, None]).any(axis=1)
+    by_hand = np.unique(chosen.cut[is_edge], axis=0)
+    graph = without_edges(found.whole, np.concatenate([left.cut_pairs, by_hand]))
+    return replace(left, graph=graph, n_by_hand=len(by_hand))
 
 
 @dataclass(frozen=True)

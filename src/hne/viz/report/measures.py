@@ -75,7 +75,7 @@ def measures(
         linear = leading_coordinates(InputScaling.fit(samples).transform(samples), Y.shape[1])
         ranks = _of_ranks(result, samples, Y, linear, rank_seconds)
         # Pairs of embedded samples, numbered among themselves, whose edge was cut: other paths would take them.
-        pairs = result.short_circuits if result.is_cut else result.short_circuits[:0]
+        pairs = result.cut_pairs
         cut = (np.cumsum(is_embedded) - 1)[pairs[is_embedded[pairs].all(axis=1)]]
         compared = [*ranks, *_of_paths(result, samples, Y, linear, cut)]
     eigenpairs = result.eigenpairs
