@@ -9,6 +9,9 @@ import hashlib
 import math
 import os
 import platform
+import posixpath
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +30,7 @@ from hne.core.samples.kinds import Distances
 from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.settings import DEFAULTS, Settings, known_settings, suited
 from hne.viz.report.details import (
+    Column,
     Details,
     check_details,
     draw_rows,
@@ -43,7 +47,11 @@ from hne.viz.report.pictures import FIRST_CATEGORY, color_by, draw_dots, scree_o
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCRIPTS = ("data", "colors", "raster", "view", "overlay", "pointer", "panels", "main", "start")
+STATIC = "viz/report/static"
+TEMPLATES = ("hne.viz.report", "hne.explorer")
+# Statements at the top of a module, and the word before what it hands out: one script of several needs neither.
+IMPORT = re.compile(r'^import\s[^;"]*"([^"]+)";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=async |class |const |function |let )", re.MULTILINE)
 # Nothing is loaded, sent or run but the one script whose hash is given: not even what an escape has missed.
 POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src '{script}'; base-uri 'none'; "
@@ -92,7 +100,7 @@ def report_page(
     meta["shorts"] = np.searchsorted(rows, shorts).tolist()
     return render_page(
         "report.html",
-        SCRIPTS,
+        f"{STATIC}/report.js",
         **_facts(result, details, trust, better_by_pca(compared)),
         source=details.source,
         quality={one.name: one for one in compared},
@@ -143,9 +151,10 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
 @functools.cache
 def environment() -> "Environment":
     """The templates, loaded with Jinja when the first page is made."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("hne.viz.report")
+    packages = [name for name in TEMPLATES if (files("hne").joinpath(*name.split(".")[1:], "templates")).is_dir()]
+    loader = ChoiceLoader([PackageLoader(name) for name in packages])
     jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     # In ASCII, so that marks that turn the direction of text are escaped too; NaN is no JSON.
     jinja.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
@@ -158,19 +167,53 @@ def environment() -> "Environment":
     return jinja
 
 
-def render_page(template: str, scripts: Sequence[str], styles: Sequence[str] = (), **context: Any) -> str:
-    """The template with these scripts, as one, and styles beside those of every page."""
-    script = f'"use strict";\n(() => {{\n{static_text(*(f"{name}.js" for name in scripts))}\n}})();\n'
+def render_page(
+    template: str, entry: str, styles: Sequence[str] = (), *, policy: str = POLICY, **context: Any
+) -> str:
+    """The template with the script of a module and all that it imports, and styles beside those of every page.
+
+    Both are named by their paths in the package; a policy has `{script}` where the hash of the script belongs.
+    """
+    script = bundle(entry)
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    policy = POLICY.format(script=f"sha256-{digest}")
-    style = static_text("base.css", "report.css", *(f"{name}.css" for name in styles))
-    return environment().get_template(template).render(style=style, script=script, policy=policy, **context)
+    style = "\n".join([static_text("base.css", "report.css"), *map(package_text, styles)])
+    known = {"style": style, "script": script, "policy": policy.format(script=f"sha256-{digest}")}
+    return environment().get_template(template).render(**known, **context)
+
+
+def bundle(entry: str) -> str:
+    """One script of a module and all that it imports, with nothing of it seen from outside."""
+    return f'"use strict";\n(() => {{\n{joined_modules(entry)}\n}})();\n'
+
+
+@functools.cache
+def joined_modules(*entries: str) -> str:
+    """Modules, given by their paths in the package, and all that they import: each once, after those that it needs."""
+    texts: dict[str, str] = {}
+
+    def add(path: str) -> None:
+        if path in texts:
+            return
+        text = package_text(path)
+        texts[path] = ""  # on its way, in case that modules import each other
+        for name in IMPORT.findall(text):
+            add(posixpath.normpath(posixpath.join(posixpath.dirname(path), name)))
+        del texts[path]
+        texts[path] = EXPORT.sub("", IMPORT.sub("", text))
+
+    for path in entries:
+        add(path)
+    return "\n".join(texts.values())
 
 
 def static_text(*names: str) -> str:
     """Files of the folder `static`, one after the other."""
-    folder = files("hne.viz.report") / "static"
-    return "\n".join((folder / name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
+    return "\n".join(package_text(f"{STATIC}/{name}") for name in names)
+
+
+def package_text(path: str) -> str:
+    """A file of the package."""
+    return (files("hne") / path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def counted(count: int, noun: str) -> str:
@@ -284,12 +327,14 @@ def _data_blocks(
         blocks["sheet"] = base64.b64encode(sheet.content).decode("ascii")
     elif details.images is not None:
         left_out.append(f"Thumbnails: {counted(n, 'image')} do not fit one sheet in a size that can be seen.")
+    keys = column_keys(columns)
     meta = {
         "n": n,
         "idName": details.id_name[:80],
         "ids": sample_ids(details, rows),
         "columns": [
             {
+                "key": key,
                 "block": block,
                 "kind": column.values.dtype.str[1:],
                 "name": column.name,
@@ -297,9 +342,9 @@ def _data_blocks(
                 "categories": column.categories,
                 "time": column.is_time,
             }
-            for block, column in zip(blocks, columns, strict=False)
+            for key, block, column in zip(keys, blocks, columns, strict=False)
         ],
-        "color": -1 if color is None else color,
+        "color": None if color is None else keys[color],
         "rows": "rows" in blocks,
         "neighbors": k if has_links else 0,
         "sheet": sheet and {name: value for name, value in vars(sheet).items() if name != "content"},
@@ -309,6 +354,18 @@ def _data_blocks(
         "inLengths": result.settings.in_lengths,
     }
     return meta, blocks, left_out
+
+
+def column_keys(columns: Sequence[Column]) -> list[str]:
+    """What the picture calls its columns: what one embedding has, another has by the same key."""
+    counts: Counter[str] = Counter()
+    keys = []
+    for column in columns:
+        counts[column.group] += 1
+        of_embedding = "error" if column.categories is None else "piece"
+        numbered = f"{'coordinate' if column.group == 'coordinates' else 'data'}-{counts[column.group]}"
+        keys.append(of_embedding if column.group == "embedding" else numbered)
+    return keys
 
 
 def _base64(array: NDArray[Any]) -> str:

@@ -15,7 +15,7 @@ from hne.settings import VARIANTS
 from hne.tuning import Trial, Tuning
 from hne.tuning.trials import MEASURED
 from hne.viz.report.details import draw_rows, encode_column, shorten
-from hne.viz.report.page import parameters, render_page, versions, write_page
+from hne.viz.report.page import STATIC, parameters, render_page, versions, write_page
 from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
 
 MOST_PICTURES, MOST_POINTS = 12, 2_000
@@ -88,8 +88,8 @@ def write_tuning_report(
     code = ", ".join(f"{name}={value!r}" for name, value in tuning.parameters.items())
     page = render_page(
         "tuning.html",
-        ["tuning"],
-        ["tuning"],
+        f"{STATIC}/tuning.js",
+        [f"{STATIC}/tuning.css"],
         tuning=tuning,
         title=title,
         source=source,

@@ -1,5 +1,7 @@
 // A column -> a color for each point, and what a legend says of it. Colors are packed as 0xAABBGGRR.
 
+import { categoriesOf, spreadOf } from "./data.js";
+
 // Seventeen anchors of matplotlib's plasma: 0.02 to 0.86 stands out on white, 0.25 to 0.98 on black.
 const ON_WHITE =
   "1b068d350498 4c02a16100a7 7501a88a09a5 9c179ead2793 bc3587ca457a d5546ee06363 ea7457f2844b f9973ffca934 febe2a";
@@ -8,15 +10,15 @@ const ON_BLACK =
 // Petroff's ten accessible colors (arXiv 2107.02270); on black, red, purple and slate are lifted to be seen.
 const TEN = "3f90da ffa90e bd1f01 94a4a2 832db6 a96b59 e76300 b9ac70 717581 92dadd".split(" ");
 const LIFTED = { bd1f01: "e04a2b", "832db6": "b06be0", 717581: "858b9a" };
-const GREYS = { light: { other: "b4bac1", missing: "d6d9dd" }, dark: { other: "6b7178", missing: "4c5157" } };
+export const GREYS = { light: { other: "b4bac1", missing: "d6d9dd" }, dark: { other: "6b7178", missing: "4c5157" } };
 const MOST_COLORED = TEN.length;
 
-function packed(hex) {
+export function packed(hex) {
   const value = parseInt(hex, 16);
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-function cssColor(color) {
+export function cssColor(color) {
   return `rgb(${color & 0xff}, ${(color >> 8) & 0xff}, ${(color >> 16) & 0xff})`;
 }
 
@@ -36,24 +38,24 @@ function ramp(anchors) {
 const RAMPS = { light: ramp(ON_WHITE), dark: ramp(ON_BLACK) };
 
 // {colors, share, entries, spread}: `share` is where a number lies in the ramp, NaN for none; entries are categories.
-function coloring(column, theme, asCategories) {
+// Colors span the column of `scale`, so that plots side by side share one legend.
+export function coloring(column, theme, asCategories, n, scale = column) {
   const greys = GREYS[theme];
   const colors = new Uint32Array(n);
   if (!column) return { colors: colors.fill(packed(theme === "dark" ? "8ab4f8" : "3f6fb5")), entries: [] };
   const coded = asCategories ? categoriesOf(column) : column.categories ? column : null;
-  return coded ? byCategory(coded, colors, greys, theme) : byNumber(column, colors, greys, RAMPS[theme]);
+  return coded ? byCategory(coded, colors, greys, theme) : byNumber(column, colors, greys, RAMPS[theme], spreadOf(scale));
 }
 
-function byNumber(column, colors, greys, table) {
-  const spread = spreadOf(column);
-  const share = new Float32Array(n);
+function byNumber(column, colors, greys, table, spread) {
+  const share = new Float32Array(colors.length);
   const size = spread.isLog ? Math.log : (value) => value;
   const start = size(spread.from);
   const width = size(spread.to) - start || 1;
   const missing = packed(greys.missing);
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; i < colors.length; i++) {
     const at = (size(column.values[i]) - start) / width;
-    share[i] = Number.isFinite(column.values[i]) ? Math.min(1, Math.max(0, at)) : NaN;
+    share[i] = Number.isFinite(column.values[i]) ? (at > 0 ? Math.min(1, at) : 0) : NaN;
     colors[i] = Number.isFinite(column.values[i]) ? table[Math.round(share[i] * 255)] : missing;
   }
   return { column, colors, share, spread, table, entries: [] };
@@ -79,8 +81,8 @@ function byCategory(column, colors, greys, theme) {
   const entryOf = new Uint8Array(names.length + 1).fill(colored.length);
   colored.forEach((code, place) => (entryOf[code] = place));
   entryOf[names.length] = entries.length - 1;
-  const entry = new Uint8Array(n);
-  for (let i = 0; i < n; i++) {
+  const entry = new Uint8Array(colors.length);
+  for (let i = 0; i < colors.length; i++) {
     entry[i] = entryOf[column.values[i]];
     colors[i] = entries[entry[i]].color;
   }

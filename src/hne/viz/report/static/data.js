@@ -1,54 +1,45 @@
-// Blocks of the page -> columns of numbers and categories, names of samples, neighbors.
+// Samples: their names, rows and columns of numbers and categories, and how values are written.
 
-const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array };
-const meta = JSON.parse(document.getElementById("meta").textContent);
-const n = meta.n;
-
-function bytesOf(id) {
-  const block = document.getElementById(id);
-  const text = block.textContent;
-  block.remove(); // what is decoded need not be kept twice
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const raw = atob(text);
-  const bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  return bytes;
+// What is known of samples whatever their picture. `order` is all of them in a random order, the same each time: what
+// comes last in the data does not cover the rest.
+export function createData({ n, idName = "sample", ids = null, rows = null, columns = [], sheet = null }) {
+  // The number of a sample's row in what was read, from 1.
+  const rowOf = (i) => (rows ? rows[i] : i + 1);
+  const values = Float64Array.from({ length: n }, (_, i) => rowOf(i));
+  return {
+    ...{ n, idName, columns, sheet, rowOf },
+    idOf: (i) => (ids ? ids[i] : String(rowOf(i))),
+    row: { key: "row", name: "row", group: "embedding", values, categories: null, time: false },
+    order: shuffled(n),
+  };
 }
 
-function arrayOf(id, kind) {
-  const bytes = bytesOf(id);
-  return new KINDS[kind](bytes.buffer, bytes.byteOffset, bytes.byteLength / KINDS[kind].BYTES_PER_ELEMENT);
+function shuffled(n) {
+  const found = Uint32Array.from({ length: n }, (_, i) => i);
+  let seed = 1;
+  for (let i = n - 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor((seed / 4294967296) * (i + 1));
+    [found[i], found[j]] = [found[j], found[i]];
+  }
+  return found;
 }
 
-const columns = meta.columns.map((column) => ({ ...column, values: arrayOf(column.block, column.kind) }));
-const rows = meta.rows ? arrayOf("rows", "f8") : null;
-const neighbors = meta.neighbors ? arrayOf("neighbors", "i4") : null;
-columns.push({ name: "row", group: "embedding", values: Float64Array.from({ length: n }, (_, i) => rowOf(i)) });
-
-// The number of a sample's row in what was read, from 1.
-function rowOf(i) {
-  return rows ? rows[i] : i + 1;
-}
-
-function idOf(i) {
-  return meta.ids ? meta.ids[i] : String(rowOf(i));
-}
-
-function isMissing(column, i) {
+export function isMissing(column, i) {
   return column.categories ? column.values[i] === column.categories.length : !Number.isFinite(column.values[i]);
 }
 
-function textOf(column, i) {
+export function textOf(column, i) {
   if (isMissing(column, i)) return "missing";
   return column.categories ? column.categories[column.values[i]] : valueText(column, column.values[i]);
 }
 
-function valueText(column, value) {
+export function valueText(column, value) {
   return column.time ? timeText(value) : numberText(value);
 }
 
 // Days since 1970 as a date, with the time of day where it is not midnight.
-function timeText(days) {
+export function timeText(days) {
   const moment = new Date(Math.round(days * 86400000));
   if (Number.isNaN(moment.getTime())) return "";
   const [date, time] = moment.toISOString().split("T");
@@ -56,23 +47,23 @@ function timeText(days) {
 }
 
 // Five digits are what a reader can use; whole numbers are written whole.
-function numberText(value) {
+export function numberText(value) {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return String(value);
   return size >= 1e-3 && size < 1e6 ? String(Number(value.toPrecision(5))) : value.toExponential(2);
 }
 
 // All digits that were in the data: of single precision, those beyond the seventh are of its own making.
-function exactText(value, isSingle) {
+export function exactText(value, isSingle) {
   return String(isSingle && !Number.isInteger(value) ? Number(value.toPrecision(7)) : value);
 }
 
-function countText(count) {
+export function countText(count) {
   return String(count).replace(/\B(?=(\d{3})+(?!\d))/g, "\u00a0");
 }
 
 // Low, middle and high of a column of numbers, and the range that colors span: outliers may not squeeze the rest.
-function spreadOf(column, wanted = null) {
+export function spreadOf(column, wanted = null) {
   if (!wanted && column.spread) return column.spread;
   const source = wanted ? wanted.map((i) => column.values[i]) : column.values;
   const sorted = Float64Array.from(source).filter(Number.isFinite).sort();
@@ -93,7 +84,7 @@ function spreadOf(column, wanted = null) {
 }
 
 // The few whole numbers of a column as categories, by size; null where they are many or not whole.
-function categoriesOf(column) {
+export function categoriesOf(column) {
   if (column.categories) return column;
   if (column.asCategories !== undefined) return column.asCategories;
   const found = new Set();

@@ -1,8 +1,11 @@
 // Links under the points; axes, rings and the line of a selection over them.
 
-const MOST_LINKED = 5000; // samples up to which all links are drawn
+import { valueText } from "./data.js";
+import { ticksOf } from "./view.js";
 
-function sized(canvas) {
+export const MOST_LINKED = 5000; // samples up to which all links are drawn
+
+function sized(canvas, view) {
   const [width, height] = [Math.round(view.width * view.ratio), Math.round(view.height * view.ratio)];
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d");
@@ -11,27 +14,34 @@ function sized(canvas) {
   return context;
 }
 
-function neighborsOf(i) {
-  const k = meta.neighbors;
+function neighborsOf({ neighbors, k }, i) {
   return Array.from(neighbors.subarray(i * k, (i + 1) * k)).filter((other) => other >= 0);
 }
 
 // Both layers of a sample: pairs of samples to draw a line between.
-function innerLinks(i) {
-  return neighborsOf(i).map((other) => [i, other]);
+export function innerLinks(picture, i) {
+  return neighborsOf(picture, i).map((other) => [i, other]);
 }
 
-function outerLinks(i) {
-  return neighborsOf(i).flatMap((middle) => neighborsOf(middle).filter((far) => far !== i).map((far) => [middle, far]));
+export function outerLinks(picture, i) {
+  const beyond = (middle) => neighborsOf(picture, middle).filter((far) => far !== i);
+  return neighborsOf(picture, i).flatMap((middle) => beyond(middle).map((far) => [middle, far]));
 }
 
-function strokeLinks(context, links, style) {
-  Object.assign(context, style);
-  context.setLineDash(style.dash || []);
+function allLinks(plot) {
+  const links = [];
+  const isShown = ([, to]) => plot.isShown(to);
+  for (let i = 0; i < plot.levels.length; i++) if (plot.isShown(i)) links.push(...innerLinks(plot.picture, i).filter(isShown));
+  return links;
+}
+
+function strokeLinks(context, view, links, { color, width, dash = [] }) {
+  Object.assign(context, { strokeStyle: color, lineWidth: width });
+  context.setLineDash(dash);
   context.beginPath();
   for (const [from, to] of links) {
-    const [x0, y0] = toPixel(from);
-    const [x1, y1] = toPixel(to);
+    const [x0, y0] = view.toPixel(from);
+    const [x1, y1] = view.toPixel(to);
     if (!Number.isFinite(x0 + y0 + x1 + y1)) continue;
     if (Math.max(x0, x1) < 0 || Math.max(y0, y1) < 0) continue;
     if (Math.min(x0, x1) > view.width || Math.min(y0, y1) > view.height) continue;
@@ -39,44 +49,42 @@ function strokeLinks(context, links, style) {
     context.lineTo(x1, y1);
   }
   context.stroke();
+  return links.length;
 }
 
 // Short circuits, all of them or the one that was asked for; how many.
-function drawShorts(context, state, style) {
-  const wanted = state.shorts ? meta.shorts : state.short < 0 ? [] : [meta.shorts[state.short]];
-  strokeLinks(context, wanted, { strokeStyle: style.shortLink, lineWidth: 2, dash: [7, 4] });
-  if (state.short >= 0) strokeLinks(context, [meta.shorts[state.short]], { strokeStyle: style.shortLink, lineWidth: 4 });
-  return wanted.length;
-}
-
-function drawLinks(canvas, state, style) {
-  const context = sized(canvas);
-  state.nShorts = drawShorts(context, state, style);
-  if (!neighbors) return 0;
-  let drawn = 0;
-  if (state.all && n <= MOST_LINKED) {
-    const links = [];
-    for (let i = 0; i < n; i++) if (state.levels[i]) links.push(...innerLinks(i).filter(([, to]) => state.levels[to]));
-    strokeLinks(context, links, { strokeStyle: style.faintLink, lineWidth: 0.8 });
-    drawn += links.length;
-  }
-  const focus = state.hovered >= 0 ? state.hovered : state.pinned;
-  if (focus < 0) return drawn;
-  if (state.outer) {
-    const links = outerLinks(focus);
-    strokeLinks(context, links, { strokeStyle: style.outerLink, lineWidth: 1.4, dash: [3, 3] });
-    drawn += links.length;
-  }
-  if (state.inner) {
-    const links = innerLinks(focus);
-    strokeLinks(context, links, { strokeStyle: style.innerLink, lineWidth: 2.2 });
-    drawn += links.length;
+function drawShorts(context, plot) {
+  const { view, desk } = plot;
+  const { state, style } = desk;
+  const wanted = state.shorts ? plot.picture.shorts : state.short ? [state.short] : [];
+  const drawn = strokeLinks(context, view, wanted, { color: style.shortLink, width: 2, dash: [7, 4] });
+  if (state.short) strokeLinks(context, view, [state.short], { color: style.shortLink, width: 4 });
+  for (const { pairs, color, ...line } of plot.extraLinks) {
+    strokeLinks(context, view, pairs, { color: desk.cssVariable(color), ...line });
   }
   return drawn;
 }
 
-function ring(context, i, radius, color, width) {
-  const [x, y] = toPixel(i);
+// How many links and short circuits were drawn.
+export function drawLinks(plot) {
+  const { picture, view, desk } = plot;
+  const { state, style } = desk;
+  const context = sized(plot.canvases.links, view);
+  if (!picture) return { links: 0, shorts: 0 };
+  const shorts = drawShorts(context, plot);
+  if (!picture.neighbors) return { links: 0, shorts };
+  const drawn = (links, line) => strokeLinks(context, view, links, line);
+  let links = 0;
+  if (state.all && desk.data.n <= MOST_LINKED) links += drawn(allLinks(plot), { color: style.faintLink, width: 0.8 });
+  const focus = desk.focus;
+  if (focus < 0) return { links, shorts };
+  if (state.outer) links += drawn(outerLinks(picture, focus), { color: style.outerLink, width: 1.4, dash: [3, 3] });
+  if (state.inner) links += drawn(innerLinks(picture, focus), { color: style.innerLink, width: 2.2 });
+  return { links, shorts };
+}
+
+function ring(context, view, i, radius, color, width) {
+  const [x, y] = view.toPixel(i);
   if (!Number.isFinite(x + y)) return;
   context.setLineDash([]);
   context.strokeStyle = color;
@@ -86,10 +94,11 @@ function ring(context, i, radius, color, width) {
   context.stroke();
 }
 
-function drawAxes(context, style) {
+function drawAxes(context, view, style) {
   const { width, height } = view;
-  const [x0, y1] = fromPixel(0, 0);
-  const [x1, y0] = fromPixel(width, height);
+  const [x0, x1, y0, y1] = view.shownBox;
+  const pixelX = (value) => width / 2 + (value * view.unitX - view.cx) * view.scale;
+  const pixelY = (value) => height / 2 - (value * view.unitY - view.cy) * view.scale;
   context.font = "12px system-ui, sans-serif";
   context.fillStyle = context.strokeStyle = style.dim;
   context.lineWidth = 1;
@@ -135,59 +144,40 @@ function label(context, text, x, y, style) {
   context.fillText(text, x, y);
 }
 
-function pixelX(value) {
-  return view.width / 2 + (value * view.unitX - view.cx) * scaleOf();
-}
-
-function pixelY(value) {
-  return view.height / 2 - (value * view.unitY - view.cy) * scaleOf();
-}
-
-function drawOver(canvas, state, style, radius) {
-  const context = sized(canvas);
-  drawAxes(context, style);
-  if (state.outer || state.inner) {
-    const focus = state.hovered >= 0 ? state.hovered : state.pinned;
-    if (focus >= 0 && neighbors) {
-      if (state.outer) for (const [, far] of outerLinks(focus)) ring(context, far, radius + 2, style.outerLink, 1);
-      if (state.inner) for (const near of neighborsOf(focus)) ring(context, near, radius + 2, style.innerLink, 1.6);
-    }
+// Rings about who is linked to the sample in focus, the ends of a short circuit, the pinned and the hovered one.
+function drawRings(context, plot, radius) {
+  const { picture, view, desk } = plot;
+  const { state, style, focus } = desk;
+  const around = (i, more, color, width) => ring(context, view, i, radius + more, color, width);
+  if (focus >= 0 && picture.neighbors) {
+    if (state.outer) for (const [, far] of outerLinks(picture, focus)) around(far, 2, style.outerLink, 1);
+    if (state.inner) for (const [, near] of innerLinks(picture, focus)) around(near, 2, style.innerLink, 1.6);
   }
-  for (const end of state.short < 0 ? [] : meta.shorts[state.short]) {
-    ring(context, end, radius + 4, style.paper, 5);
-    ring(context, end, radius + 4, style.shortLink, 2.5);
+  for (const end of state.short ?? []) {
+    around(end, 4, style.paper, 5);
+    around(end, 4, style.shortLink, 2.5);
   }
   if (state.pinned >= 0) {
-    ring(context, state.pinned, radius + 5, style.paper, 5);
-    ring(context, state.pinned, radius + 5, style.accent, 2.5);
+    around(state.pinned, 5, style.paper, 5);
+    around(state.pinned, 5, style.accent, 2.5);
   }
-  if (state.hovered >= 0) ring(context, state.hovered, radius + 3, style.ink, 2);
-  if (!state.outline || state.outline.length < 2) return;
+  if (state.hovered >= 0) around(state.hovered, 3, style.ink, 2);
+}
+
+function drawOutline(context, outline, style) {
   context.setLineDash([5, 4]);
-  context.strokeStyle = style.accent;
-  context.fillStyle = style.wash;
-  context.lineWidth = 1.5;
+  Object.assign(context, { strokeStyle: style.accent, fillStyle: style.wash, lineWidth: 1.5 });
   context.beginPath();
-  for (const [x, y] of state.outline) context.lineTo(x, y);
+  for (const [x, y] of outline) context.lineTo(x, y);
   context.closePath();
   context.fill();
   context.stroke();
 }
 
-// The samples inside an outline of pixels, by the even-odd rule.
-function samplesInside(outline, isShown) {
-  const corners = outline.map(([x, y]) => fromPixel(x, y));
-  const [allX, allY] = [corners.map(([x]) => x), corners.map(([, y]) => y)];
-  const inside = [];
-  eachIn([Math.min(...allX), Math.max(...allX), Math.min(...allY), Math.max(...allY)], (i) => {
-    if (!isShown(i)) return;
-    const [x, y] = [view.xs[i], view.ys[i]];
-    let within = false;
-    for (let a = 0, b = corners.length - 1; a < corners.length; b = a++) {
-      const [[ax, ay], [bx, by]] = [corners[a], corners[b]];
-      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) within = !within;
-    }
-    if (within) inside.push(i);
-  });
-  return inside.sort((a, b) => a - b);
+export function drawOver(plot, radius) {
+  const context = sized(plot.canvases.over, plot.view);
+  if (!plot.picture) return;
+  drawAxes(context, plot.view, plot.desk.style);
+  drawRings(context, plot, radius);
+  if (plot.outline?.length >= 2) drawOutline(context, plot.outline, plot.desk.style);
 }

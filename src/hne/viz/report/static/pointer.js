@@ -4,127 +4,152 @@ const REACH = 14; // pixels from the pointer within which a sample is hovered
 const STILL = 4; // pixels that a click may move
 const PAN_STEP = 60;
 
-// `on` has the actions: moved(), overlay(), hover(i), pin(i), hold(i), select(samples, added), escape().
-function listen(plot, state, on) {
-  const fingers = new Map();
-  let drag = null;
-  let walk = null;
-  const placeOf = (event) => {
-    const box = plot.getBoundingClientRect();
-    return [event.clientX - box.left - plot.clientLeft, event.clientY - box.top - plot.clientTop];
-  };
-  const spread = () => {
-    const [[ax, ay], [bx, by]] = [...fingers.values()];
-    return { x: (ax + bx) / 2, y: (ay + by) / 2, apart: Math.hypot(ax - bx, ay - by) || 1 };
-  };
+export function wirePointer(plot, signal) {
+  const pointer = new Pointer(plot);
+  const on = (name, act, options = {}) => plot.element.addEventListener(name, act, { signal, ...options });
+  on("pointerdown", (event) => pointer.down(event));
+  on("pointermove", (event) => pointer.move(event));
+  on("pointerup", (event) => pointer.up(event));
+  on("pointercancel", (event) => pointer.up(event));
+  on("pointerleave", (event) => event.pointerType !== "touch" && plot.desk.on.hover(-1, plot));
+  on("wheel", (event) => pointer.wheel(event), { passive: false });
+  on("keydown", (event) => pointer.key(event));
+  // A card that stays is no part of the plot: what happens on it does not move or pin.
+  for (const name of ["pointerdown", "pointermove", "pointerup", "wheel", "keydown"]) {
+    plot.card.addEventListener(name, (event) => event.key !== "Escape" && event.stopPropagation(), { signal });
+  }
+}
 
-  plot.addEventListener("pointerdown", (event) => {
+class Pointer {
+  constructor(plot) {
+    Object.assign(this, { plot, desk: plot.desk, fingers: new Map(), drag: null, walk: null });
+  }
+
+  placeOf(event) {
+    const { element } = this.plot;
+    const box = element.getBoundingClientRect();
+    return [event.clientX - box.left - element.clientLeft, event.clientY - box.top - element.clientTop];
+  }
+
+  pinch() {
+    const [[ax, ay], [bx, by]] = [...this.fingers.values()];
+    return { kind: "pinch", x: (ax + bx) / 2, y: (ay + by) / 2, apart: Math.hypot(ax - bx, ay - by) || 1 };
+  }
+
+  down(event) {
     if (event.button > 0) return;
-    const at = placeOf(event);
-    fingers.set(event.pointerId, at);
-    plot.setPointerCapture(event.pointerId);
-    walk = null;
-    if (fingers.size === 2) drag = { kind: "pinch", ...spread() };
-    else if (fingers.size === 1) {
-      const kind = state.mode !== "move" ? state.mode : event.shiftKey ? "lasso" : "move";
-      drag = { kind, start: at, last: at, moved: false, path: [at], added: event.shiftKey && state.mode !== "move" };
+    const { mode } = this.desk.state;
+    const at = this.placeOf(event);
+    this.fingers.set(event.pointerId, at);
+    this.plot.element.setPointerCapture(event.pointerId);
+    this.walk = null;
+    if (this.fingers.size === 2) this.drag = this.pinch();
+    else if (this.fingers.size === 1) {
+      const kind = mode !== "move" ? mode : event.shiftKey ? "lasso" : "move";
+      this.drag = { kind, start: at, last: at, moved: false, path: [at], added: event.shiftKey && mode !== "move" };
     }
-  });
+  }
 
-  plot.addEventListener("pointermove", (event) => {
-    const at = placeOf(event);
-    if (!fingers.has(event.pointerId)) {
-      on.hover(nearestTo(...at, REACH, on.isShown), at);
+  move(event) {
+    const at = this.placeOf(event);
+    if (!this.fingers.has(event.pointerId)) {
+      this.desk.on.hover(this.plot.nearestTo(...at, REACH), this.plot);
       return;
     }
-    fingers.set(event.pointerId, at);
-    if (!drag) return;
-    if (drag.kind === "pinch") {
-      if (fingers.size < 2) return;
-      const now = spread();
-      moveBy(now.x - drag.x, now.y - drag.y);
-      zoomAt(now.apart / drag.apart, now.x, now.y);
-      drag = { kind: "pinch", ...now };
-      on.moved();
-      return;
-    }
-    if (Math.hypot(at[0] - drag.start[0], at[1] - drag.start[1]) > STILL) drag.moved = true;
+    this.fingers.set(event.pointerId, at);
+    if (!this.drag) return;
+    if (this.drag.kind === "pinch") this.spread();
+    else this.dragTo(at);
+  }
+
+  spread() {
+    if (this.fingers.size < 2) return;
+    const { view } = this.plot;
+    const [before, now] = [this.drag, this.pinch()];
+    view.moveBy(now.x - before.x, now.y - before.y);
+    view.zoomAt(now.apart / before.apart, now.x, now.y);
+    this.drag = now;
+    this.desk.on.moved();
+  }
+
+  dragTo(at) {
+    const { drag, plot, desk } = this;
+    const { start, last } = drag;
+    if (Math.hypot(at[0] - start[0], at[1] - start[1]) > STILL) drag.moved = true;
     if (!drag.moved) return;
-    if (drag.kind === "move") moveBy(at[0] - drag.last[0], at[1] - drag.last[1]);
     drag.last = at;
+    if (drag.kind === "move") {
+      plot.view.moveBy(at[0] - last[0], at[1] - last[1]);
+      desk.on.moved();
+      return;
+    }
     if (drag.kind === "lasso") drag.path.push(at);
-    if (drag.kind === "box") {
-      drag.path = [drag.start, [at[0], drag.start[1]], at, [drag.start[0], at[1]]];
-    }
-    if (drag.kind === "move") on.moved();
-    else {
-      state.outline = drag.path;
-      on.overlay();
-    }
-  });
+    else drag.path = [start, [at[0], start[1]], at, [start[0], at[1]]];
+    plot.outline = drag.path;
+    desk.on.overlay();
+  }
 
-  const end = (event) => {
-    fingers.delete(event.pointerId);
-    const done = drag;
-    if (fingers.size === 0) drag = null;
-    if (!done || event.type === "pointercancel" || done.kind === "pinch") {
-      state.outline = null;
-      return on.overlay();
-    }
-    if (!done.moved) {
-      const isTouch = event.pointerType === "touch";
-      const found = nearestTo(...placeOf(event), isTouch ? 2 * REACH : REACH, on.isShown);
-      if (isTouch && found >= 0 && !(found === state.pinned && state.held)) on.hold(found);
-      else on.pin(found === state.pinned ? -1 : found);
-    } else if (done.kind !== "move") {
-      state.outline = null;
-      on.select(samplesInside(done.path, on.isShown), done.added);
-    }
-    return undefined;
-  };
-  plot.addEventListener("pointerup", end);
-  plot.addEventListener("pointercancel", end);
-  plot.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && on.hover(-1));
+  up(event) {
+    const { drag, plot, desk } = this;
+    this.fingers.delete(event.pointerId);
+    if (this.fingers.size === 0) this.drag = null;
+    plot.outline = null;
+    if (!drag || event.type === "pointercancel" || drag.kind === "pinch") desk.on.overlay();
+    else if (!drag.moved) this.click(event);
+    else if (drag.kind !== "move") desk.on.select(plot.samplesInside(drag.path), drag.added);
+  }
 
-  plot.addEventListener(
-    "wheel",
-    (event) => {
-      event.preventDefault();
-      // Lines of a wheel and pixels of a touch pad: a notch is a quarter more.
-      const amount = event.deltaY * (event.deltaMode === 1 ? 33 : 1);
-      zoomAt(Math.exp(-amount * (event.ctrlKey ? 0.01 : 0.0022)), ...placeOf(event));
-      on.moved();
-    },
-    { passive: false },
-  );
+  click(event) {
+    const { plot, desk } = this;
+    const at = this.placeOf(event);
+    if (desk.onClick?.(plot, ...at)) return;
+    const isTouch = event.pointerType === "touch";
+    const found = plot.nearestTo(...at, isTouch ? 2 * REACH : REACH);
+    const { pinned, held } = desk.state;
+    if (isTouch && found >= 0 && !(found === pinned && held)) desk.on.hold(found, plot);
+    else desk.on.pin(found === pinned ? -1 : found);
+  }
 
-  const step = (by) => {
-    if (!walk) walk = { order: fromCenter(on.isShown), at: by > 0 ? -1 : 0 };
-    if (!walk.order.length) return;
-    walk.at = (walk.at + by + walk.order.length) % walk.order.length;
-    on.hover(walk.order[walk.at], toPixel(walk.order[walk.at]));
-  };
-  const keys = {
-    ArrowLeft: () => moveBy(PAN_STEP, 0),
-    ArrowRight: () => moveBy(-PAN_STEP, 0),
-    ArrowUp: () => moveBy(0, PAN_STEP),
-    ArrowDown: () => moveBy(0, -PAN_STEP),
-    "+": () => zoomAt(1.4),
-    "=": () => zoomAt(1.4),
-    "-": () => zoomAt(1 / 1.4),
-    0: showAll,
-  };
-  plot.addEventListener("keydown", (event) => {
+  wheel(event) {
+    event.preventDefault();
+    // Lines of a wheel and pixels of a touch pad: a notch is a quarter more.
+    const amount = event.deltaY * (event.deltaMode === 1 ? 33 : 1);
+    this.plot.view.zoomAt(Math.exp(-amount * (event.ctrlKey ? 0.01 : 0.0022)), ...this.placeOf(event));
+    this.desk.on.moved();
+  }
+
+  key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (keys[event.key]) {
-      walk = null;
-      keys[event.key]();
-      on.moved();
-    } else if (event.key === "n") step(1);
-    else if (event.key === "p") step(-1);
-    else if (event.key === "Enter") on.pin(state.hovered);
-    else if (event.key === "Escape") on.escape();
+    const { desk } = this;
+    if (moveByKey(this.plot.view, event.key)) {
+      this.walk = null;
+      desk.on.moved();
+    } else if (event.key === "n") this.step(1);
+    else if (event.key === "p") this.step(-1);
+    else if (event.key === "Enter") desk.on.pin(desk.state.hovered);
+    else if (event.key === "Escape") desk.on.escape();
     else return;
     event.preventDefault();
-  });
+  }
+
+  // To the next sample from the center outward, or back.
+  step(by) {
+    const { plot } = this;
+    this.walk ??= { order: plot.view.fromCenter((i) => plot.isShown(i)), at: by > 0 ? -1 : 0 };
+    const { order } = this.walk;
+    if (!order.length) return;
+    this.walk.at = (this.walk.at + by + order.length) % order.length;
+    this.desk.on.hover(order[this.walk.at], plot);
+  }
+}
+
+// Whether the key is one that moves the window.
+function moveByKey(view, key) {
+  const [dx, dy] = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key] ?? [0, 0];
+  if (dx || dy) view.moveBy(dx * PAN_STEP, dy * PAN_STEP);
+  else if (key === "+" || key === "=") view.zoomAt(1.4);
+  else if (key === "-") view.zoomAt(1 / 1.4);
+  else if (key === "0") view.showAll();
+  else return false;
+  return true;
 }

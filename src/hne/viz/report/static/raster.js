@@ -36,7 +36,7 @@ function stampsOf(radius, weight, width) {
   return stamp;
 }
 
-class Raster {
+export class Raster {
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
