@@ -22,7 +22,7 @@ from hne.exceptions import MOST_SAID, HNEError, InputError, MissingExtraError, r
 from hne.settings import PRECOMPUTED
 
 if TYPE_CHECKING:
-    from hne.io import PreparedTable, Table
+    from hne.io import PreparedTable, ReadOptions, Table
 
 # Options about the input, by their names in `hne.io.ReadOptions`.
 TEXT = ("separator", "decimal", "encoding", "header")
@@ -116,13 +116,10 @@ def prepared_input(
 
     What was decided about the file is said, but for a dry run, which is about other things.
     """
-    from hne.io import ReadOptions, prepare_table, read_table
+    from hne.io import prepare_table, read_table
 
-    facts = {name: getattr(options, name) for name in READING} | reading
-    if options.separator is not None:
-        facts["separator"] = options.separator.replace("\\t", "\t")
     source: Any = "-" if options.input == "-" else expanded(options.input)
-    table = run_stage("reading", read_table, source, ReadOptions(**facts))
+    table = run_stage("reading", read_table, source, replace(read_options(options), **reading))
     if prepare is None:
         are_distances = getattr(options, "metric", None) == PRECOMPUTED
         ready = prepare_table(table, options.missing, options.scale, are_distances=are_distances)
@@ -131,6 +128,16 @@ def prepared_input(
     notices = tuple(with_cli_names(one) for one in ready.table.notices)
     echo(options, *(() if getattr(options, "dry_run", False) else notices))
     return replace(ready, table=replace(ready.table, notices=notices))
+
+
+def read_options(options: argparse.Namespace) -> "ReadOptions":
+    """What the options say about the file."""
+    from hne.io import ReadOptions
+
+    facts = {name: getattr(options, name) for name in READING}
+    if options.separator is not None:
+        facts["separator"] = options.separator.replace("\\t", "\t")
+    return ReadOptions(**facts)
 
 
 def title_of(options: argparse.Namespace) -> str:

@@ -33,6 +33,8 @@ class Coordinates:
     id_name: str = "id"
     labels: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     rows: IndexArray | None = None  # rows in the file that was read, from 1, where some were dropped
+    # Indices and distances, (n, k), -1 behind the last: a column of columnar files, in the form of Embedding Atlas.
+    neighbors: tuple[IndexArray, FloatArray] | None = None
 
     @classmethod
     def of(cls, table: Table, Y: FloatArray) -> Self:
@@ -177,12 +179,23 @@ def _write_columnar(path: Path, coordinates: Coordinates) -> None:
         else:
             texts = [None if value is None else str(value) for value in column.tolist()]
             columns[name] = arrow.array(texts, type=arrow.string())
+    if coordinates.neighbors is not None:
+        columns[NEIGHBORS] = _neighbor_column(arrow, *coordinates.neighbors)
     if path.suffix.lower() in (".parquet", ".pq"):
         extra("pyarrow.parquet", f"writing '{path}'").write_table(arrow.table(columns), path)
     else:
         extra("pyarrow.feather", f"writing '{path}'").write_feather(arrow.table(columns), str(path))
 
 
+def _neighbor_column(arrow: Any, indices: IndexArray, distances: FloatArray) -> Any:
+    """Of each row {"ids": [...], "distances": [...]}: rows from 0, the nearest first."""
+    present = indices >= 0
+    ends = arrow.array(np.concatenate([[0], np.cumsum(present.sum(axis=1))]), type=arrow.int32())
+    lists = [arrow.ListArray.from_arrays(ends, arrow.array(values[present])) for values in (indices, distances)]
+    return arrow.StructArray.from_arrays(lists, names=["ids", "distances"])
+
+
+NEIGHBORS = "neighbors"
 COLUMNAR = (".parquet", ".pq", ".arrow", ".feather")
 WRITERS: dict[str, Callable[[Path, Coordinates], None]] = {
     ".csv": _write_csv,

@@ -82,9 +82,7 @@ def write_tuning_report(
         column = encode_column("color", values if tuning.rows is None else values[tuning.rows])
         coloring = None if column is None else color_by(column)  # too many different texts
     codes = np.zeros(len(rows), dtype=np.intp) if coloring is None else coloring.codes[rows]
-    scores = [trial.score for trial in tuning.trials if trial.outcome == MEASURED]
-    low = max(min(scores), SMALLEST)
-    high = max(*scores, LEAST_SPAN * low)
+    low, high = score_range(tuning)
     code = ", ".join(f"{name}={value!r}" for name, value in tuning.parameters.items())
     page = render_page(
         "tuning.html",
@@ -116,13 +114,30 @@ def write_tuning_report(
 
 def align_embeddings(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
     """The first one on its principal axes, the others turned to it; centered, no lengths changed."""
-    centered = [Y - Y.mean(axis=0) for Y in embeddings]
-    _, _, axes = np.linalg.svd(centered[0], full_matrices=False)
-    aligned = [centered[0] @ axes.T]
-    for Y in centered[1:]:
-        left, _, right = np.linalg.svd(Y.T @ aligned[0])
-        aligned.append(Y @ (left @ right))
-    return aligned
+    first = embeddings[0] - embeddings[0].mean(axis=0)
+    _, _, axes = np.linalg.svd(first, full_matrices=False)
+    aligned = first @ axes.T
+    return [aligned, *(turned_to(Y, aligned) for Y in embeddings[1:])]
+
+
+def turned_to(Y: FloatArray, other: FloatArray) -> FloatArray:
+    """The embedding, turned, mirrored and moved so that samples are least far from where another has them.
+
+    Lengths are not changed. Samples without a place in either have no say.
+    """
+    is_in_both = np.isfinite(Y).all(axis=1) & np.isfinite(other).all(axis=1)
+    if not is_in_both.any():
+        return Y
+    here, there = Y[is_in_both].mean(axis=0), other[is_in_both].mean(axis=0)
+    left, _, right = np.linalg.svd((Y[is_in_both] - here).T @ (other[is_in_both] - there))
+    return (Y - here) @ (left @ right) + there
+
+
+def score_range(tuning: Tuning) -> tuple[float, float]:
+    """Scores at which the colors of a map begin and end."""
+    scores = [trial.score for trial in tuning.trials if trial.outcome == MEASURED]
+    low = max(min(scores), SMALLEST)
+    return low, max(*scores, LEAST_SPAN * low)
 
 
 def _picture(Y: FloatArray, codes: IndexArray) -> Picture:

@@ -1,0 +1,99 @@
+"""`hne explore`: a file -> a page on this machine where the embedding changes while knobs are turned."""
+
+import argparse
+import shlex
+import webbrowser
+from typing import TYPE_CHECKING, Any
+
+from hne.cli import arguments, talk
+from hne.cli.talk import echo, title_of
+from hne.exceptions import refuse
+from hne.settings import AUTO, DEFAULTS, SEARCHED
+
+if TYPE_CHECKING:
+    from hne.explorer.request import Request
+    from hne.explorer.source import View
+
+DESCRIPTION = """\
+Open a page on this machine on which the embedding of a file changes while knobs are turned: neighbors, ridge, variant,
+columns and their scaling, edges across gaps. It says how far each picture can be believed, keeps a trail of what was
+tried, and gives out the command, the Python lines and files. Only who has the printed address is let in; nothing is
+sent anywhere. Ctrl-C ends it.
+"""
+EXAMPLES = """\
+examples:
+  hne explore cells.csv
+  hne explore table.csv --id sample --color group --scale standard
+  hne explore photos/ --image-size 32x32 --no-browser --port 8765
+"""
+LARGEST_PORT = 65535
+# What the command that makes a picture again writes.
+REPORT = "map.html"
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    told = "turn the knobs and watch: a page on this machine"
+    parser = arguments.add_command(commands, "explore", run, told, DESCRIPTION, EXAMPLES)
+    arguments.add_input(parser)
+    add = parser.add_argument_group("page").add_argument
+    read = arguments.kind(_port, f"a number from 0 to {LARGEST_PORT}")
+    add("--port", type=read, default=0, metavar="PORT", help="of this machine [one that is free]")
+    add("--no-browser", action="store_true", help="print the address and open nothing")
+    arguments.add_method(parser)
+    arguments.add_talk(parser)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= LARGEST_PORT:
+        raise ValueError
+    return port
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the file, bind the port, print the address, and serve until Ctrl-C."""
+    for library in ("starlette", "uvicorn"):
+        talk.need_library("hne explore", library, library, "explore")
+    given = arguments.parameters_of(options)
+    automatic = [name for name in (*SEARCHED, "n_components") if given[name] == AUTO]
+    if automatic:
+        remedy = "Leave it out: the page tries settings when asked to"
+        refuse(arguments.flag_of(automatic[0]), "must be a value to begin with", "auto", remedy)
+    options.force = False
+    with talk.command_context(options, {}):
+        ready = talk.prepared_input(options)
+    from hne.core.parameters import check_parameters
+    from hne.explorer.request import Request
+    from hne.explorer.server import Explorer
+    from hne.explorer.session import Session
+    from hne.explorer.source import Source
+
+    table = ready.table
+    given = arguments.with_sample_pairs(given, table.rows, table.X.shape[0])
+    check_parameters(given)
+    start = Request.start({**given, "verbose": 0}, options.scale)
+    reading = talk.read_options(options)
+    source = Source(table, title_of(options), start, missing=options.missing, path=options.input, options=reading)
+    session = Session(source, lambda request, view: command_of(options, table.rows, request, view))
+    explorer = Explorer(session, options.port)
+    if options.json:
+        talk.print_json({"address": explorer.address, "port": explorer.port})
+    else:
+        echo(None, f"exploring {title_of(options)} at {explorer.address}", "Ctrl-C ends it")
+    if not options.no_browser:
+        webbrowser.open(explorer.address)
+    explorer.run()
+
+
+def command_of(options: argparse.Namespace, rows: Any, request: "Request", view: "View") -> str:
+    """The command that makes a picture again, of all rows of the file, which have these numbers; None for 1, 2, ..."""
+    from hne.explorer.exports import file_parameters
+
+    chosen: dict[str, Any] = file_parameters(request, view)
+    chosen = {name: value for name, value in chosen.items() if name in arguments.PARAMETERS}
+    chosen |= {"scale": request.scale}
+    if request.columns is not None:
+        chosen["columns"] = request.columns
+    words = arguments.embed_words(options, {**DEFAULTS, **chosen}, rows)
+    return shlex.join([*words, "--report", REPORT])

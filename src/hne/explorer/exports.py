@@ -1,0 +1,121 @@
+"""An embedding that is shown -> lines that make it again, and files: coordinates, model, report."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hne.explorer.request import Request
+from hne.explorer.source import Source, View
+from hne.io import Coordinates, ReadOptions, write_coordinates
+from hne.settings import DEFAULTS
+from hne.viz.report import report_page
+
+if TYPE_CHECKING:
+    from hne.explorer.session import Shown
+
+
+def coordinates_of(shown: "Shown") -> Coordinates:
+    """The coordinates as `hne embed` gives them, with labels and, where there are several, pieces beside them."""
+    table, result = shown.view.table, shown.result
+    if result.pieces.count > 1 and "piece" not in table.labels:
+        table = replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
+    return Coordinates.of(table, result.Y)
+
+
+def _as_csv(shown: "Shown", command: str) -> bytes:  # noqa: ARG001, as all of them
+    stream = io.StringIO(newline="")
+    write_coordinates(None, coordinates_of(shown), stream)
+    return stream.getvalue().encode("utf-8")
+
+
+def _as_parquet(shown: "Shown", command: str) -> bytes:  # noqa: ARG001
+    graph = shown.result.graph
+    coordinates = replace(coordinates_of(shown), neighbors=(graph.indices, graph.distances))
+    return _written("map.parquet", lambda path: write_coordinates(path, coordinates))
+
+
+def _as_model(shown: "Shown", command: str) -> bytes:  # noqa: ARG001
+    from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
+
+    model = HNE.from_embedding(shown.result)
+    model.preparation_ = shown.prepared.ready.preprocessor
+    return _written("model.hne", model.save)
+
+
+def _as_report(shown: "Shown", command: str) -> bytes:
+    is_dense = not hasattr(shown.prepared.ready.X, "tocsr")
+    samples = shown.prepared.ready.X if is_dense and shown.result.settings.metric != "precomputed" else None
+    table = shown.view.table
+    details = replace(shown.view.details, X=samples, data_notes=table.notices, command=command)
+    return report_page(shown.result, details).encode("utf-8", "xmlcharrefreplace")
+
+
+def _written(name: str, write: Callable[[Path], Any]) -> bytes:
+    """What a writer of files writes."""
+    with TemporaryDirectory(prefix="hne-") as folder:
+        path = Path(folder) / name
+        write(path)
+        return path.read_bytes()
+
+
+# By format: ending, kind, and who makes it.
+FORMATS: dict[str, tuple[str, str, Callable[["Shown", str], bytes]]] = {
+    "csv": (".csv", "text/csv", _as_csv),
+    "parquet": (".parquet", "application/vnd.apache.parquet", _as_parquet),
+    "model": (".hne", "application/octet-stream", _as_model),
+    "report": (".html", "text/html", _as_report),
+}
+
+
+def exported(wanted: str, shown: "Shown", title: str, command: str) -> tuple[str, str, bytes]:
+    """A file of the embedding: its name, its kind and its bytes."""
+    ending, mime, make = FORMATS[wanted]
+    stem = Path(title).stem or "embedding"
+    return f"{stem}{'-map' if wanted in ('csv', 'parquet') else ''}{ending}", mime, make(shown, command)
+
+
+def python_lines(request: Request, source: Source, view: View, *, is_file: bool) -> str:
+    """Lines of Python that make the same picture of all samples, up to a turn; X is there, or read from the file."""
+    scaled = request.scale != "none"
+    lines = ["from hne import HNE"]
+    if is_file:
+        lines += _reading_lines(request, source)
+    elif request.columns is not None:
+        places = {name: place for place, name in enumerate(source.table.feature_names)}
+        lines.append(f"X = X[:, {[places[name] for name in request.columns]!r}]")
+    if scaled and not is_file:
+        lines[1:1] = ["from hne.io import ColumnPreprocessor"]
+        names = "[str(i) for i in range(X.shape[1])]"
+        lines.append(f"X = ColumnPreprocessor.fit(X, {names}, {request.scale!r}).transform(X)")
+    wanted = {name: value for name, value in file_parameters(request, view).items() if value != DEFAULTS.get(name)}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+    return "\n".join([*lines, f"model = HNE({arguments}).fit(X)", "Y = model.embedding_"])
+
+
+def _reading_lines(request: Request, source: Source) -> list[str]:
+    options: ReadOptions = source.options or ReadOptions()
+    given = {name: value for name, value in vars(options).items() if value != getattr(ReadOptions(), name)}
+    if request.columns is not None:
+        given["columns"] = request.columns
+    known = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    reading = f"read_table({source.path!r}{f', ReadOptions({known})' if known else ''})"
+    treated = "".join(
+        f", {name}={value!r}" for name, value in (("missing", source.missing), ("scale", request.scale))
+        if value not in ("refuse", "none")
+    )  # fmt: skip
+    names = ["ReadOptions"] if known else []
+    imported = ", ".join([*names, "prepare_table", "read_table"])
+    return [f"from hne.io import {imported}", f"X = prepare_table({reading}{treated}).X"]
+
+
+def file_parameters(request: Request, view: View) -> dict[str, Any]:
+    """Parameters of the request for all samples: edges are those of the whole table."""
+    given = request.embed_parameters
+    if view.positions is not None:
+        for name in ("cut_edges", "keep_edges"):
+            pairs = given[name] or ()
+            given[name] = tuple((int(view.positions[i]), int(view.positions[j])) for i, j in pairs) or None
+    return given

@@ -1,0 +1,347 @@
+"""What a page asks for -> what it is told: one Session a source, behind a server or in a notebook.
+
+Calls come in threads of their own. One fit runs at a time: a call that is cancelled leaves it at its next step.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+
+from hne._runtime.progress import Listener, Stopwatch, advised, listening
+from hne.core.parameters import check_parameters
+from hne.core.pipeline import run_stages
+from hne.core.records import Embedding, FloatArray
+from hne.core.samples.check import check_samples, output_kind
+from hne.core.trust.verdict import Assessment, embedding_warnings
+from hne.exceptions import refuse
+from hne.explorer.contrast import differences, edges_text, rebuilt_worst
+from hne.explorer.exports import FORMATS, exported, python_lines
+from hne.explorer.messages import Message
+from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
+from hne.explorer.source import Prepared, Source, View
+from hne.explorer.stages import Cancelled, Cancelling
+from hne.settings import SEARCHED
+from hne.tuning import Tuning, tune
+from hne.viz.report.details import Column, data_columns, embedding_columns, first_color, row_numbers, sample_ids
+from hne.viz.report.measures import written
+from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized
+from hne.viz.report.pictures import thumbnail_sheet
+from hne.viz.report.tuning import level, score_range, score_text, turned_to
+
+# Embeddings that are kept to be exported and compared: so many, and so many samples in all.
+MOST_SHOWN, MOST_SAMPLES = 24, 400_000
+# Short circuits that a page draws.
+MAX_SHORTS = 2_000
+# Seconds after which a map of settings begins no more of them, and its values.
+MAP_SECONDS = 30.0
+MAP_NEIGHBORS, MAP_REGS = (4, 5, 6, 8, 10, 12, 16, 20), (1e-1, 1e-2, 1e-3, 1e-4)
+# Seconds between two looks whether a call that waits for another fit is still wanted.
+PAUSE = 0.05
+VERDICTS = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
+
+Tell = Callable[[Message], None]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An embedding that a page has: what it was asked for, and the places that are drawn."""
+
+    number: int
+    request: Request
+    view: View
+    prepared: Prepared
+    result: Embedding
+    Y: FloatArray  # (n, d), `result.Y`, turned and moved to lie near those shown before
+
+
+class Told(Listener):
+    """Listener that tells a page how far the work is."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._stage, self._last = tell, "", 0.0
+
+    def begin(self, stage: str) -> None:
+        """Tell of the stage."""
+        self._stage = stage
+        self._tell(Message({"stage": stage, "done": 0, "total": None}))
+
+    def step(self, task: str, done: int, total: int | None) -> None:  # noqa: ARG002
+        """Tell of its steps, some ten times a second."""
+        now = time.monotonic()
+        if now - self._last >= 2 * PAUSE:
+            self._last = now
+            self._tell(Message({"stage": self._stage, "done": done, "total": total}))
+
+
+class Session:
+    """A source and the embeddings of it that were shown; every call of a page is a method here."""
+
+    def __init__(self, source: Source, command: Callable[[Request, View], str] | None = None) -> None:
+        self.source = source
+        self._command = command  # the command line that makes a picture; None in notebooks
+        self._working, self._keeping = Lock(), Lock()
+        self._shown: OrderedDict[int, Shown] = OrderedDict()
+        self._number = 0
+        self.calls = {
+            "open": self.open,
+            "embed": self.embed,
+            "tune": self.tune,
+            "contrast": self.contrast,
+            "export": self.export,
+        }
+
+    def call(self, kind: str, payload: Any, tell: Tell, cancelled: Event) -> Message:
+        """Do what a page asks for; raises `Cancelled` where that is wanted no more, and errors of hne."""
+        if kind not in self.calls or not isinstance(payload, dict):
+            refuse("call", f"must be one of {', '.join(self.calls)} with an object", kind, "Reload the page")
+        with listening(Cancelling(cancelled), Told(tell)):
+            return self.calls[kind](payload, cancelled)
+
+    @contextmanager
+    def _alone(self, cancelled: Event) -> Iterator[None]:
+        """Wait until no other fit is under way."""
+        while not self._working.acquire(timeout=PAUSE):
+            if cancelled.is_set():
+                raise Cancelled
+        try:
+            yield
+        finally:
+            self._working.release()
+
+    def _request(self, payload: Mapping[str, Any]) -> Request:
+        return self.source.start.changed_by(payload.get("request"), self.source.table.feature_names)
+
+    def open(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
+        """The data, without any embedding."""
+        with self._alone(cancelled):
+            view = self.source.view(whole=bool(payload.get("whole")))
+        source, details, message = self.source, view.details, Message()
+        rows = np.arange(view.n_samples)
+        columns, color, left_out = data_columns(details, rows)
+        color = first_color(columns) if color is None else color
+        keys = [f"data-{number}" for number in range(len(columns))]
+        sheet = None if view.images is None or find_spec("PIL") is None else thumbnail_sheet(view.images, rows)
+        n_features = view.table.X.shape[1]
+        message.facts.update(
+            title=source.title,
+            source=view.table.source,
+            notes=view.table.notices,
+            n=view.n_samples,
+            nAll=source.table.X.shape[0],
+            isPatch=view.n_samples < source.table.X.shape[0],
+            idName=details.id_name[:80],
+            ids=sample_ids(details, rows),
+            rows=None if details.rows is None else message.put(row_numbers(details, rows).astype(np.float64)),
+            columns=message.put_columns(columns, keys),
+            color=None if color is None else keys[color],
+            leftOut=left_out,
+            features=list(source.table.feature_names),
+            start=replace(source.start, whole=bool(payload.get("whole"))).message,
+            limits=limits_of(view.n_samples, n_features),
+            choices=choices_of(source.start),
+            canScale=source.can_scale,
+            libraries={"parquet": find_spec("pyarrow") is not None},
+            sheet=None,
+        )
+        if sheet is not None:
+            facts = {name: getattr(sheet, name) for name in ("width", "height", "per_row")}
+            message.buffers.append(sheet.content)
+            message.facts["sheet"] = facts | {"type": sheet.kind, "buffer": len(message.buffers) - 1}
+        return message
+
+    def embed(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
+        """The embedding that is asked for, turned so that samples move least from one that was shown before."""
+        request = self._request(payload)
+        watch, begun = Stopwatch(), time.perf_counter()
+        advice: list[str] = []
+        with self._alone(cancelled), listening(watch), advised(advice.append):
+            shown = self._embed(request, self._shown.get(payload.get("after") or -1))
+        seconds = time.perf_counter() - begun
+        return self._described(shown, advice, {"seconds": seconds, "timings": watch.seconds})
+
+    def _embed(self, request: Request, before: Shown | None = None) -> Shown:
+        view = self.source.view(whole=request.whole)
+        prepared = view.prepared(request)
+        settings, auto, unset = check_parameters(request.embed_parameters)
+        X = prepared.ready.X
+        samples = check_samples(X, settings)
+        result = run_stages(samples, settings, auto, unset, prepared.stages, output_kind(X))
+        Y = np.asarray(result.Y, dtype=np.float64)
+        if before is not None and before.Y.shape == Y.shape:
+            Y = turned_to(Y, before.Y)
+        with self._keeping:
+            self._number += 1
+            shown = Shown(self._number, request, view, prepared, result, Y)
+            self._shown[shown.number] = shown
+            most = max(2, min(MOST_SHOWN, MOST_SAMPLES // max(1, view.n_samples)))
+            while len(self._shown) > most:
+                self._shown.popitem(last=False)
+        return shown
+
+    def _described(self, shown: Shown, advice: list[str], timings: dict[str, Any]) -> Message:
+        """What a page is told of an embedding."""
+        result, request, message = shown.result, shown.request, Message()
+        settings, rows = result.settings, np.arange(len(shown.Y))
+        axis = f"{result.kind} coordinate" if settings.in_lengths else "eigenvector"
+        columns = embedding_columns(result, shown.Y, axis, rows)
+        indices = result.graph.indices
+        has_links = indices.size <= MAX_LINKS and len(indices) <= MAX_LINKED
+        links = {"k": result.graph.n_neighbors, **message.put(indices.astype(np.int32))} if has_links else None
+        # Edges that were cut or are suspected; what was cut by hand is the page's own affair.
+        shorts = result.short_circuits
+        message.facts.update(
+            id=shown.number,
+            request=request.message,
+            settings={name: getattr(settings, name) for name in request.parameters},
+            n=len(rows),
+            kind=result.kind if settings.in_lengths else "eigenvectors",
+            coordinates=settings.coordinates,
+            inLengths=settings.in_lengths,
+            columns=message.put_columns(columns, _keys(columns)),
+            neighbors=links,
+            shorts=shorts[:MAX_SHORTS],
+            nShorts=len(shorts),
+            isCut=result.is_cut,
+            verdict=None if result.trust is None else verdict_of(result.trust),
+            measures=measures_of(result),
+            nPieces=result.pieces.count,
+            lead=lead_of(result),
+            warnings=[capitalized(one) for one in dict.fromkeys([*_warnings(result), *advice])],
+            command="" if self._command is None else self._command(request, shown.view),
+            python=python_lines(request, self.source, shown.view, is_file=self._command is not None),
+            **timings,
+        )
+        return message
+
+    def _known(self, payload: Mapping[str, Any]) -> Shown:
+        """The embedding that a page speaks of."""
+        number = payload.get("id")
+        with self._keeping:
+            shown = self._shown.get(number) if isinstance(number, int) else None
+        if shown is None:
+            refuse("id", "must be that of an embedding that is still kept", repr(number), "Embed it again")
+        return shown
+
+    def contrast(self, payload: Mapping[str, Any], cancelled: Event) -> Message:  # noqa: ARG002, as all calls
+        """What sets a group of samples apart."""
+        shown = self._known(payload)
+        inside = np.zeros(len(shown.Y), dtype=bool)
+        inside[check_samples_of(payload.get("samples"), len(inside))] = True
+        table = shown.view.table
+        X, names = (table.X, table.feature_names) if self.source.can_scale else (np.empty((len(inside), 0)), ())
+        found = differences(X, names, table.labels, inside)
+        worst, text = rebuilt_worst(shown.result, inside)
+        edges = {"text": edges_text(shown.result, inside)}
+        facts = {"columns": [vars(one) for one in found], "edges": edges, "worst": worst, "worstText": text}
+        return Message({"n": int(inside.sum()), **facts})
+
+    def tune(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
+        """Scores of settings around the one that is asked for: a map over k and reg, for its variant."""
+        request = self._request(payload)
+        with self._alone(cancelled):
+            view = self.source.view(whole=request.whole)
+            X = view.prepared(request).ready.X
+            given = {name: value for name, value in request.embed_parameters.items() if name not in SEARCHED}
+            ks = [k for k in MAP_NEIGHBORS if k < view.n_samples]
+            grid = {"variant": [request.parameters["variant"]], "n_neighbors": ks, "reg": MAP_REGS}
+            tuning = tune(X, grid=grid, budget=MAP_SECONDS, **given)
+        return Message(map_of(tuning))
+
+    def export(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
+        """A file of an embedding: its bytes, its name and its kind."""
+        wanted = payload.get("format")
+        if wanted not in FORMATS:
+            refuse("format", f"must be one of {', '.join(FORMATS)}", repr(wanted), "Choose one of them")
+        try:
+            shown = self._known(payload)
+        except ValueError:
+            # Pages keep pictures longer than the embeddings behind them are kept here.
+            with self._alone(cancelled):
+                shown = self._embed(self._request(payload))
+        command = "" if self._command is None else self._command(shown.request, shown.view)
+        name, mime, content = exported(wanted, shown, self.source.title, command)
+        return Message({"name": name, "mime": mime}, [content])
+
+    def shown_as(self, request: Request) -> Shown:
+        """The embedding of a request: the last that was shown of it, or a new one."""
+        with self._keeping:
+            known = [one for one in self._shown.values() if one.request == request]
+        if known:
+            return known[-1]
+        with self._alone(Event()):
+            return self._embed(request)
+
+
+def _keys(columns: list[Column]) -> list[str]:
+    names = {"piece": "piece", "reconstruction error": "error"}
+    axes = (f"coordinate-{number + 1}" for number in range(len(columns)))
+    return [next(axes) if one.group == "coordinates" else names[one.name] for one in columns]
+
+
+def _warnings(result: Embedding) -> list[str]:
+    """What a fit would have warned of, but for the verdict, which stands beside the picture."""
+    return [one.message for one in embedding_warnings(result) if one.kind != "verdict"]
+
+
+def verdict_of(trust: Assessment) -> dict[str, Any]:
+    """How far an embedding can be believed."""
+    findings = [{"level": one.level, "text": capitalized(one.text), "remedy": one.remedy} for one in trust.findings]
+    return {"level": trust.level, "word": VERDICTS[trust.level], "text": trust.verdict, "findings": findings}
+
+
+def measures_of(result: Embedding) -> list[dict[str, str]]:
+    """The numbers behind the verdict that the fit knows: nothing is measured for them."""
+    found, trust = [], result.trust
+    if result.chart is not None:
+        found.append(("Stress", written(result.chart.stress), "how much near lengths change; 0 is best"))
+    if trust is not None and trust.score is not None:
+        score = trust.score
+        found += [
+            ("Score", written(score.score), "what is lost of small neighborhoods; 0 is best"),
+            ("Trustworthiness", written(score.trustworthiness), "near in the picture, near in the data; 1 is best"),
+            ("Continuity", written(score.continuity), "near in the data, near in the picture; 1 is best"),
+        ]
+    error = result.reconstruction_error
+    found.append(("Rebuilt", f"{error:.3g}", "mean distance of samples from what their neighbors make of them"))
+    if trust is not None and trust.dimension is not None:
+        found.append(("Dimension", str(trust.dimension), "what the samples themselves seem to have"))
+    return [{"name": name, "text": text, "help": told} for name, text, told in found]
+
+
+def lead_of(result: Embedding) -> str:
+    """What was done, in a sentence."""
+    settings, n_cut = result.settings, len(result.short_circuits)
+    k, reg = settings.n_neighbors, settings.reg
+    cut = f", {n_cut} edge{'' if n_cut == 1 else 's'} across gaps cut" if n_cut and result.is_cut else ""
+    pieces = f", in {result.pieces.count} pieces" if result.pieces.count > 1 else ""
+    return f"{len(result.Y)} samples by {settings.variant} with {k} neighbors and reg {reg:.2g}{cut}{pieces}"
+
+
+def map_of(tuning: Tuning) -> dict[str, Any]:
+    """Scores of all settings that were tried, and which of them is the choice."""
+    low, high = score_range(tuning)
+    trials = [
+        {
+            **trial.parameters,
+            "score": trial.score,
+            "text": score_text(trial.score),
+            "level": level(trial.score, low, high) if trial.is_measured else None,
+            "outcome": trial.outcome,
+            "reason": trial.reason,
+            "isBest": trial is tuning.best,
+            "isRunnerUp": trial is tuning.runner_up,
+        }
+        for trial in tuning.trials
+    ]
+    patch = "" if tuning.rows is None else f"Tried on a patch of {len(tuning.rows)} samples. "
+    measured = sum(trial.is_measured for trial in tuning.trials)
+    chosen = f"Best: {tuning.best.label}, score {score_text(tuning.best.score)}."
+    counted = f"{measured} of {len(tuning.trials)} settings measured in {tuning.seconds:.1f} s."
+    return {"trials": trials, "sentences": [chosen], "note": f"{patch}{counted}"}
