@@ -12,17 +12,21 @@ from scipy.stats import ortho_group
 from hne import HNE, embed
 from hne.core.neighbors.edges import Edges, edges_of, without_edges
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import NeighborGraph
+from hne.core.records import NeighborGraph, ShortCircuits, UniqueSamples
 from hne.core.samples.kinds import Distances
 from hne.core.short_circuits import cut as _cut
 from hne.core.short_circuits.cut import (
+    NO_PAIRS,
+    ChosenEdges,
     cut_short_circuits,
+    edited,
     lengths_of_pairs,
     sines_at_both_ends,
     spanning_forest,
     steepness,
 )
-from hne.datasets import make_swiss_roll
+from hne.datasets import make_swiss_hole, make_swiss_roll
+from hne.exceptions import InputError
 from hne.settings import Settings
 from tests.conftest import frozen, lattice_clouds
 
@@ -550,7 +554,169 @@ def test_samples_at_one_place_have_nothing_to_cut():
     assert len(cut_short_circuits(np.zeros((2, 2)), listing([[-1], [-1]]), CUT).pairs) == 0
 
 
+# By hand
+
+
+def chosen(cut=(), kept=()):
+    return ChosenEdges(*(np.array(sorted(map(sorted, pairs)) or NO_PAIRS, dtype=np.intp) for pairs in (cut, kept)))
+
+
+@pytest.fixture
+def ring():
+    """Six samples, each listing the next two; 1-3 and 0-2 were found, the worst first, and cut."""
+    whole = listing([[1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [0, 1]])
+    pairs = np.array([[1, 3], [0, 2]])
+    left = listing([[1], [2], [3, 4], [4, 5], [5, 0], [0, 1]])
+    return ShortCircuits(pairs, left, 12, is_cut=True, whole=whole)
+
+
+def test_edges_are_cut_and_kept_by_hand_on_a_ring(ring):
+    after = edited(ring, chosen(cut=[(5, 0), (2, 3)], kept=[(1, 3), (4, 5)]))
+    assert after.graph.indices.tolist() == [[1, -1], [2, 3], [4, -1], [4, 5], [5, 0], [1, -1]]
+    assert after.graph.distances[[0, 2]].tolist() == [[1, np.inf], [2, np.inf]]
+    assert after.pairs.tolist() == after.cut_pairs.tolist() == [[0, 2]]
+    assert str(after) == "1 of 12 edges cut, 2 cut by hand"
+    assert after.whole is ring.whole
+
+
+def test_what_is_no_edge_is_neither_cut_nor_counted(ring):
+    after = edited(ring, chosen(cut=[(2, 5)], kept=[(1, 4)]))
+    np.testing.assert_array_equal(after.graph.indices, ring.graph.indices)
+    np.testing.assert_array_equal(after.graph.distances, ring.graph.distances)
+    assert after.pairs.tolist() == ring.pairs.tolist()
+    assert str(after) == "2 of 12 edges cut"
+    assert edited(ring, chosen()) is ring
+
+
+def test_an_edge_that_was_found_and_is_cut_by_hand_too_is_one_of_those_cut_by_hand(ring):
+    after = edited(ring, chosen(cut=[(0, 2)]))
+    assert (after.pairs.tolist(), after.n_by_hand) == ([[1, 3]], 1)
+    np.testing.assert_array_equal(after.graph.indices, ring.graph.indices)
+
+
+def test_where_suspects_are_kept_edges_are_cut_by_hand_all_the_same(ring):
+    kept = ShortCircuits(ring.pairs, ring.whole, 12, is_cut=False, whole=ring.whole)
+    after = edited(kept, chosen(cut=[(1, 3)], kept=[(0, 2)]))
+    assert after.graph.indices.tolist() == [[1, 2], [2, -1], [3, 4], [4, 5], [5, 0], [0, 1]]
+    assert (after.pairs.tolist(), after.cut_pairs.tolist()) == ([], [])
+    assert str(after) == "0 of 12 edges suspected, and kept, 1 cut by hand"
+    unsearched = ShortCircuits(NO_PAIRS, ring.whole, 12, is_cut=False, whole=ring.whole, is_searched=False)
+    assert str(edited(unsearched, chosen(cut=[(1, 3)]))) == "not looked for, too many edges, 1 cut by hand"
+
+
+def test_pairs_of_samples_are_those_of_their_places():
+    # Samples 0 and 3 are copies of each other.
+    unique = UniqueSamples(index=np.array([2, 0, 1]), inverse=np.array([1, 2, 0, 1]))
+    named = Settings(cut_edges=((0, 1), (0, 3), (1, 3), (2, 3)), keep_edges=((1, 2),))
+    places = ChosenEdges.of(named, unique)
+    assert (places.cut.tolist(), places.kept.tolist()) == ([[1, 2], [1, 2], [0, 1]], [[0, 2]])
+    some = chosen(cut=[(1, 4), (4, 7), (2, 4)], kept=[(0, 7), (4, 9)]).among(np.array([1, 4, 7]))
+    assert (some.cut.tolist(), some.kept.tolist()) == ([[0, 1], [1, 2]], [])
+
+
+@settings(max_examples=8)
+@given(graphs(), st.randoms(use_true_random=False), st.sampled_from(["cut", "keep"]))
+def test_of_any_graph_what_is_left_is_what_nobody_has_cut(drawn, random, policy):
+    X, graph = drawn
+    found = cut_short_circuits(X, graph, Settings(short_circuits=policy, n_components=1))
+    order = sorted(map(sorted, all_edges(graph)))
+    cut = [pair for pair in order if random.random() < 0.3]
+    kept = [pair for pair in order if pair not in cut and random.random() < 0.5]
+    after = edited(found, chosen(cut, kept))
+    lost = as_sets(found.cut_pairs) - as_sets(kept) | as_sets(cut)
+    assert all_edges(after.graph) == all_edges(graph) - lost
+    decided = as_sets(cut) | as_sets(kept)
+    assert after.pairs.tolist() == [pair for pair in found.pairs.tolist() if frozenset(pair) not in decided]
+    assert after.n_by_hand == len(cut)
+
+
+@settings(max_examples=8)
+@given(lattice_clouds(min_samples=12, max_samples=25), st.randoms(use_true_random=False))
+def test_of_any_cloud_no_edge_that_was_cut_is_left_and_none_that_was_kept_is_lost(X, random):
+    by = {"n_neighbors": 3, "n_components": 1, "assess": False}
+    try:
+        plain = embed(X, **by)
+    except InputError:
+        return
+    order = sorted(map(sorted, all_edges(plain.graph)))
+    cut, kept = [pair for pair in order if random.random() < 0.2], plain.short_circuits
+    result = embed(X, **by, cut_edges=cut, keep_edges=kept)
+    assert not all_edges(result.graph) & as_sets(cut)
+    # Of a sample that a cut has left far from all others, the last edges may be cut as well.
+    assert all_edges(result.graph) <= (all_edges(plain.graph) | as_sets(kept)) - as_sets(cut)
+    assert len(result.short_circuits) == 0
+
+
 # Through the front door
+
+
+def same_bits(one, other):
+    for name in ("indices", "distances"):
+        np.testing.assert_array_equal(getattr(one.graph, name), getattr(other.graph, name))
+    np.testing.assert_array_equal(one.Y, other.Y)
+    np.testing.assert_array_equal(one.short_circuits, other.short_circuits)
+
+
+def test_lists_without_edges_move_no_bit():
+    X = make_swiss_roll(200, random_state=0).X
+    plain = embed(X)
+    linked = all_edges(plain.graph) | as_sets(plain.short_circuits)
+    apart = [pair for pair in ((0, other) for other in range(1, 200)) if frozenset(pair) not in linked]
+    for lists in ({"cut_edges": [], "keep_edges": ()}, {"cut_edges": apart}, {"keep_edges": apart}):
+        same_bits(embed(X, **lists), plain)
+
+
+def test_edges_are_cut_and_kept_by_hand_and_nothing_else_changes():
+    X, _, lists = folded_sheet()
+    wrong = [(row, above(X, row)) for row in (22, 40, 75)]
+    graph = given_graph(X, lists, wrong)
+    by = {"neighbors": (graph.indices, graph.distances), "n_neighbors": 7}
+    right = sorted(map(sorted, all_edges(graph) - as_sets(wrong)))[30]
+    result = embed(X, **by, cut_edges=[right[::-1]], keep_edges=wrong[:1])
+    assert as_sets(result.short_circuits) == as_sets(wrong[1:])
+    assert all_edges(result.graph) == all_edges(graph) - as_sets(wrong[1:]) - as_sets([right])
+    assert as_sets(result.cut_pairs) == as_sets([*wrong[1:], right])
+    assert len(result.trust.short_circuits) == 2
+    suspected = embed(X, **by, short_circuits="keep", cut_edges=wrong[:1])
+    assert as_sets(suspected.short_circuits) == as_sets(wrong[1:])
+    assert all_edges(suspected.graph) == all_edges(graph) - as_sets(wrong[:1])
+    assert as_sets(suspected.cut_pairs) == as_sets(wrong[:1])
+
+
+def test_pairs_go_along_with_the_samples_in_any_order_and_with_copies():
+    X = make_swiss_roll(200, random_state=0).X
+    order = np.random.default_rng(5).permutation(200)
+    pairs = embed(X).short_circuits
+    cut, kept = sorted(map(sorted, all_edges(embed(X).graph)))[50:60], pairs[:3]
+    plain = embed(X, cut_edges=cut, keep_edges=kept)
+    place = np.argsort(order)
+    moved = embed(X[order], cut_edges=place[cut], keep_edges=place[kept])
+    np.testing.assert_array_equal(moved.Y, plain.Y[order])
+    of_copies = {"cut_edges": np.add(cut, [0, 200]), "keep_edges": np.add(kept, [200, 0])}
+    twice = embed(np.vstack([X, X]), **of_copies)
+    np.testing.assert_array_equal(twice.Y[:200], plain.Y)
+
+
+def test_what_is_cut_by_hand_is_not_put_back_by_the_chart():
+    X = make_swiss_hole(300, random_state=21).X
+    free = embed(X)
+    assert free.chart.n_put_back > 0
+    held = embed(X, cut_edges=free.short_circuits)
+    np.testing.assert_array_equal(held.graph.indices, free.graph.indices)
+    assert (held.chart.n_put_back, len(held.short_circuits)) == (0, 0)
+
+
+def test_a_sample_without_edges_is_a_piece_and_a_part_may_be_cut_off():
+    X = make_swiss_roll(200, random_state=0).X
+    graph = embed(X).graph
+    alone = [pair for pair in map(sorted, all_edges(graph)) if 7 in pair]
+    every = [(7, other) for other in range(200) if other != 7]
+    for cut in (alone, every):
+        result = embed(X, cut_edges=cut)
+        assert np.isfinite(result.Y).all()
+    assert result.pieces.count == 2
+    assert result.pieces.labels[7] == 1
+    assert result.graph.indices[7].tolist() == [-1] * 12
 
 
 def test_pairs_are_numbered_as_the_samples_are_and_the_worst_comes_first():

@@ -68,6 +68,7 @@ KINDS = {
     ),
     "numbers of NumPy": (HNE(np.int64(5), reg=np.float32(1e-4), include_self=np.True_), ROLL, ROLL[:9] + 0.1),
     "no random state": (HNE(random_state=None, n_jobs=None, neighbors="exact"), ROLL, ROLL[:9] + 0.1),
+    "edges by hand": (HNE(cut_edges=np.array([[3, 1], [20, 9]]), keep_edges=[(0, 2)]), ROLL, ROLL[:9] + 0.1),
     "linear": (LinearHNE(), ROLL, ROLL[:9] + 0.1),
     "linear, single precision": (LinearHNE(constraint="orthonormal"), ROLL.astype(np.float32), ROLL[:9] + 0.1),
     "linear, a data frame": (LinearHNE(), FRAME, FRAME[:9] + 0.1),
@@ -76,7 +77,7 @@ KINDS = {
 # All that differ in what a file holds; the others are saved where time does not matter.
 FAST = ("a data frame", "single precision", "copies", "pieces", "the largest piece", "sparse", "sparse distances")
 FAST += ("huge units", "a sparse graph", "a list of neighbors alone", "a graph record", "endless p", "numbers of NumPy")
-FAST += ("an array of the metric", "linear, single precision", "linear, a data frame")
+FAST += ("an array of the metric", "edges by hand", "linear, single precision", "linear, a data frame")
 kinds = pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=() if kind in FAST else pytest.mark.slow) for kind in KINDS]
 )
@@ -701,6 +702,16 @@ def test_arrays_that_lie_about_charts_are_told(charted, name, change, message):
     forge(charted, **{name: change(held)})
     with pytest.raises(ModelFileError, match=message):
         HNE.load(charted)
+
+
+@pytest.mark.parametrize("name", ["cut_edges", "keep_edges"])
+def test_edges_of_samples_that_are_not_there_are_told(path, name):
+    HNE(**{name: [(3, 49)]}).fit(CLOUD).save(path)
+    assert HNE.load(path)._fitted.settings == HNE(**{name: [(3, 49)]}).fit(CLOUD)._fitted.settings
+    pair = {"kind": "tuple", "items": [3, 50]}
+    forge(path, entry("settings", **{name: {"kind": "tuple", "items": [pair]}}))
+    with pytest.raises(ModelFileError, match="its edges must be pairs of 50 samples"):
+        HNE.load(path)
 
 
 def test_lies_in_a_linear_model_are_told(path):

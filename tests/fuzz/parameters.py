@@ -53,6 +53,8 @@ WRONG = {
     "metric_params": [3, "p", {}, {"p": 3}, {"nothing": 1}, []],
     "neighbors": ["", "AUTO", None, 3, "approximate", "exact", (), (1, 2), ([[1]], [[2, 3]]), {}, np.eye(3)],
     "short_circuits": ["", "CUT", None, True, ["cut"]],
+    "cut_edges": [[], [(0, 1)], [(1, 0), (0, 1)], [(0, 10**9)], [(0, 10**30)], [(2, 2)], [(0.0, 1.0)], "0-1", 3, {}],
+    "keep_edges": [(), [(0, 1)], [(-1, 0)], [(0, 1, 2)], [(0, 1), (2,)], [None], np.eye(2), np.zeros((0, 2)), "auto"],
     "pieces": ["", "SEPARATE", None, 0, ["join"]],
     "coordinates": ["", "whitened", None, 0, "Chart"],
     "eigen_solver": ["", "arpack", None, 0, "Dense"],

@@ -36,6 +36,8 @@ def with_outlier():
     return np.vstack([ROLL[:500], [[500.0, 0.0, 0.0]]])
 
 
+# Edges of the roll, each a sample and the nearest to it.
+HAND = [(row, int(np.argsort(np.linalg.norm(ROLL - ROLL[row], axis=1))[1])) for row in range(20, 700, 40)]
 CASES = {
     "roll": (ROLL, {}),
     "digits": (load_digits().data[:600], {"n_neighbors": 8}),
@@ -53,6 +55,7 @@ CASES = {
     "rhne": (ROLL, {"variant": "rhne", "include_self": False}),
     "published": (ROLL, dict(PUBLISHED)),
     "kept": (ROLL, {"short_circuits": "keep", "coordinates": "rescaled"}),
+    "by hand": (ROLL, {"cut_edges": [(0, 9), (699, 3), *HAND], "keep_edges": [(5, 6)]}),
     "given": (ROLL, {"neighbors": (np.argsort(pairwise_distances(ROLL), axis=1)[:, 1:7], np.ones((700, 6)))}),
 }
 
@@ -113,6 +116,23 @@ def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
     brief(tmp_path)
     # Another order of the same samples is the same run.
     brief(tmp_path, SMALL[::-1])
+
+
+def test_edges_that_are_cut_by_hand_belong_to_samples_and_not_to_rows(tmp_path):
+    graph = brief().graph.indices
+    cut, kept = [(5, graph[5, 0]), (9, graph[9, 1])], [(7, graph[7, 0])]
+    plain, edges = brief(tmp_path), {"cut_edges": cut, "keep_edges": kept}
+    by_hand = brief(tmp_path, **edges)
+    assert_same_bits(by_hand, brief(**edges))
+    assert by_hand.core.weights.W.nnz < plain.core.weights.W.nnz
+    # In another order the same numbers are other edges, and other numbers the same.
+    assert_same_bits(brief(tmp_path, SMALL[::-1], **edges), brief(X=SMALL[::-1], **edges))
+    n_stages = len(list(tmp_path.iterdir()))
+    last = len(SMALL) - 1
+    turned = {name: last - np.array(pairs) for name, pairs in edges.items()}
+    assert np.array_equal(brief(tmp_path, SMALL[::-1], **turned).Y, by_hand.Y[::-1])
+    assert len(list(tmp_path.iterdir())) == n_stages
+    assert len(list(tmp_path.glob("neighbors-*"))) == 1
 
 
 def test_another_reg_finds_the_neighbors(tmp_path):

@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 from hne import HNE, PUBLISHED, embed
 from hne._runtime.progress import listening
 from hne.core.neighbors.graph import knn_graph
+from hne.core.samples.canonical import canonicalize
 from hne.core.samples.check import check_samples
+from hne.core.short_circuits.cut import edited
 from hne.core.tangent.score import TangentScorer
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
@@ -87,6 +89,43 @@ def test_trials_are_what_embed_gives(letter, coordinates):
         result = embed(letter.X, **trial.parameters, coordinates=coordinates)
         assert trial.score == pytest.approx(tangent_score(letter.X, result.Y).score, abs=1e-9)
         assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
+
+
+def test_trials_are_cut_by_hand_as_embed_is(letter):
+    pairs = {"keep_edges": embed(letter.X, n_neighbors=8).short_circuits[:4]}
+    links = embed(letter.X, n_neighbors=8, **pairs).graph.indices
+    pairs["cut_edges"] = [(row, links[row, 0]) for row in range(20)]
+    found = tune(letter.X, grid=SMALL, **pairs)
+    for trial in (found.best, found.runner_up):
+        result, plain = embed(letter.X, **trial.parameters, **pairs), embed(letter.X, **trial.parameters)
+        assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
+        assert not np.allclose(plain.rescaled_Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
+
+
+def test_on_a_patch_edges_are_cut_where_both_ends_are_in_it(monkeypatch):
+    monkeypatch.setattr(auto, "MAX_SAMPLES", 500)
+    monkeypatch.setattr(auto, "PATCH_SAMPLES", 300)
+    seen = []
+
+    def remember(found, chosen):
+        seen.append(chosen)
+        return edited(found, chosen)
+
+    monkeypatch.setattr(trials, "edited", remember)
+    X = make_swiss_roll(1500, random_state=0).X
+    rows = tune(X, grid=SMALL).rows
+    inside, outside = rows[:4], np.setdiff1d(np.arange(1500), rows)[:2]
+    assert all(len(chosen.cut) == len(chosen.kept) == 0 for chosen in seen)
+    seen.clear()
+    edges = {"cut_edges": [inside[:2], (inside[0], outside[0]), outside], "keep_edges": [inside[2:]]}
+    assert tune(X, grid=SMALL, **edges).rows.tolist() == rows.tolist()
+    assert seen
+    # Places are in an order of their own, in which `_tuning` finds those of the patch.
+    places = canonicalize(X, Settings())[0].inverse
+    patch = np.sort(places[rows])
+    for chosen in seen:
+        np.testing.assert_array_equal(patch[chosen.cut], [np.sort(places[inside[:2]])])
+        np.testing.assert_array_equal(patch[chosen.kept], [np.sort(places[inside[2:]])])
 
 
 def test_the_table_has_a_row_for_each_trial(found):
