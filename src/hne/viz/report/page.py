@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 STATIC = "viz/report/static"
-TEMPLATES = ("hne.viz.report", "hne.explorer")
+TEMPLATES = ("viz/report/templates", "explorer/templates")
 # Statements at the top of a module, and the word before what it hands out: one script of several needs neither.
 IMPORT = re.compile(r'^import\s[^;"]*"([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=async |class |const |function |let )", re.MULTILINE)
@@ -151,10 +151,13 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
 @functools.cache
 def environment() -> "Environment":
     """The templates, loaded with Jinja when the first page is made."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    packages = [name for name in TEMPLATES if (files("hne").joinpath(*name.split(".")[1:], "templates")).is_dir()]
-    loader = ChoiceLoader([PackageLoader(name) for name in packages])
+    def load(name: str) -> str | None:
+        paths = [f"{folder}/{name}" for folder in TEMPLATES if (files("hne") / folder / name).is_file()]
+        return package_text(paths[0]) if paths else None
+
+    loader = FunctionLoader(load)
     jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     # In ASCII, so that marks that turn the direction of text are escaped too; NaN is no JSON.
     jinja.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
@@ -167,9 +170,7 @@ def environment() -> "Environment":
     return jinja
 
 
-def render_page(
-    template: str, entry: str, styles: Sequence[str] = (), *, policy: str = POLICY, **context: Any
-) -> str:
+def render_page(template: str, entry: str, styles: Sequence[str] = (), *, policy: str = POLICY, **context: Any) -> str:
     """The template with the script of a module and all that it imports, and styles beside those of every page.
 
     Both are named by their paths in the package; a policy has `{script}` where the hash of the script belongs.
