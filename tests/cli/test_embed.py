@@ -207,6 +207,53 @@ def test_rows_with_gaps_are_left_out_and_the_rest_numbered(tmp_path, capsys):
     assert len(rows_of(capsys.readouterr().out)) == 150
 
 
+def test_edges_are_named_by_the_rows_of_the_file(tmp_path, capsys):
+    path, model = tmp_path / "gaps.csv", tmp_path / "model.hne"
+    lines = [",".join(str(value) for value in row) for row in ROLL.X]
+    path.write_text("x,y,z\n" + "\n".join([*lines[:4], "1,,2", *lines[4:]]) + "\n")
+    # Row 5 of the file is none of the samples, of which the fifth is in row 6.
+    pairs = HNE().fit(ROLL.X).short_circuits_[:2]
+    rows = np.where(pairs < 4, pairs + 1, pairs + 2)
+    words = ["embed", str(path), "--missing", "drop", "-k", "12", "--save", str(model)]
+    edges = ["--cut-edges", "8-4, 6-30", "--keep-edges", ",".join(f"{one}-{other}" for one, other in rows)]
+    assert main([*words, *edges, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["parameters"]
+    assert (told["cut_edges"], told["keep_edges"]) == ([[3, 6], [4, 28]], sorted(pairs.tolist()))
+    expected = HNE(12, cut_edges=[(3, 6), (4, 28)], keep_edges=pairs).fit(ROLL.X)
+    again = HNE.load(model)
+    np.testing.assert_array_equal(again.embedding_, expected.embedding_)
+    assert again.cut_edges == ((3, 6), (4, 28))
+    assert main(["embed", str(path), "--missing", "drop", *edges, "--dry-run"]) == 0
+    assert main(["tune", str(path), "--missing", "drop", "-k", "8", "--reg", "1e-3", *edges, "-q"]) == 0
+    assert f"--cut-edges 4-8,6-30 --keep-edges {edges[3]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--cut-edges", "3-5"], "--cut-edges must be rows that are embedded, got row 5. Rows are counted from 1"),
+        (["--keep-edges", "3-152"], "--keep-edges must be rows that are embedded, got row 152."),
+        (["--cut-edges", "3-4", "--keep-edges", "4-3"], "--keep-edges must have no pair of --cut-edges, got 3-4."),
+        (["--cut-edges", "3-3"], "--cut-edges: must be pairs of different rows, counted from 1, such as 13-58,81-92"),
+        (["--cut-edges", "0-3"], "counted from 1, such as 13-58,81-92, got '0-3'"),
+        (["--keep-edges", "3"], "such as 13-58,81-92, got '3'"),
+        (["--keep-edges", "3-4-5"], "such as 13-58,81-92, got '3-4-5'"),
+        (["--keep-edges", ","], "such as 13-58,81-92, got ','"),
+        (["--keep-edges", "a-b"], "such as 13-58,81-92, got 'a-b'"),
+    ],
+)
+def test_edges_between_rows_that_are_not_there_are_refused(tmp_path, capsys, words, says):
+    path = tmp_path / "gaps.csv"
+    lines = [",".join(str(value) for value in row) for row in ROLL.X]
+    path.write_text("x,y,z\n" + "\n".join([*lines[:4], "1,,2", *lines[4:]]) + "\n")
+    try:
+        status = main(["embed", str(path), "--missing", "drop", "-q", *words])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    assert says in capsys.readouterr().err
+
+
 def test_columns_of_different_scales_are_pointed_out_once(tmp_path, capsys):
     path = tmp_path / "scales.csv"
     np.savetxt(path, ROLL.X * [1, 1, 1e5], delimiter=",", header="a,b,c", comments="")

@@ -251,6 +251,29 @@ def test_inputs_that_look_like_options_and_odd_numbers_survive_the_command():
     assert _parser().parse_args(words_of("x.csv", "--n-jobs", "-2")[1:]).n_jobs == -2
 
 
+def test_edges_are_repeated_as_rows_from_options_or_from_samples():
+    options = _parser().parse_args(["embed", "x.csv", "--cut-edges", "92-81,13-58", "--keep-edges", "2-1"])
+    line = "hne embed x.csv --variant ihne --cut-edges 13-58,81-92 --keep-edges 1-2"
+    assert shlex.join(embed_words(options, {})) == line
+    assert _parser().parse_args(embed_words(options, {})[1:]).cut_edges == options.cut_edges == ((13, 58), (81, 92))
+    by_samples = {"cut_edges": np.array([[0, 3], [4, 5]]), "keep_edges": None}
+    assert embed_words(options, by_samples)[5:] == ["--cut-edges", "1-4,5-6"]
+    # Of samples whose rows are not those of the file.
+    rows = np.array([1, 2, 4, 5, 8, 9])
+    assert embed_words(options, by_samples, rows)[5:] == ["--cut-edges", "1-5,8-9"]
+
+
+def test_what_auto_and_published_stand_for_is_said_in_full():
+    def said(*words, **chosen):
+        options = _parser().parse_args(["embed", "x.csv", *words])
+        return parameters_of(_parser().parse_args(embed_words(options, chosen)[1:]))
+
+    assert said("--auto") == parameters("--auto")
+    assert said("--published", "-k", "9") == parameters("--published", "-k", "9")
+    assert said("--published", coordinates="chart") == parameters("--published", "--coordinates", "chart")
+    assert said(n_neighbors=None, scale="robust") == parameters()
+
+
 def test_auto_chooses_what_was_not_given(points, tmp_path, capsys):
     model = tmp_path / "model.hne"
     words = ["embed", str(points), "--auto", "-k", "6", "--variant", "ihne", "--save", str(model), "--json"]

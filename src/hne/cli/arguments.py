@@ -246,8 +246,8 @@ def embed_words(options: argparse.Namespace, chosen: Mapping[str, Any], rows: An
     add_method(parser)
     values = vars(options) | parameters_of(options) | dict(chosen)
     for name in chosen.keys() & {*EDGES}:
-        pairs = ((int(one), int(other)) for one, other in chosen[name] or ())
-        values[name] = tuple((one + 1, other + 1) if rows is None else (rows[one], rows[other]) for one, other in pairs)
+        pairs = () if chosen[name] is None else chosen[name]
+        values[name] = tuple(tuple(end + 1 if rows is None else rows[end] for end in pair) for pair in pairs)
     words = ["hne", "embed"]
     for action in parser._actions:  # noqa: SLF001, argparse has no other door
         default = DEFAULTS.get(action.dest, action.default)
