@@ -176,10 +176,14 @@ def render_page(template: str, entry: str, styles: Sequence[str] = (), *, policy
     Both are named by their paths in the package; a policy has `{script}` where the hash of the script belongs.
     """
     script = bundle(entry)
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     style = "\n".join([static_text("base.css", "report.css"), *map(package_text, styles)])
-    known = {"style": style, "script": script, "policy": policy.format(script=f"sha256-{digest}")}
+    known = {"style": style, "script": script, "policy": policy.format(script=script_hash(script))}
     return environment().get_template(template).render(**known, **context)
+
+
+def script_hash(script: str) -> str:
+    """How a policy names a script that may run."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}"
 
 
 def bundle(entry: str) -> str:
