@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hne.core.pipeline import embed
     from hne.estimators.hne import HNE, HierarchicNeighborsEmbedding
     from hne.estimators.linear import LinearHNE
+    from hne.explorer.notebook import explore
     from hne.settings import PUBLISHED
 
 _HOMES = {
@@ -25,10 +26,20 @@ _HOMES = {
     "LinearHNE": "hne.estimators.linear",
     "PUBLISHED": "hne.settings",
     "embed": "hne.core.pipeline",
+    "explore": "hne.explorer.notebook",
     "forecast": "hne.core.forecast",
 }
 
-__all__ = ["HNE", "PUBLISHED", "HierarchicNeighborsEmbedding", "LinearHNE", "__version__", "embed", "forecast"]
+__all__ = [
+    "HNE",
+    "PUBLISHED",
+    "HierarchicNeighborsEmbedding",
+    "LinearHNE",
+    "__version__",
+    "embed",
+    "explore",
+    "forecast",
+]
 
 
 _SUBMODULES = ("baselines", "datasets", "exceptions", "metrics", "scale", "settings", "tuning", "viz")

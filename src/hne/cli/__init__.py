@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
 from hne import __version__
-from hne.cli import embed, misc, transform, tune
+from hne.cli import embed, explore, misc, transform, tune
 from hne.cli.talk import echo, error_text
 from hne.exceptions import BaselineError, EigenSolverError, ExecutorError, HNEError
 
@@ -135,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="hne", description=description)
     parser.add_argument("--version", action="version", version=f"hne {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    adders = (embed.add_to, tune.add_to, transform.add_to, tune.add_compare_to, misc.add_eigen_to, misc.add_demo_to)
-    for add in (*adders, transform.add_info_to):
+    adders = (embed.add_to, explore.add_to, tune.add_to, transform.add_to, tune.add_compare_to)
+    for add in (*adders, misc.add_eigen_to, misc.add_demo_to, transform.add_info_to):
         add(commands)
     misc.add_completion_to(commands, parser)
     return parser

@@ -34,6 +34,8 @@ EXTRAS = {
     "distributed": ("dask", "--dask, hne.scale.DaskExecutor, Dask arrays"),
     "zarr": ("dask", "Zarr arrays that Dask workers read"),
     "pillow": ("io", "folders of images, thumbnails in reports"),
+    "starlette": ("explore", "hne explore"),
+    "anywidget": ("explore", "hne.explore in notebooks"),
     "shtab": ("completion", "hne completion"),
 }
 # Names of features that are listed.

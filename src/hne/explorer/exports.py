@@ -88,8 +88,8 @@ def python_lines(request: Request, source: Source, view: View, *, is_file: bool)
         lines.append(f"X = X[:, {[places[name] for name in request.columns]!r}]")
     if scaled and not is_file:
         lines[1:1] = ["from hne.io import ColumnPreprocessor"]
-        names = "[str(i) for i in range(X.shape[1])]"
-        lines.append(f"X = ColumnPreprocessor.fit(X, {names}, {request.scale!r}).transform(X)")
+        names = "range(X.shape[1])"
+        lines.append(f"X = ColumnPreprocessor.fit(X, {names}, {request.scale!r}, fills=False).transform(X)")
     wanted = {name: value for name, value in file_parameters(request, view).items() if value != DEFAULTS.get(name)}
     arguments = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
     return "\n".join([*lines, f"model = HNE({arguments}).fit(X)", "Y = model.embedding_"])

@@ -257,7 +257,7 @@ class Session:
     def export(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
         """A file of an embedding: its bytes, its name and its kind."""
         wanted = payload.get("format")
-        if wanted not in FORMATS:
+        if not isinstance(wanted, str) or wanted not in FORMATS:
             refuse("format", f"must be one of {', '.join(FORMATS)}", repr(wanted), "Choose one of them")
         try:
             shown = self._known(payload)

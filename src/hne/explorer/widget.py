@@ -1,28 +1,23 @@
-"""X -> a widget for notebooks: the page of `hne explore` in a cell, its settings and selection readable from Python."""
+"""A session -> the page of `hne explore` in a notebook's cell, its settings and selection readable from Python."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import anywidget
+import traitlets
+
 from hne.core.records import Embedding
-from hne.exceptions import MissingExtraError, refuse
+from hne.exceptions import refuse
 from hne.explorer import messages
 from hne.explorer.page import widget_module
 from hne.explorer.request import Request
 from hne.explorer.session import Session, Shown
-from hne.explorer.source import Source, table_of
 from hne.explorer.stages import Cancelled
-from hne.settings import AUTO, DEFAULTS, SEARCHED
+from hne.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from hne.estimators.hne import HierarchicNeighborsEmbedding
-
-try:
-    import anywidget
-    import traitlets
-except ImportError as error:
-    msg = "hne.explore needs anywidget, got none installed. Run: pip install 'hne[explore]'."
-    raise MissingExtraError(msg) from error
 
 
 class ExplorerWidget(anywidget.AnyWidget):
@@ -37,6 +32,7 @@ class ExplorerWidget(anywidget.AnyWidget):
         Assigning some of them embeds anew.
     """
 
+    _esm = widget_module()
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     settings = traitlets.Dict().tag(sync=True)
 
@@ -119,63 +115,3 @@ class ExplorerWidget(anywidget.AnyWidget):
             tell(message, "done")
         finally:
             self._under_way.pop(number, None)
-
-
-def explore(
-    X: Any,
-    *,
-    color: Any = None,
-    labels: Mapping[str, Any] | None = None,
-    ids: Sequence[Any] | None = None,
-    images: Any = None,
-    title: str = "X",
-    scale: str = "none",
-    **parameters: Any,
-) -> ExplorerWidget:
-    """Turn the knobs and watch: the embedding of X in a notebook's cell, which changes with its settings.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The samples, one a row; of a data frame, columns of text are labels. With metric="precomputed" distances.
-    color : str or array-like of shape (n_samples,), default=None
-        What to color by at first: the name of a label or a feature, or values of its own.
-    labels : mapping of str to array-like of shape (n_samples,), default=None
-        Columns that are shown and not embedded.
-    ids : sequence of shape (n_samples,), default=None
-        Names of the samples; None counts them from 1.
-    images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-        Pictures of the samples.
-    title : str
-        What the page is about.
-    scale : {"none", "standard", "robust"}, default="none"
-        What columns are scaled by at first.
-    **parameters
-        Those of :class:`hne.HNE` to begin with, none of them "auto".
-
-    Returns
-    -------
-    ExplorerWidget
-        To be shown by a notebook (Jupyter, VS Code, Colab, marimo). `settings` and `selection` are what its user has
-        chosen, `embedding`, `model` and `parameters` what is shown.
-
-    Examples
-    --------
-    >>> import hne
-    >>> from hne.datasets import make_swiss_roll
-    >>> widget = hne.explore(make_swiss_roll(200).X, n_neighbors=8)
-    >>> widget.settings = {"parameters": {"variant": "rhne"}}
-    >>> widget.parameters, widget.embedding.Y.shape
-    ({'n_neighbors': 8, 'variant': 'rhne'}, (200, 2))
-    """
-    automatic = [name for name in (*SEARCHED, "n_components") if parameters.get(name) == AUTO]
-    if automatic:
-        refuse(automatic[0], "must be a value to begin with", "'auto'", "Leave it out, or pass what hne.tuning finds")
-    table = table_of(X, labels=labels, ids=ids, color=color)
-    if images is not None and len(images) != table.X.shape[0]:
-        rule = f"must have one for each of {table.X.shape[0]} samples"
-        refuse("images", rule, str(len(images)), "Pass matching rows")
-    start = Request.start(parameters, scale)
-    session = Session(Source(table, title, start, images=images))
-    session.shown_as(start)  # what cannot be embedded is refused here, not in a page
-    return ExplorerWidget(session)
