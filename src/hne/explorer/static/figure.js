@@ -14,12 +14,12 @@ export function escapeXml(text) {
   return allowed.replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
 }
 
-function place(value) {
+function decimals(value) {
   return String(Math.round(value * 100) / 100);
 }
 
 function textAt(x, y, text, attributes = "") {
-  return `<text x="${place(x)}" y="${place(y)}" ${attributes}>${escapeXml(text)}</text>`;
+  return `<text x="${decimals(x)}" y="${decimals(y)}" ${attributes}>${escapeXml(text)}</text>`;
 }
 
 function shortened(text, most) {
@@ -37,22 +37,22 @@ function groupsOf({ xs, ys, colors }) {
 }
 
 function pointsOf(points) {
-  const radius = place(points.radius);
-  const circle = (i) => `<circle cx="${place(points.xs[i])}" cy="${place(points.ys[i])}" r="${radius}"/>`;
+  const radius = decimals(points.radius);
+  const circle = (i) => `<circle cx="${decimals(points.xs[i])}" cy="${decimals(points.ys[i])}" r="${radius}"/>`;
   const group = ([color, members]) => `<g fill="${color}">${members.map(circle).join("")}</g>`;
   return [...groupsOf(points)].map(group).join("\n");
 }
 
 function linesOf({ pairs, color, width, dash }) {
-  const line = ([x0, y0, x1, y1]) => `M${place(x0)} ${place(y0)}L${place(x1)} ${place(y1)}`;
+  const line = ([x0, y0, x1, y1]) => `M${decimals(x0)} ${decimals(y0)}L${decimals(x1)} ${decimals(y1)}`;
   const dashes = dash?.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
   return `<path d="${pairs.map(line).join("")}" fill="none" stroke="${color}" stroke-width="${width}"${dashes}/>`;
 }
 
 function axesOf({ width, height, across, up, xName, yName, ink, dim }) {
   const marks = [
-    ...across.map(({ at }) => `M${place(at)} ${height}v5`),
-    ...up.map(({ at }) => `M0 ${place(at)}h-5`),
+    ...across.map(({ at }) => `M${decimals(at)} ${height}v5`),
+    ...up.map(({ at }) => `M0 ${decimals(at)}h-5`),
   ];
   const numbers = [
     ...across.map(({ at, text }) => textAt(at, height + 19, text, `text-anchor="middle"`)),
@@ -63,7 +63,7 @@ function axesOf({ width, height, across, up, xName, yName, ink, dim }) {
     `<path d="${marks.join("")}" stroke="${dim}" fill="none"/>`,
     `<g font-size="12" fill="${dim}">${numbers.join("")}</g>`,
     `<g font-size="13" fill="${ink}">${textAt(width / 2, height + 40, shortened(xName, 60), middle)}`,
-    textAt(0, 0, shortened(yName, 60), `${middle} transform="translate(-45 ${place(height / 2)}) rotate(-90)"`),
+    textAt(0, 0, shortened(yName, 60), `${middle} transform="translate(-45 ${decimals(height / 2)}) rotate(-90)"`),
     `</g>`,
   ].join("\n");
 }
@@ -78,7 +78,7 @@ function legendOf({ title, entries, ramp }, { ink, dim }) {
   const rest = entries.length - MOST_IN_LEGEND;
   if (rest > 0) parts.push(textAt(18, 30 + 19 * MOST_IN_LEGEND, `and ${rest} more`, `font-size="12" fill="${dim}"`));
   if (ramp) {
-    const stops = ramp.colors.map((color, k) => `<stop offset="${place(k / (ramp.colors.length - 1))}" stop-color="${color}"/>`);
+    const stops = ramp.colors.map((color, k) => `<stop offset="${decimals(k / (ramp.colors.length - 1))}" stop-color="${color}"/>`);
     parts.push(`<defs><linearGradient id="ramp">${stops.join("")}</linearGradient></defs>`);
     parts.push(`<rect y="22" width="${LEGEND_WIDTH - 24}" height="12" rx="3" fill="url(#ramp)"/>`);
     parts.push(textAt(0, 50, ramp.low, `font-size="12" fill="${dim}"`));

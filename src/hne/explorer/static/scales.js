@@ -1,8 +1,6 @@
 // Sliders <-> numbers: steps of a logarithmic slider, and numbers as people write them.
 
 export const SLIDER_STEPS = 400;
-// A slider of k ends here, where the field beside it does not: more would leave no room for the few that matter.
-const MOST_ON_SLIDER = 60;
 
 // The place of a value on a logarithmic slider, at its ends where it lies beyond them.
 export function stepOf(value, [low, high]) {
@@ -17,8 +15,9 @@ export function valueAt(step, [low, high]) {
   return Number((low * (high / low) ** (step / SLIDER_STEPS)).toPrecision(2));
 }
 
+// Where a slider ends: a field takes more than the slider beside it, which then follows.
 export function sliderEnd(high, value) {
-  return Math.min(high, Math.max(MOST_ON_SLIDER, value || 0));
+  return Math.max(high, value || 0);
 }
 
 // A ridge with at most three digits, as short as can be: 0.001, 2.5e-5.

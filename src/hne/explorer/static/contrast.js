@@ -1,0 +1,80 @@
+// A selection -> what sets it apart: columns, edges, and who in it is rebuilt worst.
+
+import { countText } from "../../viz/report/static/data.js";
+import { dataText, element } from "../../viz/report/static/dom.js";
+import { isAborted } from "./calls.js";
+
+const PAUSE = 250; // milliseconds without a change of the selection before Python is asked
+
+export class Contrast {
+  // `ask(kind, payload, options)` asks about the picture that is seen.
+  constructor(byId, desk, ask) {
+    Object.assign(this, { byId, desk, ask, timer: 0, controller: null });
+  }
+
+  // Another selection, or another picture of it.
+  changed() {
+    const samples = [...this.desk.state.selected];
+    this.forget();
+    this.byId("contrast-panel").hidden = !samples.length;
+    if (!samples.length) return;
+    this.byId("contrast-panel").classList.add("updating");
+    this.timer = setTimeout(() => this.run(samples), PAUSE);
+  }
+
+  forget() {
+    clearTimeout(this.timer);
+    this.controller?.abort();
+    this.controller = null;
+  }
+
+  async run(samples) {
+    const controller = new AbortController();
+    this.controller = controller;
+    try {
+      const { message } = await this.ask("contrast", { samples }, { signal: controller.signal });
+      this.show(message);
+    } catch (error) {
+      if (isAborted(error)) return;
+      this.byId("contrast-lead").textContent = error.message;
+      this.byId("contrast").replaceChildren();
+    }
+    this.byId("contrast-panel").classList.remove("updating");
+  }
+
+  show({ n, columns, edges, worst, worstText }) {
+    const { byId, desk } = this;
+    byId("contrast-lead").textContent = columns.length
+      ? `Columns in which the ${countText(n)} selected differ most from the others:`
+      : `No column tells the ${countText(n)} selected from the others.`;
+    const largest = Math.max(...columns.map(({ effect }) => Math.abs(effect)), 1e-9);
+    byId("contrast").replaceChildren(...columns.map((column) => this.line(column, largest)));
+    byId("contrast-edges").textContent = edges?.text || "";
+    byId("contrast-worst-text").textContent = worst.length ? worstText : "";
+    const button = (i) => {
+      const made = dataText("button", desk.data.idOf(i));
+      made.type = "button";
+      made.addEventListener("click", () => desk.on.show(i));
+      return element("li", {}, made);
+    };
+    byId("contrast-worst").replaceChildren(...worst.map(button));
+  }
+
+  line({ name, text, effect }, largest) {
+    const bar = element("span", { class: `effect ${effect < 0 ? "lower" : "higher"}`, "aria-hidden": "true" }, element("i"));
+    bar.firstElementChild.style.width = `${(50 * Math.abs(effect)) / largest}%`;
+    const head = dataText("button", name);
+    head.type = "button";
+    head.title = "Color by this column";
+    const column = this.desk.data.columns.find((one) => one.name === name);
+    if (column) head.addEventListener("click", () => this.colorBy(column.key));
+    else head.disabled = true;
+    return element("li", {}, head, bar, dataText("p", text));
+  }
+
+  colorBy(key) {
+    const select = this.byId("color");
+    select.value = key;
+    select.dispatchEvent(new Event("change"));
+  }
+}

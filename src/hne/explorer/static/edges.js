@@ -1,0 +1,133 @@
+// Edges across gaps: listed and drawn in red, to put back or to cut by hand.
+
+import { countText } from "../../viz/report/static/data.js";
+import { element } from "../../viz/report/static/dom.js";
+import { cutEdge, edgeKey, handEdits, putBackEdge, undoEdge } from "./requests.js";
+
+const MOST_EDGES = 60;
+const NEAR_LINE = 6; // pixels from a line within which a click is meant for it
+const NEAR_POINT = 7; // and from a sample, which comes first
+
+export class Edges {
+  // `change(request)` asks for another picture.
+  constructor(byId, desk, plot, change) {
+    Object.assign(this, { byId, desk, plot, change, entry: null, focus: null, lines: new Map() });
+    byId("edges-lines").checked = true;
+    byId("edges-lines").addEventListener("change", () => this.showLines());
+    byId("shorts").addEventListener("change", () => (byId("edges-lines").checked = byId("shorts").checked));
+    desk.listen("pin", () => this.listNear());
+    desk.onClick = (where, x, y) => this.click(where, x, y);
+    this.showLines();
+  }
+
+  showLines() {
+    const [mine, other] = [this.byId("edges-lines"), this.byId("shorts")];
+    if (mine.checked !== other.checked) {
+      other.checked = mine.checked;
+      other.dispatchEvent(new Event("change"));
+    }
+    this.draw();
+  }
+
+  show(entry) {
+    this.entry = entry;
+    this.focus = null;
+    const { byId } = this;
+    const { picture, result, request } = entry;
+    byId("edges-text").textContent = edgesText(result, picture.shorts.length);
+    const action = result.isCut ? ["Put back", putBackEdge] : ["Cut", cutEdge];
+    const listed = picture.shorts.slice(0, MOST_EDGES);
+    this.lines = new Map();
+    this.fill("edges", listed, ...action);
+    const rest = result.nShorts - listed.length;
+    byId("edges-more").textContent = rest > 0 ? `${countText(rest)} more not listed.` : "";
+    const edits = handEdits(request);
+    byId("edits-part").hidden = !edits.length;
+    this.fill("edits", edits.map(({ edge }) => edge), "Undo", undoEdge, edits.map(({ kind }) => kind));
+    byId("edges-lines-choice").hidden = !picture.shorts.length && !edits.length;
+    this.listNear();
+    this.draw();
+  }
+
+  fill(list, pairs, word, edit, kinds = []) {
+    const line = (edge, k) => this.line(edge, word, edit, kinds[k] ? `${kinds[k]}: ` : "");
+    this.byId(list).replaceChildren(...pairs.map(line));
+  }
+
+  line(edge, word, edit, before) {
+    const { desk } = this;
+    const [one, other] = edge.map((i) => desk.data.idOf(i));
+    const name = element("button", { type: "button", class: "edge data", dir: "auto" }, `${before}${one} – ${other}`);
+    const act = element("button", { type: "button", "aria-label": `${word} ${one} – ${other}` }, word);
+    act.addEventListener("click", () => this.change(edit(this.entry.request, edge)));
+    name.addEventListener("click", () => this.bring(edge));
+    const made = element("li", {}, name, act);
+    for (const event of ["pointerenter", "focusin"]) made.addEventListener(event, () => this.point(edge));
+    for (const event of ["pointerleave", "focusout"]) made.addEventListener(event, () => this.point(null));
+    this.lines.set(edgeKey(edge), made);
+    return made;
+  }
+
+  // Neighbors of the pinned sample, each with a button that cuts the edge to it.
+  listNear() {
+    const { byId, desk, entry } = this;
+    const pinned = desk.state.pinned;
+    const { neighbors, k } = entry?.picture || {};
+    byId("near-part").hidden = !neighbors || pinned < 0;
+    if (!neighbors || pinned < 0) return;
+    byId("near-title").textContent = `Neighbors of ${desk.data.idOf(pinned)}`;
+    const near = [...neighbors.subarray(pinned * k, (pinned + 1) * k)].filter((i) => i >= 0);
+    this.fill("near", near.map((i) => [pinned, i]), "Cut", cutEdge);
+  }
+
+  point(edge) {
+    this.focus = edge;
+    this.draw();
+  }
+
+  // Both ends into the picture.
+  bring(edge) {
+    this.point(edge);
+    const { view } = this.plot;
+    if (!view.areInView(...edge)) view.showAll();
+    this.desk.redraw();
+  }
+
+  // Edits by hand are drawn too, and thicker what is pointed at.
+  draw() {
+    const { plot, entry, focus, byId } = this;
+    if (!entry) return;
+    const { cut, keep } = entry.request;
+    const isShown = byId("edges-lines").checked;
+    plot.extraLinks = [
+      ...(isShown && cut?.length ? [{ pairs: cut, color: "--short", dash: [], width: 1.5 }] : []),
+      ...(isShown && keep?.length ? [{ pairs: keep, color: "--good", dash: [], width: 2 }] : []),
+      ...(focus ? [{ pairs: [focus], color: "--short", dash: [], width: 4.5 }] : []),
+    ];
+    this.desk.redraw();
+  }
+
+  // A click on a red line of the picture: its line in the list gets the focus.
+  click(where, x, y) {
+    if (where !== this.plot || !this.entry || !this.byId("edges-lines").checked) return false;
+    const { hovered } = this.desk.state;
+    const [hoveredX, hoveredY] = hovered >= 0 ? where.pixelOf(hovered) : [Infinity, Infinity];
+    if (Math.hypot(x - hoveredX, y - hoveredY) <= NEAR_POINT) return false;
+    const { request, picture } = this.entry;
+    const pairs = [...(request.cut || []), ...(request.keep || []), ...picture.shorts.slice(0, MOST_EDGES)];
+    const number = where.edgeAt(x, y, pairs, NEAR_LINE);
+    const line = number < 0 ? null : this.lines.get(edgeKey(pairs[number]));
+    if (!line) return false;
+    line.lastElementChild.focus({ preventScroll: true });
+    line.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+}
+
+export function edgesText({ nShorts, isCut }, nDrawn) {
+  if (!nShorts) return "None leads across a gap.";
+  const edges = nShorts === 1 ? "1 edge leads" : `${countText(nShorts)} edges lead`;
+  const fate = isCut ? `${nShorts === 1 ? "was" : "were"} cut` : `${nShorts === 1 ? "is" : "are"} suspected, and kept`;
+  const drawn = nDrawn < nShorts ? ` The worst ${nDrawn} are drawn.` : "";
+  return `${edges} across a gap and ${fate}.${drawn}`;
+}
