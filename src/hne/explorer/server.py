@@ -43,6 +43,8 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+# What follows a call that is refused is not read.
+CLOSED = {"connection": "close"}
 
 
 class Door:
@@ -62,7 +64,7 @@ class Door:
         refusal = self._refusal(Request(scope))
         if refusal is not None:
             status, text = refusal
-            await JSONResponse({"text": text}, status, {**HEADERS, "connection": "close"})(scope, receive, send)
+            await JSONResponse({"text": text}, status, HEADERS | CLOSED)(scope, receive, send)
             return
         await self._app(scope, receive, _with_headers(send))
 
@@ -105,7 +107,8 @@ def make_app(session: Session, port: int, token: str) -> ASGIApp:
         try:
             payload = json.loads(await _body(request))
         except (ValueError, RecursionError) as error:
-            return JSONResponse({"text": f"A call must be JSON of at most {MOST_BYTES} bytes, got {error}."}, 400)
+            text = f"A call must be JSON of at most {MOST_BYTES} bytes, got {error}."
+            return JSONResponse({"text": text}, 400, CLOSED)
         kind = request.path_params["kind"]
         if kind not in session.calls:
             return JSONResponse({"text": f"There is no call {kind!r:.40}."}, 404)
@@ -173,12 +176,14 @@ class Explorer:
             raise InputError(
                 parameter="port", rule="must be free", value=f"{port} ({reason})", remedy=remedy
             ) from error
+        # Whoever comes before `run` waits.
+        self._socket.listen(MOST_CONNECTIONS)
         self.port = int(self._socket.getsockname()[1])
         token = secrets.token_urlsafe(24)
         self.address = f"http://{HOST}:{self.port}/?token={token}"
         config = uvicorn.Config(
             make_app(session, self.port, token),
-            log_level="error",
+            log_level="critical",  # fits that Ctrl-C cuts off are no errors
             access_log=False,
             lifespan="off",
             ws="none",
@@ -189,9 +194,12 @@ class Explorer:
         self._server = uvicorn.Server(config)
 
     def run(self) -> None:
-        """Serve until Ctrl-C or another signal ends it."""
+        """Serve until Ctrl-C, which is how it ends, or another signal, which is passed on."""
         try:
             self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt as interrupt:
+            if interrupt.args:
+                raise
         finally:
             self._socket.close()
 
