@@ -22,7 +22,8 @@ test("a step of the slider comes back from its value", () => {
 });
 
 test("numbers are written short and read within their bounds", () => {
-  assert.deepEqual([0.001, 0.00012345, 1e-5, 2.5, 1e5].map(ridgeText), ["0.001", "1.23e-4", "1e-5", "2.5", "1e5"]);
+  assert.deepEqual([0.001, 0.00012345, 1e-5, 2.5, 1e5].map((value) => ridgeText(value)), ["0.001", "1.23e-4", "1e-5", "2.5", "1e5"]);
+  assert.equal(ridgeText(0.00531, 2), "0.0053");
   assert.equal(numberIn("1e-4", REG), 1e-4);
   assert.deepEqual(["", "x", "20", "-1"].map((text) => numberIn(text, REG)), [null, null, null, null]);
   assert.deepEqual([numberIn("7", [1, 9], true), numberIn("7.5", [1, 9], true)], [7, null]);
@@ -72,12 +73,13 @@ test("the figure has its points by color, its axes, its legend and no markup of 
   assert.equal(svg.match(/<circle cx="[^"]*" cy="[^"]*" r="3"/g).length, 3);
   assert.match(svg, /<g fill="#f00"><circle cx="1" cy="4" r="3"\/><circle cx="3"/);
   assert.match(svg, /cx="2.35"/);
+  assert.match(figureSvg({ ...SCENE, points: { ...SCENE.points, rim: "#fff" } }), /<g fill="#f00" stroke="#fff" stroke-width="0.9">/);
   assert.match(svg, /stroke-dasharray="7 4"/);
   assert.match(svg, />coordinate 1<\/text>/);
   assert.match(svg, />a&lt;b<\/text>/);
   assert.match(svg, /Rolls &amp; &lt;b&gt;more/);
   assert.ok(!svg.includes("<b>"));
-  assert.deepEqual(figureSize(SCENE), { width: 562, height: 306 });
+  assert.deepEqual(figureSize(SCENE), { width: 572, height: 306 });
 });
 
 test("numbers get a ramp, many points are an image, a long legend ends", () => {
@@ -87,7 +89,7 @@ test("numbers get a ramp, many points are an image, a long legend ends", () => {
   assert.match(svg, /<linearGradient id="ramp"><stop offset="0" stop-color="#000"\/><stop offset="1"/);
   assert.match(svg, /<image href="data:image\/png;base64,AA" width="300"/);
   assert.match(svg, />and 8 more</);
-  assert.match(figureSvg({ ...SCENE, legend: null }), /width="372"/);
+  assert.match(figureSvg({ ...SCENE, legend: null }), /width="382"/);
 });
 
 test("characters that XML does not have are replaced", () => {

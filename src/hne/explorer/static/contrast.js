@@ -60,8 +60,9 @@ export class Contrast {
     byId("contrast-worst").replaceChildren(...worst.map(button));
   }
 
-  line({ name, text, effect }, largest) {
-    const bar = element("span", { class: `effect ${effect < 0 ? "lower" : "higher"}`, "aria-hidden": "true" }, element("i"));
+  line({ name, text, inside, outside, effect }, largest) {
+    const side = inside < outside ? "lower" : "higher";
+    const bar = element("span", { class: `effect ${side}`, "aria-hidden": "true" }, element("i"));
     bar.firstElementChild.style.width = `${(50 * Math.abs(effect)) / largest}%`;
     const head = dataText("button", name);
     head.type = "button";

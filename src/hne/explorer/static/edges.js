@@ -5,8 +5,7 @@ import { element } from "../../viz/report/static/dom.js";
 import { cutEdge, edgeKey, handEdits, putBackEdge, undoEdge } from "./requests.js";
 
 const MOST_EDGES = 60;
-const NEAR_LINE = 6; // pixels from a line within which a click is meant for it
-const NEAR_POINT = 7; // and from a sample, which comes first
+const NEAR_LINE = 6; // pixels from a line within which a click is meant for it; a sample's own disc comes first
 
 export class Edges {
   // `change(request)` asks for another picture.
@@ -112,7 +111,7 @@ export class Edges {
     if (where !== this.plot || !this.entry || !this.byId("edges-lines").checked) return false;
     const { hovered } = this.desk.state;
     const [hoveredX, hoveredY] = hovered >= 0 ? where.pixelOf(hovered) : [Infinity, Infinity];
-    if (Math.hypot(x - hoveredX, y - hoveredY) <= NEAR_POINT) return false;
+    if (Math.hypot(x - hoveredX, y - hoveredY) <= where.radius() + 1) return false;
     const { request, picture } = this.entry;
     const pairs = [...(request.cut || []), ...(request.keep || []), ...picture.shorts.slice(0, MOST_EDGES)];
     const number = where.edgeAt(x, y, pairs, NEAR_LINE);

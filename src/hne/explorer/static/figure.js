@@ -3,7 +3,7 @@
 const FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
 const TITLE_HEIGHT = 56;
 const LEGEND_WIDTH = 190;
-const EDGE = { left: 58, right: 14, bottom: 50 };
+const EDGE = { left: 68, right: 14, bottom: 50 };
 const MOST_IN_LEGEND = 22;
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -39,7 +39,9 @@ function groupsOf({ xs, ys, colors }) {
 function pointsOf(points) {
   const radius = decimals(points.radius);
   const circle = (i) => `<circle cx="${decimals(points.xs[i])}" cy="${decimals(points.ys[i])}" r="${radius}"/>`;
-  const group = ([color, members]) => `<g fill="${color}">${members.map(circle).join("")}</g>`;
+  // As on the screen, few points are set off from each other.
+  const rim = points.rim ? ` stroke="${points.rim}" stroke-width="0.9"` : "";
+  const group = ([color, members]) => `<g fill="${color}"${rim}>${members.map(circle).join("")}</g>`;
   return [...groupsOf(points)].map(group).join("\n");
 }
 
@@ -63,7 +65,7 @@ function axesOf({ width, height, across, up, xName, yName, ink, dim }) {
     `<path d="${marks.join("")}" stroke="${dim}" fill="none"/>`,
     `<g font-size="12" fill="${dim}">${numbers.join("")}</g>`,
     `<g font-size="13" fill="${ink}">${textAt(width / 2, height + 40, shortened(xName, 60), middle)}`,
-    textAt(0, 0, shortened(yName, 60), `${middle} transform="translate(-45 ${decimals(height / 2)}) rotate(-90)"`),
+    textAt(0, 0, shortened(yName, 60), `${middle} transform="translate(-50 ${decimals(height / 2)}) rotate(-90)"`),
     `</g>`,
   ].join("\n");
 }
@@ -95,7 +97,7 @@ export function figureSize({ width, height, legend }) {
   };
 }
 
-// scene: { width, height, title, subtitle, points: {xs, ys, colors, radius} | {image}, lines: [{pairs, color, width, dash}],
+// scene: { width, height, title, subtitle, points: {xs, ys, colors, radius, rim} | {image}, lines: [{pairs, color, width, dash}],
 // across, up: [{at, text}], xName, yName, legend: {title, entries, ramp} | null, paper, page, ink, dim, border }
 export function figureSvg(scene) {
   const { width, height, legend, lines, points } = scene;

@@ -20,9 +20,9 @@ export function sliderEnd(high, value) {
   return Math.max(high, value || 0);
 }
 
-// A ridge with at most three digits, as short as can be: 0.001, 2.5e-5.
-export function ridgeText(value) {
-  const rounded = Number(value.toPrecision(3));
+// A ridge with at most so many digits, as short as can be: 0.001, 2.5e-5.
+export function ridgeText(value, digits = 3) {
+  const rounded = Number(value.toPrecision(digits));
   if (rounded >= 1e-3 && rounded < 1e4) return String(rounded);
   return rounded.toExponential().replace("e+", "e");
 }

@@ -6,6 +6,7 @@ import { ticksOf } from "../../viz/report/static/view.js";
 
 // Beyond, points are an image within the figure: a program that opens it could not draw so many circles.
 const MOST_CIRCLES = 50000;
+const MOST_WITH_RIM = 6000;
 
 export function sceneOf(plot, title, subtitle) {
   const { view, desk } = plot;
@@ -46,7 +47,8 @@ function pointsIn(plot) {
   const ordered = [...seen.filter((i) => levels[i] === 1), ...seen.filter((i) => levels[i] === 2)];
   const places = ordered.map((i) => view.toPixel(i));
   const color = (i) => cssColor(levels[i] === 2 ? paint.colors[i] : paint.missing);
-  return { xs: places.map(([x]) => x), ys: places.map(([, y]) => y), colors: ordered.map(color), radius };
+  const rim = ordered.length <= MOST_WITH_RIM ? plot.desk.style.paper : "";
+  return { xs: places.map(([x]) => x), ys: places.map(([, y]) => y), colors: ordered.map(color), radius, rim };
 }
 
 function linesIn(plot) {

@@ -27,7 +27,7 @@ export class Strip {
     byId("verdict-mark").replaceChildren(markOf(byId, verdict.level));
     byId("verdict-word").textContent = verdict.word;
     byId("verdict-text").textContent = verdict.text;
-    const chip = ({ name, text, help }) => element("div", { title: help }, element("dt", {}, name), element("dd", {}, text));
+    const chip = ({ name, text, help }) => element("div", { title: `${name} ${text}: ${help}` }, element("dt", {}, name), element("dd", {}, text));
     byId("measures").replaceChildren(...measures.map(chip));
     const line = ({ level, text, remedy }) => {
       const advice = remedy ? [" ", element("span", { class: "advice" }, remedy)] : [];

@@ -17,7 +17,7 @@ export class Take {
     }
     byId("copy-shell").addEventListener("click", (event) => copyText(byId("take-command").textContent, event.currentTarget));
     byId("copy-python").addEventListener("click", (event) => copyText(byId("take-python").textContent, event.currentTarget));
-    byId("save-svg").addEventListener("click", () => download(this.svg(), `${this.stem}.svg`, "image/svg+xml"));
+    byId("save-svg").addEventListener("click", () => this.tellOf("picture", this.saveSvg()));
     byId("save-png").addEventListener("click", () => this.tellOf("picture", this.savePng()));
   }
 
@@ -53,6 +53,11 @@ export class Take {
     const further = furtherOf(this.entry, this.start);
     const subtitle = `hne: ${labelOf(this.entry)}${further ? `, ${further}` : ""}. ${this.entry.result.verdict.word}`;
     return figureSvg(sceneOf(this.plot, this.title, subtitle));
+  }
+
+  async saveSvg() {
+    download(this.svg(), `${this.stem}.svg`, "image/svg+xml");
+    return `${this.stem}.svg was made.`;
   }
 
   // The figure, drawn by the browser at twice the size of the screen.

@@ -9,7 +9,7 @@ const [WIDE, HIGH, AROUND] = [104, 72, 5];
 const MOST_DOTS = 1500;
 
 export function labelOf({ settings }) {
-  return `k ${settings.n_neighbors} · ${settings.variant.toUpperCase()} · ${ridgeText(settings.reg)}`;
+  return `k ${settings.n_neighbors} · ${settings.variant.toUpperCase()} · ${ridgeText(settings.reg, 2)}`;
 }
 
 // What else than k, variant and reg differs from the start, in few words.
@@ -20,7 +20,7 @@ export function furtherOf({ request }, start) {
   if (request.scale !== start.scale) changed.push(`scaling ${request.scale}`);
   if (request.columns) changed.push(`${request.columns.length} columns`);
   const nEdits = (request.cut?.length || 0) + (request.keep?.length || 0);
-  if (nEdits) changed.push(`${nEdits} edits`);
+  if (nEdits) changed.push(nEdits === 1 ? "1 edit" : `${nEdits} edits`);
   if (request.whole) changed.push("all samples");
   return changed.join(", ");
 }

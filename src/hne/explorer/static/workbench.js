@@ -19,6 +19,7 @@ import { Trail } from "./trail.js";
 import { TuneMap } from "./tunemap.js";
 
 const MOVING = 350; // milliseconds from the old places to the new
+const NARROW = 832; // pixels, 52rem of explorer.css
 
 export class Workbench {
   // `hooks` are told of what a notebook may want to know: settings(request), selection(samples).
@@ -179,7 +180,7 @@ export class Workbench {
     this.take.show(entry);
     this.contrast.changed();
     this.showPatch(entry);
-    this.byId("lead").textContent = entry.result.lead;
+    this.byId("lead").textContent = `${entry.result.lead}.`;
     this.hooks.settings?.(entry.request);
   }
 
@@ -268,13 +269,14 @@ function arrange(byId) {
   plots.after(byId("trail"));
   byId("selection-panel").after(byId("contrast-panel"));
   byId("pinned-panel").before(byId("edges-panel"));
+  // Where knobs are above the picture they leave room for it.
+  const isNarrow = byId("explorer").clientWidth < NARROW;
+  if (isNarrow) for (const group of byId("explorer").querySelectorAll(".knobs details")) group.open = false;
   byId("explorer").classList.add("is-open");
 }
 
 function tellSource(byId, { title, source, notes, leftOut }) {
   byId("title").textContent = title;
-  byId("source").textContent = source;
-  const told = [...notes, ...leftOut.map((text) => `Left out: ${text}`)];
-  byId("notes").hidden = !told.length;
-  byId("notes").textContent = told.join(" ");
+  byId("source").textContent = `${source}.`;
+  byId("notes").textContent = [...notes, ...leftOut.map((text) => `Left out: ${text}`)].join(" ");
 }
