@@ -1,6 +1,5 @@
 """Reports in a real browser: quiet, alone with their file, and doing what they say."""
 
-import shutil
 import time
 from pathlib import Path
 
@@ -14,22 +13,9 @@ from hne.viz.report import Details, write_report
 from hne_paper.datasets import make_faces
 from tests.helpers.judged import some_trust
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the path"),
-]
+pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&\u2028\u202e${alert(1)}"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
