@@ -6,8 +6,8 @@ import { test } from "node:test";
 import * as data from "../../../src/hne/viz/report/static/data.js";
 import { csvOf, findSamples } from "../../../src/hne/viz/report/static/search.js";
 
-const numbers = (values, more = {}) => ({ key: "data-1", name: "x", group: "data", values: Float64Array.from(values), categories: null, time: false, ...more });
-const kinds = { key: "data-2", name: "kind", group: "data", values: Uint8Array.of(0, 1, 2, 0), categories: ["ash", "elm"], time: false };
+const numbers = (values) => ({ name: "x", values: Float64Array.from(values), categories: null, time: false });
+const kinds = { ...numbers([]), name: "kind", values: Uint8Array.of(0, 1, 2, 0), categories: ["ash", "elm"] };
 
 test("samples are called by their ids, else by their rows, else by their numbers from one", () => {
   const rows = Float64Array.of(7, 9);
@@ -56,7 +56,8 @@ test("few whole numbers are categories by size, many or broken ones are not", ()
   assert.equal(data.categoriesOf(numbers(Array.from({ length: 21 }, (_, i) => i))), null);
 });
 
-const trees = data.createData({ n: 4, ids: ["oak-1", "1-oak", "birch", "ash"], columns: [kinds, numbers([1, 2, 3, 4])] });
+const ids = ["oak-1", "1-oak", "birch", "ash"];
+const trees = data.createData({ n: 4, ids, columns: [kinds, numbers([1, 2, 3, 4])] });
 
 test("names that start with a text come first, then others, then texts of columns", () => {
   assert.deepEqual(findSamples(trees, " OAK ").map(({ i }) => i), [0, 1]);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { View, ticksOf } from "../../../src/hne/viz/report/static/view.js";
 
-const axis = (values, group = "coordinates") => ({ name: "a", group, values: Float64Array.from(values), categories: null, time: false });
+const axis = (values, group) => ({ group, values: Float64Array.from(values), categories: null, time: false });
 const all = () => true;
 
 function viewOf(xs, ys, { group = "coordinates", width = 400, height = 200 } = {}) {
@@ -16,7 +16,9 @@ function viewOf(xs, ys, { group = "coordinates", width = 400, height = 200 } = {
   return view;
 }
 
-const near = (found, wanted) => found.forEach((value, k) => assert.ok(Math.abs(value - wanted[k]) < 1e-9, `${found} is not ${wanted}`));
+function near(found, wanted) {
+  for (const [k, value] of found.entries()) assert.ok(Math.abs(value - wanted[k]) < 1e-9, `${found} is not ${wanted}`);
+}
 
 // The square of four fills the height of 200 but for 6 in 100 on each side: 88 pixels a unit.
 const square = () => viewOf([0, 2, 0, 2], [0, 0, 2, 2]);
@@ -66,7 +68,8 @@ test("the nearest is the same as by looking at all", () => {
   const isShown = (i) => i % 3 !== 0;
   for (let k = 0; k < 50; k++) {
     const [x, y] = [(k * 97) % 400, (k * 53) % 200];
-    const distances = wave.map((_, i) => (isShown(i) ? Math.hypot(view.toPixel(i)[0] - x, view.toPixel(i)[1] - y) : Infinity));
+    const pixels = wave.map((_, i) => view.toPixel(i));
+    const distances = pixels.map(([px, py], i) => (isShown(i) ? Math.hypot(px - x, py - y) : Infinity));
     const least = Math.min(...distances);
     assert.equal(view.nearestTo(x, y, 14, isShown), least <= 14 ? distances.indexOf(least) : -1);
   }

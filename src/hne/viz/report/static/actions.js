@@ -1,7 +1,10 @@
-// What a reader can do at a desk: point, pin, select, color, hide. Each action changes the state and draws what follows.
+// What a reader can do at a desk: point, pin, select, color, hide. An action changes the state and draws what follows.
 
 import { categoriesOf } from "./data.js";
 import { cardOf, drawLegend, drawSelection, placeCard, sentenceOf } from "./panels.js";
+
+// What dragging does.
+export const MODES = ["move", "box", "lasso"];
 
 export function actionsOf(desk) {
   return { ...pointing(desk), ...choosing(desk), ...coloringBy(desk) };
@@ -101,7 +104,7 @@ function choosing(desk) {
     mode: (mode) => {
       state.mode = mode;
       for (const plot of desk.plots) plot.element.dataset.mode = mode;
-      for (const each of ["move", "box", "lasso"]) byId(`mode-${each}`).setAttribute("aria-pressed", String(each === mode));
+      for (const each of MODES) byId(`mode-${each}`).setAttribute("aria-pressed", String(each === mode));
     },
     axes: (first, second) => {
       state.axes = [first, second];

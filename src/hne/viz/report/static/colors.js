@@ -11,6 +11,7 @@ const ON_BLACK =
 const TEN = "3f90da ffa90e bd1f01 94a4a2 832db6 a96b59 e76300 b9ac70 717581 92dadd".split(" ");
 const LIFTED = { bd1f01: "e04a2b", "832db6": "b06be0", 717581: "858b9a" };
 export const GREYS = { light: { other: "b4bac1", missing: "d6d9dd" }, dark: { other: "6b7178", missing: "4c5157" } };
+const PLAIN = { light: "3f6fb5", dark: "8ab4f8" };
 const MOST_COLORED = TEN.length;
 
 export function packed(hex) {
@@ -42,9 +43,10 @@ const RAMPS = { light: ramp(ON_WHITE), dark: ramp(ON_BLACK) };
 export function coloring(column, theme, asCategories, n, scale = column) {
   const greys = GREYS[theme];
   const colors = new Uint32Array(n);
-  if (!column) return { colors: colors.fill(packed(theme === "dark" ? "8ab4f8" : "3f6fb5")), entries: [] };
+  if (!column) return { colors: colors.fill(packed(PLAIN[theme])), entries: [] };
   const coded = asCategories ? categoriesOf(column) : column.categories ? column : null;
-  return coded ? byCategory(coded, colors, greys, theme) : byNumber(column, colors, greys, RAMPS[theme], spreadOf(scale));
+  if (coded) return byCategory(coded, colors, greys, theme);
+  return byNumber(column, colors, greys, RAMPS[theme], spreadOf(scale));
 }
 
 function byNumber(column, colors, greys, table, spread) {

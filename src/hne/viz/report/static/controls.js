@@ -1,6 +1,6 @@
 // Controls of a desk: wired once, and filled anew when there are other columns or links to choose from.
 
-import { reveal } from "./actions.js";
+import { MODES, reveal } from "./actions.js";
 import { countText } from "./data.js";
 import { copyText, download, element, wireTheme } from "./dom.js";
 import { MOST_LINKED } from "./overlay.js";
@@ -9,6 +9,7 @@ import { MOST_DISCS } from "./plot.js";
 import { FOUND, csvOf, findSamples } from "./search.js";
 
 const GROUPS = { data: "Data", embedding: "Embedding", coordinates: "Coordinates" };
+const AXES = ["x-axis", "y-axis"];
 const LINKS = ["inner", "outer", "all", "shorts"];
 
 export function wireControls(desk) {
@@ -16,12 +17,12 @@ export function wireControls(desk) {
   const listen = (id, name, act) => desk.byId(id).addEventListener(name, act, { signal: desk.ending.signal });
   const click = (id, act) => listen(id, "click", act);
   listen("color", "change", (event) => on.color(event.target.value || null));
-  for (const id of ["x-axis", "y-axis"]) listen(id, "change", () => on.axes(desk.byId("x-axis").value, desk.byId("y-axis").value));
+  for (const id of AXES) listen(id, "change", () => on.axes(...AXES.map((axis) => desk.byId(axis).value)));
   listen("size", "input", (event) => {
     state.size = Number(event.target.value);
     desk.redraw();
   });
-  for (const mode of ["move", "box", "lasso"]) click(`mode-${mode}`, () => on.mode(mode));
+  for (const mode of MODES) click(`mode-${mode}`, () => on.mode(mode));
   wireZoom(desk, click);
   click("help-toggle", (event) => {
     desk.byId("help").hidden = !desk.byId("help").hidden;
@@ -94,7 +95,7 @@ export function fillControls(desk) {
   const isNumber = (column) => !column.categories;
   fillChoices(byId("color"), first.columns, state.color, "one color");
   first.axes().forEach((axis, number) => {
-    fillChoices(byId(["x-axis", "y-axis"][number]), first.columns.filter(isNumber), axis?.key ?? null);
+    fillChoices(byId(AXES[number]), first.columns.filter(isNumber), axis?.key ?? null);
   });
   fillLinks(desk);
   if (!first.picture) return;

@@ -96,5 +96,6 @@ export function categoriesOf(column) {
   const names = [...found].sort((a, b) => a - b);
   const codes = new Map(names.map((value, code) => [value, code]));
   const values = Uint8Array.from(column.values, (value) => codes.get(value) ?? names.length);
-  return (column.asCategories = { ...column, values, categories: names.map((value) => valueText(column, value)), asCategories: undefined });
+  const categories = names.map((value) => valueText(column, value));
+  return (column.asCategories = { ...column, values, categories, asCategories: undefined });
 }

@@ -18,11 +18,21 @@ export function createDesk(root, data, { color = null } = {}) {
 }
 
 // What concerns single samples, which other samples do not inherit.
-const noSamples = () => ({ hidden: new Set(), emphasis: -1, selected: [], hovered: -1, held: false, pinned: -1, short: null });
+function noSamples() {
+  return {
+    hidden: new Set(), // entries of the legend
+    emphasis: -1, // the entry that is pointed at
+    selected: [],
+    hovered: -1,
+    pinned: -1,
+    held: false, // the card of the pinned sample stays
+    short: null, // the pair of the short circuit that was asked for
+  };
+}
 
 function firstState() {
   return {
-    ...noSamples(), // `held`: the card of the pinned sample stays; `short`: the short circuit that was asked for
+    ...noSamples(),
     color: null,
     asCategories: false,
     axes: [null, null], // keys of columns; null for the first coordinates
@@ -117,7 +127,8 @@ class Desk {
   }
 
   readStyle() {
-    this.style = Object.fromEntries(Object.entries(STYLES).map(([name, variable]) => [name, this.cssVariable(variable)]));
+    this.style = {};
+    for (const [name, variable] of Object.entries(STYLES)) this.style[name] = this.cssVariable(variable);
   }
 
   themed() {
@@ -169,7 +180,8 @@ class Desk {
     const [first] = this.plots;
     if (!first?.picture) return;
     const kind = first.picture.kind === "chart" ? "Chart" : "Rescaled";
-    const scale = first.view.equal ? `${kind} coordinates, in units of X, both axes to one scale` : "Each axis stretched to the plot";
+    const equal = `${kind} coordinates, in units of X, both axes to one scale`;
+    const scale = first.view.equal ? equal : "Each axis stretched to the plot";
     const density = first.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
     this.byId("scale-note").textContent = `${scale}${density}`;
   }

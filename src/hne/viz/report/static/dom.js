@@ -38,9 +38,9 @@ export async function copyText(text, button) {
     area.remove();
     button.focus();
   }
-  const before = button.textContent;
+  const label = (button.dataset.label ??= button.textContent); // a second click may come before it is back
   button.textContent = done ? "Copied" : "Could not copy";
-  setTimeout(() => (button.textContent = before), 1500);
+  setTimeout(() => (button.textContent = label), 1500);
 }
 
 // `host` has the theme that was chosen: the document's element, or the host of a shadow root. Paper is white.

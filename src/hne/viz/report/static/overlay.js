@@ -29,10 +29,8 @@ export function outerLinks(picture, i) {
 }
 
 function allLinks(plot) {
-  const links = [];
-  const isShown = ([, to]) => plot.isShown(to);
-  for (let i = 0; i < plot.levels.length; i++) if (plot.isShown(i)) links.push(...innerLinks(plot.picture, i).filter(isShown));
-  return links;
+  const shown = [...plot.levels.keys()].filter((i) => plot.isShown(i));
+  return shown.flatMap((i) => innerLinks(plot.picture, i)).filter(([, to]) => plot.isShown(to));
 }
 
 function strokeLinks(context, view, links, { color, width, dash = [] }) {

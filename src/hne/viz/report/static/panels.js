@@ -134,9 +134,9 @@ function colorBar({ spread, table, colors, column }) {
   const parts = spread.count ? [bar, ends] : [];
   if (spread.isLog) parts.push(element("p", { class: "dim" }, "Colors on a logarithmic scale."));
   if (spread.clipped) {
+    const why = "Colors end at the 1st and 99th percentile, so that outliers do not hide the rest";
     const range = `${valueText(column, spread.low)} to ${valueText(column, spread.high)}`;
-    const text = `Colors end at the 1st and 99th percentile, so that outliers do not hide the rest; values go from ${range}.`;
-    parts.push(element("p", { class: "dim" }, text));
+    parts.push(element("p", { class: "dim" }, `${why}; values go from ${range}.`));
   }
   const missing = colors.length - spread.count;
   if (missing) {
@@ -184,8 +184,9 @@ export function drawSelection(desk) {
   const { n } = desk.data;
   const { selected } = desk.state;
   const some = selected.length > 0;
+  const first = selected.length > LISTED ? `; the first ${LISTED}` : "";
   byId("selection-count").textContent = some
-    ? `${countText(selected.length)} of ${countText(n)} samples selected${selected.length > LISTED ? `; the first ${LISTED}:` : ":"}`
+    ? `${countText(selected.length)} of ${countText(n)} samples selected${first}:`
     : "Nothing selected: drag with Box or Lasso, or with the Shift key.";
   byId("selection-tools").hidden = !some;
   byId("selection-summary").replaceChildren(...(some ? summaryOf(selected, paint, n) : []));

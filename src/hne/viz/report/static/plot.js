@@ -214,7 +214,8 @@ export class Plot {
       const rim = data.n <= MOST_RIMMED ? 0.9 * ratio : 0;
       raster.discs({ scale, left, top }, view.drawn, this.arranged(), this.radius() * ratio, rim);
     } else {
-      raster.density({ scale, left, top }, view.drawn, this.arranged(), Math.max(1, Math.round(1.5 * ratio * state.size)));
+      const splat = Math.max(1, Math.round(1.5 * ratio * state.size));
+      raster.density({ scale, left, top }, view.drawn, this.arranged(), splat);
     }
   }
 
