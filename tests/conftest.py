@@ -1,6 +1,7 @@
 """Fixtures: clouds of points as strategies and arrays, and the folder of golden files where there is one."""
 
 import re
+import shutil
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hne._runtime.progress import advised as listening_to_advice
 from hne.datasets import make_swiss_roll
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile(
@@ -80,3 +82,15 @@ def advised(match=""):
     with listening_to_advice(told.append):
         yield told
     assert any(re.search(match, text) for text in told), f"no advice matches {match!r}: {told}"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser, for whoever asks for one."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium on the path")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield launched
+        launched.close()

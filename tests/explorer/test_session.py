@@ -1,6 +1,5 @@
 """What a page asks a session for, without a page."""
 
-import io
 from threading import Event, Thread
 
 import numpy as np
@@ -230,18 +229,17 @@ def test_files_open_again(call, tmp_path):
     assert "Can be believed" in page.text
 
 
-def test_an_embedding_that_is_kept_no_more_is_made_again_for_a_file(monkeypatch):
+def test_an_embedding_that_is_kept_no_more_is_to_be_asked_for_again(monkeypatch):
     monkeypatch.setattr(sessions, "MOST_SHOWN", 2)
     call = Caller(rolled(120))
     first = call.embed(parameters={"n_neighbors": 9})
     for k in (5, 6, 7):
         call.embed(parameters={"n_neighbors": k})
     assert first["id"] not in call.session._shown
-    with pytest.raises(InputError, match="id must be"):
-        call("contrast", id=first["id"], samples=[1])
-    call("export", id=first["id"], request=first["request"], format="csv")
-    frame = pd.read_csv(io.BytesIO(call.buffers[0]), float_precision="round_trip")
-    assert np.array_equal(frame[["hne1", "hne2"]], embed(make_swiss_roll(120, random_state=0).X, n_neighbors=9).Y)
+    for kind in ("contrast", "export"):
+        with pytest.raises(InputError, match="id must be") as caught:
+            call(kind, id=first["id"], samples=[1], format="csv")
+        assert caught.value.parameter == "id"
 
 
 def test_the_python_lines_make_the_same_picture(call):

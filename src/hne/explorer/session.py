@@ -221,7 +221,7 @@ class Session:
         return message
 
     def _known(self, payload: Mapping[str, Any]) -> Shown:
-        """The embedding that a page speaks of."""
+        """The embedding that a page speaks of; pages keep pictures for longer, and then ask for it again."""
         number = payload.get("id")
         with self._keeping:
             shown = self._shown.get(number) if isinstance(number, int) else None
@@ -254,17 +254,12 @@ class Session:
             tuning = tune(X, grid=grid, budget=MAP_SECONDS, **given)
         return Message(map_of(tuning))
 
-    def export(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
+    def export(self, payload: Mapping[str, Any], cancelled: Event) -> Message:  # noqa: ARG002
         """A file of an embedding: its bytes, its name and its kind."""
         wanted = payload.get("format")
         if not isinstance(wanted, str) or wanted not in FORMATS:
             refuse("format", f"must be one of {', '.join(FORMATS)}", repr(wanted), "Choose one of them")
-        try:
-            shown = self._known(payload)
-        except ValueError:
-            # Pages keep pictures longer than the embeddings behind them are kept here.
-            with self._alone(cancelled):
-                shown = self._embed(self._request(payload))
+        shown = self._known(payload)
         command = "" if self._command is None else self._command(shown.request, shown.view)
         name, mime, content = exported(wanted, shown, self.source.title, command)
         return Message({"name": name, "mime": mime}, [content])
@@ -311,7 +306,8 @@ def measures_of(result: Embedding) -> list[dict[str, str]]:
     error = result.reconstruction_error
     found.append(("Rebuilt", f"{error:.3g}", "mean distance of samples from what their neighbors make of them"))
     if trust is not None and trust.dimension is not None:
-        found.append(("Dimension", str(trust.dimension), "what the samples themselves seem to have"))
+        estimate = trust.dimension
+        found.append(("Dimension", str(estimate.dimension), f"what the samples themselves seem to have: {estimate}"))
     return [{"name": name, "text": text, "help": told} for name, text, told in found]
 
 
