@@ -157,3 +157,35 @@ test("errors are told, cancelling by hand leaves nothing under way", async () =>
   assert.deepEqual(log, ["start a", "error too few samples", "rest", "start b", "abort b", "rest"]);
   assert.ok(!runner.isBusy);
 });
+
+test("a call that will soon be done is let go on to its end, and the next follows", async () => {
+  const { log, pending, clock, runner } = logged();
+  runner.ask("a");
+  clock.pass(100);
+  pending[0].resolve("a");
+  await settled();
+  runner.ask("b");
+  clock.pass(80);
+  runner.ask("c");
+  runner.ask("d");
+  pending[1].resolve("b");
+  await settled();
+  assert.deepEqual(log, ["start a", "done a", "rest", "start b", "done b", "start d"]);
+  runner.ask("e");
+  clock.pass(299);
+  assert.equal(log.at(-1), "start d");
+  clock.pass(1);
+  assert.deepEqual(log.slice(-2), ["abort d", "start e"]);
+});
+
+test("after a call that took long, the next cancels at once", async () => {
+  const { log, pending, clock, runner } = logged();
+  runner.ask("a");
+  clock.pass(900);
+  pending[0].resolve("a");
+  await settled();
+  runner.ask("b");
+  clock.pass(70);
+  runner.ask("c");
+  assert.deepEqual(log.slice(3), ["start b", "abort b", "start c"]);
+});

@@ -1,8 +1,10 @@
-// One call at a time: the next request cancels the one under way; and not more often than a hand can see.
+// One call at a time: the next request cancels the one under way, unless that will be done in a moment anyway, so that
+// pictures follow a slider as it moves; and none is started more often than a hand can see.
 
 import { isAborted } from "./calls.js";
 
 export const LEAST_APART = 60; // milliseconds between two starts
+export const QUICK = 300; // milliseconds that a call may go on to its end, where the one before has not taken longer
 
 // work(task, { signal, onProgress }) -> Promise. Callbacks: onStart(task), onProgress(message, task), onDone(result, task),
 // onError(error, task), onRest(): nothing is under way any more.
@@ -11,8 +13,8 @@ export class Runner {
     Object.assign(this, { work, callbacks, clock });
     this.controller = null;
     this.waiting = null;
-    this.isPlanned = false;
     this.started = -Infinity;
+    this.took = Infinity; // the last call that came to its end
     this.nCancelled = 0;
   }
 
@@ -22,17 +24,20 @@ export class Runner {
 
   // Start this instead of what is under way; of several within a moment the last.
   ask(task) {
-    this.abort();
     this.waiting = task;
-    const pause = this.started + LEAST_APART - this.clock.now();
-    if (pause <= 0) return this.start();
-    if (this.isPlanned) return undefined;
-    this.isPlanned = true;
-    this.clock.later(() => {
-      this.isPlanned = false;
-      if (this.waiting) this.start();
-    }, pause);
-    return undefined;
+    if (this.took > QUICK) this.abort();
+    this.next();
+  }
+
+  next() {
+    if (!this.waiting) return;
+    const pause = this.started + (this.controller ? QUICK : LEAST_APART) - this.clock.now();
+    if (pause > 0) {
+      this.clock.later(() => this.next(), pause);
+      return;
+    }
+    this.abort();
+    this.start();
   }
 
   abort() {
@@ -52,21 +57,25 @@ export class Runner {
     const [task, controller] = [this.waiting, new AbortController()];
     Object.assign(this, { waiting: null, controller, started: this.clock.now() });
     const isCurrent = () => this.controller === controller;
-    const { onStart, onProgress, onDone, onError, onRest } = this.callbacks;
+    const { onStart, onProgress } = this.callbacks;
     onStart(task);
+    const options = { signal: controller.signal, onProgress: (message) => isCurrent() && onProgress(message, task) };
+    const [result, error] = await this.work(task, options).then((done) => [done, null], (failed) => [null, failed]);
+    if (!isCurrent()) return;
+    this.controller = null;
+    this.end(task, result, error);
+  }
+
+  end(task, result, error) {
+    const { onDone, onError, onRest } = this.callbacks;
     try {
-      const options = { signal: controller.signal, onProgress: (message) => isCurrent() && onProgress(message, task) };
-      const result = await this.work(task, options);
-      if (!isCurrent()) return;
-      this.controller = null;
-      onDone(result, task);
-      onRest();
-    } catch (error) {
-      // An answer that says "cancelled" to a call that nobody has cancelled ends it as well.
-      if (!isCurrent()) return;
-      this.controller = null;
-      if (!isAborted(error)) onError(error, task);
-      onRest();
+      if (!error) {
+        this.took = this.clock.now() - this.started;
+        onDone(result, task);
+      } else if (!isAborted(error)) onError(error, task); // Python may have cancelled what nobody here has
+    } finally {
+      if (this.waiting) this.next();
+      else onRest();
     }
   }
 }

@@ -164,13 +164,16 @@ export class Workbench {
   // An entry of the trail becomes what is seen, by all who show something of it.
   show(entry, since) {
     const { data } = this.dataOf(entry);
-    this.request = entry.request;
+    const isLast = !this.runner.waiting; // else knobs have been turned further meanwhile
     if (this.desk.data !== data) {
       this.beside.close();
       this.desk.setData(data);
     }
-    this.knobs.show(entry.request, entry.settings);
-    this.features.show(entry.request);
+    if (isLast) {
+      this.request = entry.request;
+      this.features.show(entry.request);
+    }
+    this.knobs.show(this.request, entry.settings);
     this.strip.show(entry.result);
     this.move(entry, since);
     this.beside.tell(entry);
