@@ -5,9 +5,12 @@ import { abortedCall, concluded } from "./calls.js";
 // Shared by all views of all widgets of a page, and larger than the numbers of the page before it.
 let lastCall = Date.now();
 
-export function commCall(model) {
+// Answers are heard until `ending` says so.
+export function commCall(model, ending = null) {
   const waiting = new Map();
-  model.on("msg:custom", (message, buffers = []) => waiting.get(message.call)?.(message, buffers.map(bytesIn)));
+  const hear = (message, buffers = []) => waiting.get(message.call)?.(message, buffers.map(bytesIn));
+  model.on("msg:custom", hear);
+  ending?.addEventListener("abort", () => model.off("msg:custom", hear));
   return (kind, payload, { onProgress, signal } = {}) =>
     new Promise((resolve, reject) => {
       const call = ++lastCall;

@@ -127,6 +127,6 @@ export function edgesText({ nShorts, isCut }, nDrawn) {
   if (!nShorts) return "None leads across a gap.";
   const edges = nShorts === 1 ? "1 edge leads" : `${countText(nShorts)} edges lead`;
   const fate = isCut ? `${nShorts === 1 ? "was" : "were"} cut` : `${nShorts === 1 ? "is" : "are"} suspected, and kept`;
-  const drawn = nDrawn < nShorts ? ` The worst ${nDrawn} are drawn.` : "";
+  const drawn = nDrawn < nShorts ? ` The worst ${countText(nDrawn)} are drawn.` : "";
   return `${edges} across a gap and ${fate}.${drawn}`;
 }

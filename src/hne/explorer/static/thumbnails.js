@@ -18,7 +18,7 @@ export function furtherOf({ request }, start) {
     .filter((name) => request.parameters[name] !== start.parameters[name])
     .map((name) => (name === "n_components" ? `d ${request.parameters[name]}` : `${name.replace("_", " ")} ${request.parameters[name]}`));
   if (request.scale !== start.scale) changed.push(`scaling ${request.scale}`);
-  if (request.columns) changed.push(`${request.columns.length} columns`);
+  if (request.columns) changed.push(`${request.columns.length} column${request.columns.length === 1 ? "" : "s"}`);
   const nEdits = (request.cut?.length || 0) + (request.keep?.length || 0);
   if (nEdits) changed.push(nEdits === 1 ? "1 edit" : `${nEdits} edits`);
   if (request.whole) changed.push("all samples");

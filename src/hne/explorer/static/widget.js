@@ -22,6 +22,7 @@ export function tieModel(model, bench) {
     model.save_changes();
   };
   bench.hooks = {
+    start: () => (model.get("settings")?.parameters ? model.get("settings") : null),
     settings: (request) => set("settings", request),
     selection: (samples) => set("selection", samples),
   };
@@ -35,10 +36,11 @@ export function tieModel(model, bench) {
   };
   model.on("change:settings", onSettings);
   model.on("change:selection", onSelection);
-  return () => {
+  const untie = () => {
     model.off("change:settings", onSettings);
     model.off("change:selection", onSelection);
   };
+  return { onSelection, untie };
 }
 
 // Show the workbench in an element; a function that ends it.
@@ -46,6 +48,9 @@ export function renderWidget({ model, el }, markup, style) {
   const host = document.createElement("div");
   const theme = notebookTheme(document);
   if (theme) host.dataset.theme = theme;
+  // What is typed here is meant for no shortcut of the notebook: Jupyter sees a cell, not the field within it.
+  host.dataset.lmSuppressShortcuts = "true";
+  for (const event of ["keydown", "keyup", "keypress"]) host.addEventListener(event, (what) => what.stopPropagation());
   const root = host.attachShadow({ mode: "open" });
   const sheet = document.createElement("style");
   sheet.textContent = style;
@@ -54,12 +59,16 @@ export function renderWidget({ model, el }, markup, style) {
   page.innerHTML = markup; // of the package, without data
   root.append(sheet, page);
   el.append(host);
-  const bench = new Workbench(root, commCall(model));
-  const untie = tieModel(model, bench);
-  bench.open();
-  host.hneExplorer = bench;
+  // Keys are the workbench's own, not shortcuts of the notebook; Jupyter asks for a mark, as it listens before all others.
+  host.dataset.lmSuppressShortcuts = "true";
+  host.addEventListener("keydown", (event) => event.stopPropagation());
+  const ending = new AbortController();
+  const bench = new Workbench(root, commCall(model, ending.signal));
+  const { onSelection, untie } = tieModel(model, bench);
+  bench.open().then(onSelection);
   return () => {
     untie();
     bench.close();
+    ending.abort();
   };
 }

@@ -22,7 +22,7 @@ const MOVING = 350; // milliseconds from the old places to the new
 const NARROW = 832; // pixels, 52rem of explorer.css
 
 export class Workbench {
-  // `hooks` are told of what a notebook may want to know: settings(request), selection(samples).
+  // `hooks` tie it to a notebook: start() is what to embed first, settings(request) and selection(samples) are told.
   constructor(root, call, hooks = {}) {
     this.byId = (id) => root.getElementById(id);
     Object.assign(this, { root, call, hooks, trail: new Trail(), scopes: new Map(), request: null });
@@ -46,7 +46,7 @@ export class Workbench {
       const { opening, data } = await this.scope(false, {});
       this.strip.stop();
       this.furnish(opening, data);
-      this.change(opening.start, 0, since);
+      this.change(this.hooks.start?.() || opening.start, 0, since);
     } catch (error) {
       this.strip.stop();
       if (!isAborted(error)) this.strip.trouble(error.message);

@@ -1,0 +1,92 @@
+// Answers as entries, their words, and the ties to a notebook.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { entryOf } from "../../../src/hne/explorer/static/answers.js";
+import { edgesText } from "../../../src/hne/explorer/static/edges.js";
+import { wordOf } from "../../../src/hne/explorer/static/knobs.js";
+import { furtherOf, labelOf } from "../../../src/hne/explorer/static/thumbnails.js";
+import { notebookTheme, tieModel } from "../../../src/hne/explorer/static/widget.js";
+
+const PARAMETERS = { n_neighbors: 8, reg: null, variant: "ihne", n_components: 2, coordinates: "chart", short_circuits: "cut", pieces: "separate", metric: "euclidean" };
+const START = { parameters: PARAMETERS, scale: "none", columns: null, cut: [], keep: [], whole: false };
+
+test("an answer becomes an entry with its picture, and a verdict even where nobody gave one", () => {
+  const buffers = [new Float32Array([1, 2]).buffer, new Int32Array([1, 0]).buffer];
+  const columns = [{ key: "coordinate-1", kind: "f4", buffer: 0 }];
+  const neighbors = { k: 1, kind: "i4", buffer: 1 };
+  const message = { id: 7, columns, neighbors, shorts: [[0, 1]], isCut: true, kind: "chart", settings: { n_neighbors: 8 }, verdict: null };
+  const entry = entryOf({ message, buffers }, START, 3);
+  assert.deepEqual([entry.id, entry.bytes, entry.gesture, entry.request], [7, 16, 3, START]);
+  assert.deepEqual([...entry.picture.columns[0].values], [1, 2]);
+  assert.deepEqual([[...entry.picture.neighbors], entry.picture.k, entry.picture.cut], [[1, 0], 1, true]);
+  assert.equal(entry.result.verdict.level, "unknown");
+  assert.equal(entryOf({ message: { ...message, neighbors: null }, buffers }, START, 0).picture.neighbors, null);
+});
+
+test("an entry is named by k, variant and ridge, and by what else was changed", () => {
+  assert.equal(labelOf({ settings: { n_neighbors: 8, variant: "bhne", reg: 0.000985 } }), "k 8 · BHNE · 9.8e-4");
+  assert.equal(furtherOf({ request: START }, START), "");
+  const changed = { ...START, parameters: { ...PARAMETERS, n_components: 3, short_circuits: "keep" }, scale: "robust", columns: ["a"], cut: [[1, 2]] };
+  assert.equal(furtherOf({ request: changed }, START), "d 3, short circuits keep, scaling robust, 1 column, 1 edit");
+  assert.equal(furtherOf({ request: { ...START, cut: [[1, 2]], keep: [[3, 4]], whole: true } }, START), "2 edits, all samples");
+  assert.deepEqual([wordOf("ihne"), wordOf("chart")], ["IHNE", "chart"]);
+});
+
+test("edges across gaps are counted in a sentence", () => {
+  assert.equal(edgesText({ nShorts: 0, isCut: true }, 0), "None leads across a gap.");
+  assert.equal(edgesText({ nShorts: 1, isCut: true }, 1), "1 edge leads across a gap and was cut.");
+  assert.equal(edgesText({ nShorts: 3000, isCut: false }, 2000), "3\u00a0000 edges lead across a gap and are suspected, and kept. The worst 2\u00a0000 are drawn.");
+});
+
+function page({ theme = null, htmlClass = "", bodyClass = "", jpThemeLight } = {}) {
+  const list = (text) => ({ contains: (name) => text.split(" ").includes(name) });
+  const body = { dataset: { jpThemeLight }, className: bodyClass, classList: list(bodyClass) };
+  return { documentElement: { getAttribute: () => theme, classList: list(htmlClass) }, body };
+}
+
+test("the theme of a notebook is known, whichever it is", () => {
+  assert.equal(notebookTheme(page({ jpThemeLight: "false" })), "dark");
+  assert.equal(notebookTheme(page({ jpThemeLight: "true" })), "light");
+  assert.equal(notebookTheme(page({ bodyClass: "vscode-dark" })), "dark");
+  assert.equal(notebookTheme(page({ bodyClass: "vscode-light" })), "light");
+  assert.equal(notebookTheme(page({ theme: "dark" })), "dark");
+  assert.equal(notebookTheme(page({ htmlClass: "dark" })), "dark");
+  assert.equal(notebookTheme(page()), "");
+});
+
+function fakes() {
+  const [values, heard, asked, selected] = [{ settings: START, selection: [] }, {}, [], []];
+  let nSaved = 0;
+  const model = {
+    get: (name) => values[name],
+    set: (name, value) => (values[name] = value),
+    save_changes: () => nSaved++,
+    on: (name, act) => (heard[name] = act),
+    off: (name) => delete heard[name],
+  };
+  const desk = { state: { selected: [] }, on: { select: (samples) => selected.push(samples) } };
+  const bench = { request: START, desk, change: (request) => asked.push(request) };
+  return { values, heard, asked, selected, model, bench, nSaved: () => nSaved };
+}
+
+test("settings and selection go to the model once, and come from it where they differ", () => {
+  const { values, heard, asked, selected, model, bench, nSaved } = fakes();
+  const { untie } = tieModel(model, bench);
+  assert.equal(bench.hooks.start(), START);
+  bench.hooks.settings({ ...START, scale: "robust" });
+  bench.hooks.settings({ ...START, scale: "robust" });
+  bench.hooks.selection([3, 4]);
+  assert.deepEqual([values.settings.scale, values.selection, nSaved()], ["robust", [3, 4], 2]);
+  bench.request = values.settings;
+  heard["change:settings"]();
+  assert.deepEqual(asked, []);
+  values.settings = START;
+  values.selection = [1];
+  heard["change:settings"]();
+  heard["change:selection"]();
+  assert.deepEqual([asked, selected], [[START], [[1]]]);
+  untie();
+  assert.deepEqual(Object.keys(heard), []);
+});
