@@ -49,8 +49,12 @@ export class Edges {
   }
 
   fill(list, pairs, word, edit, kinds = []) {
+    const filled = this.byId(list);
     const line = (edge, k) => this.line(edge, word, edit, kinds[k] ? `${kinds[k]}: ` : "");
-    this.byId(list).replaceChildren(...pairs.map(line));
+    const focused = [...filled.children].findIndex((one) => one.contains(filled.getRootNode().activeElement));
+    filled.replaceChildren(...pairs.map(line));
+    // Whoever works by keys goes on with the edge that is there now.
+    if (focused >= 0) filled.children[Math.min(focused, pairs.length - 1)]?.lastElementChild.focus({ preventScroll: true });
   }
 
   line(edge, word, edit, before) {

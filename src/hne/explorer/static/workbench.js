@@ -272,6 +272,9 @@ function arrange(byId) {
   plots.after(byId("trail"));
   byId("selection-panel").after(byId("contrast-panel"));
   byId("pinned-panel").before(byId("edges-panel"));
+  const keys = [element("kbd", {}, "z"), " ", element("kbd", {}, "Shift"), " ", element("kbd", {}, "z")];
+  const told = [element("dt", {}, ...keys), element("dd", {}, "undo and redo a change of settings")];
+  byId("help").querySelector(".keys").append(element("div", {}, ...told));
   // Where knobs are above the picture they leave room for it.
   const isNarrow = byId("explorer").clientWidth < NARROW;
   if (isNarrow) for (const group of byId("explorer").querySelectorAll(".knobs details")) group.open = false;
