@@ -22,10 +22,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hne.exceptions import InputError
-from hne.explorer import messages
 from hne.explorer.page import explorer_page
 from hne.explorer.session import Session
-from hne.explorer.stages import Cancelled
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
@@ -140,7 +138,8 @@ async def _answer(session: Session, threads: ThreadPoolExecutor, kind: str, payl
             loop.call_soon_threadsafe(frames.put_nowait, frame)
 
     def work() -> None:
-        put(outcome(session, kind, payload, lambda told: put(told.frame("progress")), cancelled))
+        end, message = session.answer(kind, payload, lambda told: put(told.frame("progress")), cancelled)
+        put(message.frame(end))
         put(None)
 
     threads.submit(work)
@@ -149,16 +148,6 @@ async def _answer(session: Session, threads: ThreadPoolExecutor, kind: str, payl
             yield frame
     finally:
         cancelled.set()
-
-
-def outcome(session: Session, kind: str, payload: Any, tell: Any, cancelled: threading.Event) -> bytes:
-    """The last frame of a call: what it made, or why there is nothing."""
-    try:
-        return session.call(kind, payload, tell, cancelled).frame("done")
-    except Cancelled:
-        return messages.Message().frame("cancelled")
-    except Exception as error:  # noqa: BLE001, one call that fails may not end the server
-        return messages.failure(error).frame("error")
 
 
 class Explorer:

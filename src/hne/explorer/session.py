@@ -23,15 +23,15 @@ from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.exceptions import refuse
 from hne.explorer.contrast import differences, edges_text, rebuilt_worst
 from hne.explorer.exports import FORMATS, exported, python_lines
-from hne.explorer.messages import Message
+from hne.explorer.messages import Message, failure
 from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
 from hne.explorer.source import Prepared, Source, View
 from hne.explorer.stages import Cancelled, Cancelling
 from hne.settings import SEARCHED
 from hne.tuning import Tuning, tune
-from hne.viz.report.details import Column, data_columns, embedding_columns, first_color, row_numbers, sample_ids
+from hne.viz.report.details import data_columns, embedding_columns, first_color, row_numbers, sample_ids
 from hne.viz.report.measures import written
-from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized
+from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized, column_keys
 from hne.viz.report.pictures import thumbnail_sheet
 from hne.viz.report.tuning import level, score_range, score_text, turned_to
 
@@ -104,6 +104,15 @@ class Session:
         with listening(Cancelling(cancelled), Told(tell)):
             return self.calls[kind](payload, cancelled)
 
+    def answer(self, kind: str, payload: Any, tell: Tell, cancelled: Event) -> tuple[str, Message]:
+        """What came of a call: "done" with what it made, "cancelled", or "error" with what went wrong; never raises."""
+        try:
+            return "done", self.call(kind, payload, tell, cancelled)
+        except Cancelled:
+            return "cancelled", Message()
+        except Exception as error:  # noqa: BLE001, one call that fails may not end what serves others
+            return "error", failure(error)
+
     @contextmanager
     def _alone(self, cancelled: Event) -> Iterator[None]:
         """Wait until no other fit is under way."""
@@ -126,7 +135,7 @@ class Session:
         rows = np.arange(view.n_samples)
         columns, color, left_out = data_columns(details, rows)
         color = first_color(columns) if color is None else color
-        keys = [f"data-{number}" for number in range(len(columns))]
+        keys = column_keys(columns)
         sheet = None if view.images is None or find_spec("PIL") is None else thumbnail_sheet(view.images, rows)
         n_features = view.table.X.shape[1]
         message.facts.update(
@@ -204,7 +213,7 @@ class Session:
             kind=result.kind if settings.in_lengths else "eigenvectors",
             coordinates=settings.coordinates,
             inLengths=settings.in_lengths,
-            columns=message.put_columns(columns, _keys(columns)),
+            columns=message.put_columns(columns, column_keys(columns)),
             neighbors=links,
             shorts=shorts[:MAX_SHORTS],
             nShorts=len(shorts),
@@ -272,12 +281,6 @@ class Session:
             return known[-1]
         with self._alone(Event()):
             return self._embed(request)
-
-
-def _keys(columns: list[Column]) -> list[str]:
-    names = {"piece": "piece", "reconstruction error": "error"}
-    axes = (f"coordinate-{number + 1}" for number in range(len(columns)))
-    return [next(axes) if one.group == "coordinates" else names[one.name] for one in columns]
 
 
 def _warnings(result: Embedding) -> list[str]:

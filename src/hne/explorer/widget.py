@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from hne._runtime.json import plain
 from hne.core.records import Embedding
 from hne.exceptions import refuse
-from hne.explorer import messages
+from hne.explorer.messages import Message
 from hne.explorer.page import widget_module
 from hne.explorer.request import Request
 from hne.explorer.session import Session, Shown
-from hne.explorer.stages import Cancelled
 from hne.settings import DEFAULTS
 
 if TYPE_CHECKING:
@@ -102,16 +102,9 @@ class ExplorerWidget(anywidget.AnyWidget):
         threading.Thread(target=self._answer, args=task, name="hne-explore", daemon=True).start()
 
     def _answer(self, number: int, kind: str, payload: Any, cancelled: threading.Event) -> None:
-        def tell(message: messages.Message, kind: str = "progress") -> None:
-            self.send(messages.plain({"call": number, "type": kind, **message.facts}), list(message.buffers))
+        def tell(message: Message, kind: str = "progress") -> None:
+            self.send(plain({"call": number, "type": kind, **message.facts}), list(message.buffers))
 
-        try:
-            message = self._session.call(kind, payload, tell, cancelled)
-        except Cancelled:
-            tell(messages.Message(), "cancelled")
-        except Exception as error:  # noqa: BLE001, the page says what went wrong
-            tell(messages.failure(error), "error")
-        else:
-            tell(message, "done")
-        finally:
-            self._under_way.pop(number, None)
+        end, message = self._session.answer(kind, payload, tell, cancelled)
+        self._under_way.pop(number, None)
+        tell(message, end)
