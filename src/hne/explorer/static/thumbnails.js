@@ -82,7 +82,7 @@ export class Thumbnails {
     if (lines.length !== list.children.length || lines.some((line, k) => list.children[k] !== line)) list.replaceChildren(...lines);
     const current = this.made.get(trail.current)?.line;
     // The strip alone is scrolled, not the page.
-    if (current) list.scrollLeft = current.offsetLeft - list.offsetLeft - (list.clientWidth - current.offsetWidth) / 2;
+    if (current) list.scrollLeft = current.offsetLeft - (list.clientWidth - current.offsetWidth) / 2;
     this.byId("undo").disabled = !trail.canUndo;
     this.byId("redo").disabled = !trail.canRedo;
   }
