@@ -27,6 +27,7 @@ SECTIONS = (
     "kinds",
     "forecasts",
     "interrupts",
+    "explorer",
     "approximate",
     "blocked",
     "weights",
