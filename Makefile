@@ -34,7 +34,7 @@ test: $(READY)  ## the fast suite, documentation examples included: nothing to i
 
 test-all: test test-browser test-scale test-slow fuzz  ## everything: browser, Dask and MPI, what takes longer, hostile inputs
 
-test-browser: $(READY) $(BROWSER)  ## reports in a real browser
+test-browser: $(READY) $(BROWSER)  ## reports and the explorer in a real browser
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "browser and not slow"
 
 test-scale: $(READY) $(MPI)  ## what needs Dask workers or MPI
@@ -80,10 +80,14 @@ clean:  ## remove the environment, all caches and the demo's files
 	rm -rf $(VENV) $(LOWEST) build dist paper/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Reports are tested in a real browser; where none can be installed, those tests skip with a reason.
+# Pages are tested in a real browser, their modules by node, the widget in JupyterLab; where one of these cannot be
+# installed, its tests skip with a reason.
 $(BROWSER): $(READY)
-	@command -v chromium >/dev/null || { $(APT) update && $(APT) install -y chromium; } \
-	  || echo "chromium could not be installed: tests of reports in a browser will skip"
+	@command -v chromium >/dev/null && command -v node >/dev/null \
+	  || { $(APT) update && $(APT) install -y --no-install-recommends chromium nodejs; } \
+	  || echo "chromium or node could not be installed: tests of pages in a browser will skip"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebook]' \
+	  || echo "JupyterLab could not be installed: tests of the widget will skip"
 	@touch $@
 
 # The eigenproblem is tested on MPI; where it cannot be installed, those tests skip with a reason.

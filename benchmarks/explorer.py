@@ -1,4 +1,4 @@
-"""The explorer in a real browser: milliseconds from the turn of a knob to the new picture, and what a fit alone takes."""
+"""The explorer in a real browser: seconds from the turn of a knob to the new picture, and what a fit alone takes."""
 
 import shutil
 import statistics
@@ -12,7 +12,6 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 from sklearn.datasets import make_blobs
-from tables import table
 
 from hne import embed
 from hne.datasets import make_swiss_roll
@@ -21,6 +20,7 @@ from hne.explorer.server import Explorer
 from hne.explorer.session import Session
 from hne.explorer.source import Source, table_of
 from hne.tuning.auto import MAX_SAMPLES
+from tables import table
 
 TITLE = "The explorer"
 # Turns of a knob, one after the other: the parameter, and its values there and back and beyond.
@@ -86,10 +86,10 @@ def measure() -> str:
     return (
         f"## {TITLE}\n\nSeconds in Chromium from the turn of a knob of `hne explore` to the first frame of the new "
         "picture, over all turns of that knob, one after the other; from there points move to their places for another "
-        "0.35 s. Beside it `hne.embed` with the same parameters, which shares nothing with the fit before it, in the same "
-        "process right after. Of 100 000 samples a connected patch of 5 000 is drawn first, and `all` is the time to the "
-        f"picture of all of them.\n\n{table(header, lines)}\n\nA change {INTO_IT} ms into a fit with 25 neighbors by "
-        f"BHNE; from it to the picture of the change: {'; '.join(left)}."
+        "0.35 s. Beside it `hne.embed` with the same parameters, which shares nothing with the fit before it, in the "
+        "same process right after. Of 100 000 samples a connected patch of 5 000 is drawn first, and `all` is the time "
+        f"to the picture of all of them.\n\n{table(header, lines)}\n\nA change {INTO_IT} ms into a fit with 25 neighbors "
+        f"by BHNE; from it to the picture of the change: {'; '.join(left)}."
     )
 
 

@@ -44,6 +44,8 @@ MAP_SECONDS = 30.0
 MAP_NEIGHBORS, MAP_REGS = (4, 5, 6, 8, 10, 12, 16, 20), (1e-1, 1e-2, 1e-3, 1e-4)
 # Seconds between two looks whether a call that waits for another fit is still wanted.
 PAUSE = 0.05
+# Seconds between two steps that a page is told of.
+TOLD_EVERY = 0.25
 VERDICTS = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
 
 Tell = Callable[[Message], None]
@@ -73,9 +75,9 @@ class Told(Listener):
         self._tell(Message({"stage": stage, "done": 0, "total": None}))
 
     def step(self, task: str, done: int, total: int | None) -> None:  # noqa: ARG002
-        """Tell of its steps, some ten times a second."""
+        """Tell of its steps, some times a second: a browser that draws takes its time from the fit."""
         now = time.monotonic()
-        if now - self._last >= 2 * PAUSE:
+        if now - self._last >= TOLD_EVERY:
             self._last = now
             self._tell(Message({"stage": self._stage, "done": done, "total": total}))
 
