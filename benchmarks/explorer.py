@@ -88,8 +88,8 @@ def measure() -> str:
         "picture, over all turns of that knob, one after the other; from there points move to their places for another "
         "0.35 s. Beside it `hne.embed` with the same parameters, which shares nothing with the fit before it, in the "
         "same process right after. Of 100 000 samples a connected patch of 5 000 is drawn first, and `all` is the time "
-        f"to the picture of all of them.\n\n{table(header, lines)}\n\nA change {INTO_IT} ms into a fit with 25 neighbors "
-        f"by BHNE; from it to the picture of the change: {'; '.join(left)}."
+        f"to the picture of all.\n\n{table(header, lines)}\n\nA change {INTO_IT} ms into a fit with 25 neighbors by "
+        f"BHNE; from it to the picture of the change: {'; '.join(left)}."
     )
 
 

@@ -54,7 +54,7 @@ def test_colors_are_values_or_the_name_of_a_column(model, roll, page):
 
 def test_given_colors_win_over_a_column_of_that_name(model, page):
     model.report(page, columns={"color": ["red"] * 200}, color=np.arange(200))
-    assert shown(page)["columns"][shown(page)["color"]]["name"] == "color 2"
+    assert {one["key"]: one["name"] for one in shown(page)["columns"]}[shown(page)["color"]] == "color 2"
     assert [column["name"] for column in shown(page)["columns"]][3:] == ["color 2", "color"]
     with pytest.raises(InputError, match="must be one-dimensional"):
         model.report(page, color=np.zeros((200, 3)))

@@ -1,5 +1,6 @@
 """A notebook in a real JupyterLab: the widget drawn by its front end, its settings and selection read by Python."""
 
+import ast
 import re
 import socket
 import subprocess
@@ -7,7 +8,6 @@ import sys
 import time
 import urllib.request
 
-import numpy as np
 import pytest
 
 from hne import embed
@@ -58,70 +58,84 @@ def lab(tmp_path_factory):
             process.wait(timeout=60)
 
 
-def test_the_widget_is_drawn_and_python_hears_what_its_user_does(browser, lab):
-    context = browser.new_context(viewport={"width": 1500, "height": 1400})
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(lab)
-    page.wait_for_selector(".jp-CodeCell", timeout=120_000)
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=120_000)
+class Notebook:
+    """A notebook in JupyterLab, whose kernel is idle."""
 
-    def run(cell):
+    def __init__(self, browser, address):
+        self.context = browser.new_context(viewport={"width": 1500, "height": 1400})
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(address)
+        self.page.wait_for_selector(".jp-CodeCell", timeout=120_000)
+        self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=120_000)
+
+    def run(self, cell):
         """Execute a cell; what is pressed before the kernel is ready is lost in silence."""
-        prompt = page.locator(".jp-CodeCell").nth(cell).locator(".jp-InputPrompt")
+        prompt = self.page.locator(".jp-CodeCell").nth(cell).locator(".jp-InputPrompt")
         for _ in range(20):
-            page.locator(".jp-CodeCell .jp-InputArea-editor").nth(cell).click()
-            page.keyboard.press("Control+Enter")
-            page.wait_for_timeout(3_000)
+            self.page.locator(".jp-CodeCell .jp-InputArea-editor").nth(cell).click()
+            self.page.keyboard.press("Control+Enter")
+            self.page.wait_for_timeout(3_000)
             if re.search(r"\d|\*", prompt.inner_text()):
                 return
 
-    def printed(cell, start):
-        line = page.locator(".jp-CodeCell").nth(cell).locator(".jp-OutputArea-output").filter(has_text=start)
+    def printed(self, cell, start):
+        """What a cell has printed after this word."""
+        line = self.page.locator(".jp-CodeCell").nth(cell).locator(".jp-OutputArea-output").filter(has_text=start)
         line.wait_for(timeout=60_000)
         return line.inner_text().split(maxsplit=1)[1].strip()
 
-    run(0)
-    page.locator("#verdict-word").filter(has_text=".").wait_for(timeout=120_000)
+    def until(self, selector, text):
+        self.page.locator(selector).filter(has_text=text).wait_for(timeout=120_000)
+
+    def painted(self):
+        """Pixels of the plot that are not empty; it is in a shadow root."""
+        return self.page.evaluate("""() => {
+            const host = [...document.querySelectorAll("*")].find((one) => one.shadowRoot?.getElementById("plot"));
+            const canvas = host.shadowRoot.getElementById("points");
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            let count = 0; for (let at = 3; at < data.length; at += 4) if (data[at]) count++;
+            return count; }""")
+
+    def drag_over_the_plot(self):
+        self.page.locator("#plot").scroll_into_view_if_needed()
+        box = self.page.locator("#plot").bounding_box()
+        self.page.mouse.move(box["x"] + 30, box["y"] + 40)
+        self.page.mouse.down()
+        self.page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] - 50, steps=5)
+        self.page.mouse.up()
+
+
+def test_the_widget_is_drawn_and_python_hears_what_its_user_does(browser, lab):
+    notebook = Notebook(browser, lab)
+    page, keys = notebook.page, notebook.page.keyboard
+    notebook.run(0)
+    notebook.until("#verdict-word", ".")
     roll = make_swiss_roll(300, random_state=0)
     assert page.locator("#verdict-text").inner_text() == embed(roll.X, n_neighbors=8).trust.verdict
-    # Pixels of the plot in the shadow root are painted.
-    painted = page.evaluate("""() => {
-        const host = [...document.querySelectorAll("*")].find((one) => one.shadowRoot?.getElementById("plot"));
-        const canvas = host.shadowRoot.getElementById("points");
-        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        let count = 0; for (let at = 3; at < data.length; at += 4) if (data[at]) count++;
-        return count; }""")
-    assert painted > 3000
-    slider = page.locator("#n_neighbors-slider")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    page.locator("#lead").filter(has_text="with 9 neighbors").wait_for(timeout=60_000)
+    assert notebook.painted() > 3000
+    page.locator("#n_neighbors-slider").focus()
+    keys.press("ArrowRight")
+    notebook.until("#lead", "with 9 neighbors")
     # What is typed in the widget is no shortcut of the notebook, where x cuts a cell.
     n_cells = page.locator(".jp-CodeCell").count()
-    page.keyboard.press("x")
-    page.keyboard.press("ArrowDown")
-    page.locator("#lead").filter(has_text="with 8 neighbors").wait_for(timeout=60_000)
-    page.keyboard.press("ArrowUp")
-    page.locator("#lead").filter(has_text="with 9 neighbors").wait_for(timeout=60_000)
+    keys.press("x")
+    keys.press("ArrowDown")
+    notebook.until("#lead", "with 8 neighbors")
+    keys.press("ArrowUp")
+    notebook.until("#lead", "with 9 neighbors")
     assert page.locator(".jp-CodeCell").count() == n_cells
-    run(1)
-    assert printed(1, "k ") == "9 9"
-    box = page.locator("#plot").bounding_box()
+    notebook.run(1)
+    assert notebook.printed(1, "k ") == "9 9"
     page.locator("#mode-box").click()
-    page.locator("#plot").scroll_into_view_if_needed()
-    box = page.locator("#plot").bounding_box()
-    page.mouse.move(box["x"] + 30, box["y"] + 40)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] - 50, steps=5)
-    page.mouse.up()
-    page.locator("#selection-count").filter(has_text="samples selected").wait_for(timeout=30_000)
-    run(2)
-    assert np.array(eval(printed(2, "selected"))).size > 200
+    notebook.drag_over_the_plot()
+    notebook.until("#selection-count", "samples selected")
+    notebook.run(2)
+    assert len(ast.literal_eval(notebook.printed(2, "selected"))) > 200
     # And the other way round.
-    run(3)
-    page.locator("#lead").filter(has_text="with 6 neighbors").wait_for(timeout=60_000)
-    page.locator("#selection-count").filter(has_text="3 of 300").wait_for(timeout=30_000)
-    assert complaints == []
-    context.close()
+    notebook.run(3)
+    notebook.until("#lead", "with 6 neighbors")
+    notebook.until("#selection-count", "3 of 300")
+    assert notebook.complaints == []
+    notebook.context.close()

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hne.viz.report.page import environment, joined_modules, static_text
+from hne.viz.report.page import environment
+from hne.viz.report.scripts import joined_modules, static_text
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hne.viz.report.page import EXPORT, IMPORT, bundle, joined_modules, package_text
+from hne.viz.report.scripts import EXPORT, IMPORT, bundle, joined_modules, package_text
 
 NODE = shutil.which("node")
 TESTS = sorted((Path(__file__).parent / "modules").glob("*.test.mjs"))

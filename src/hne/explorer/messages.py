@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hne._runtime.json import plain
 from hne.exceptions import HNEError
-from hne.viz.report.details import Column
+from hne.viz.report.details import Column, column_facts
 
 logger = logging.getLogger("hne")
 
@@ -32,17 +32,8 @@ class Message:
 
     def put_columns(self, columns: Iterable[Column], keys: Sequence[str]) -> list[dict[str, Any]]:
         """Add columns under these keys."""
-        return [
-            {
-                "key": key,
-                "name": column.name,
-                "group": column.group,
-                "categories": column.categories,
-                "time": column.is_time,
-                **self.put(column.values),
-            }
-            for column, key in zip(columns, keys, strict=True)
-        ]
+        pairs = zip(columns, keys, strict=True)
+        return [column_facts(column, key) | self.put(column.values) for column, key in pairs]
 
     def frame(self, kind: str) -> bytes:
         """The message as bytes: the length of its JSON, that, and the arrays, whose lengths stand in it."""

@@ -4,7 +4,8 @@ import functools
 import json
 import re
 
-from hne.viz.report.page import environment, joined_modules, package_text, render_page, static_text
+from hne.viz.report.page import environment, render_page
+from hne.viz.report.scripts import joined_modules, package_text, static_text
 
 STATIC = "explorer/static"
 STYLES = ("viz/report/static/tuning.css", f"{STATIC}/explorer.css")

@@ -29,9 +29,9 @@ from hne.explorer.source import Prepared, Source, View
 from hne.explorer.stages import Cancelled, Cancelling
 from hne.settings import SEARCHED
 from hne.tuning import Tuning, tune
-from hne.viz.report.details import data_columns, embedding_columns, first_color, row_numbers, sample_ids
+from hne.viz.report.details import column_keys, data_columns, embedding_columns, first_color, row_numbers, sample_ids
 from hne.viz.report.measures import written
-from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized, column_keys
+from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized
 from hne.viz.report.pictures import thumbnail_sheet
 from hne.viz.report.tuning import level, score_range, score_text, turned_to
 

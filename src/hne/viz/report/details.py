@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -190,6 +191,24 @@ def page_columns(result: Embedding, details: Details, rows: IndexArray) -> tuple
     color = None if color is None else len(columns) + color
     columns += of_data
     return columns, first_color(columns) if color is None else color, left_out
+
+
+def column_keys(columns: Sequence[Column]) -> list[str]:
+    """What the picture calls its columns: what one embedding has, another has by the same key."""
+    counts: Counter[str] = Counter()
+    keys = []
+    for column in columns:
+        counts[column.group] += 1
+        of_embedding = "error" if column.categories is None else "piece"
+        numbered = f"{'coordinate' if column.group == 'coordinates' else 'data'}-{counts[column.group]}"
+        keys.append(of_embedding if column.group == "embedding" else numbered)
+    return keys
+
+
+def column_facts(column: Column, key: str) -> dict[str, Any]:
+    """What the picture is told of a column beside its values."""
+    facts = {"key": key, "name": column.name, "group": column.group, "categories": column.categories}
+    return facts | {"time": column.is_time, "kind": column.values.dtype.str[1:]}
 
 
 def embedding_columns(result: Embedding, Y: NDArray[Any], axis_name: str, rows: IndexArray) -> list[Column]:

@@ -5,13 +5,9 @@ Words and markup are in the folder `templates`, which escape all that they are h
 
 import base64
 import functools
-import hashlib
 import math
 import os
 import platform
-import posixpath
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
@@ -30,9 +26,10 @@ from hne.core.samples.kinds import Distances
 from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.settings import DEFAULTS, Settings, known_settings, suited
 from hne.viz.report.details import (
-    Column,
     Details,
     check_details,
+    column_facts,
+    column_keys,
     draw_rows,
     encode_column,
     first_color,
@@ -43,15 +40,12 @@ from hne.viz.report.details import (
 )
 from hne.viz.report.measures import better_by_pca, measures, written
 from hne.viz.report.pictures import FIRST_CATEGORY, color_by, draw_dots, scree_of, thumbnail_sheet
+from hne.viz.report.scripts import STATIC, bundle, package_text, script_hash, static_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STATIC = "viz/report/static"
 TEMPLATES = ("viz/report/templates", "explorer/templates")
-# Statements at the top of a module, and the word before what it hands out: one script of several needs neither.
-IMPORT = re.compile(r'^import\s[^;"]*"([^"]+)";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export (?=async |class |const |function |let )", re.MULTILINE)
 # Nothing is loaded, sent or run but the one script whose hash is given: not even what an escape has missed.
 POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src '{script}'; base-uri 'none'; "
@@ -181,46 +175,6 @@ def render_page(template: str, entry: str, styles: Sequence[str] = (), *, policy
     return environment().get_template(template).render(**known, **context)
 
 
-def script_hash(script: str) -> str:
-    """How a policy names a script that may run."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}"
-
-
-def bundle(entry: str) -> str:
-    """One script of a module and all that it imports, with nothing of it seen from outside."""
-    return f'"use strict";\n(() => {{\n{joined_modules(entry)}\n}})();\n'
-
-
-@functools.cache
-def joined_modules(*entries: str) -> str:
-    """Modules, given by their paths in the package, and all that they import: each once, after those that it needs."""
-    texts: dict[str, str] = {}
-
-    def add(path: str) -> None:
-        if path in texts:
-            return
-        text = package_text(path)
-        texts[path] = ""  # on its way, in case that modules import each other
-        for name in IMPORT.findall(text):
-            add(posixpath.normpath(posixpath.join(posixpath.dirname(path), name)))
-        del texts[path]
-        texts[path] = EXPORT.sub("", IMPORT.sub("", text))
-
-    for path in entries:
-        add(path)
-    return "\n".join(texts.values())
-
-
-def static_text(*names: str) -> str:
-    """Files of the folder `static`, one after the other."""
-    return "\n".join(package_text(f"{STATIC}/{name}") for name in names)
-
-
-def package_text(path: str) -> str:
-    """A file of the package."""
-    return (files("hne") / path).read_text(encoding="utf-8").replace("\r\n", "\n")
-
-
 def counted(count: int, noun: str) -> str:
     """The number with its noun, of which there may be one."""
     return f"{spaced(count)} {noun}{'' if count == 1 else 's'}"
@@ -338,15 +292,7 @@ def _data_blocks(
         "idName": details.id_name[:80],
         "ids": sample_ids(details, rows),
         "columns": [
-            {
-                "key": key,
-                "block": block,
-                "kind": column.values.dtype.str[1:],
-                "name": column.name,
-                "group": column.group,
-                "categories": column.categories,
-                "time": column.is_time,
-            }
+            column_facts(column, key) | {"block": block}
             for key, block, column in zip(keys, blocks, columns, strict=False)
         ],
         "color": None if color is None else keys[color],
@@ -359,18 +305,6 @@ def _data_blocks(
         "inLengths": result.settings.in_lengths,
     }
     return meta, blocks, left_out
-
-
-def column_keys(columns: Sequence[Column]) -> list[str]:
-    """What the picture calls its columns: what one embedding has, another has by the same key."""
-    counts: Counter[str] = Counter()
-    keys = []
-    for column in columns:
-        counts[column.group] += 1
-        of_embedding = "error" if column.categories is None else "piece"
-        numbered = f"{'coordinate' if column.group == 'coordinates' else 'data'}-{counts[column.group]}"
-        keys.append(of_embedding if column.group == "embedding" else numbered)
-    return keys
 
 
 def _base64(array: NDArray[Any]) -> str:

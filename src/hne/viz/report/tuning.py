@@ -15,8 +15,9 @@ from hne.settings import VARIANTS
 from hne.tuning import Trial, Tuning
 from hne.tuning.trials import MEASURED
 from hne.viz.report.details import draw_rows, encode_column, shorten
-from hne.viz.report.page import STATIC, parameters, render_page, versions, write_page
+from hne.viz.report.page import parameters, render_page, versions, write_page
 from hne.viz.report.pictures import RAMP, Coloring, Picture, color_by, draw_dots, ramp_steps
+from hne.viz.report.scripts import STATIC
 
 MOST_PICTURES, MOST_POINTS = 12, 2_000
 WIDTH, HEIGHT, MARGIN = 400, 300, 14
