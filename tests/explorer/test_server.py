@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
+from hne.cli import main
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError
 from hne.explorer.server import Explorer
@@ -426,3 +427,9 @@ def answers_first(process):
     found = answers(told["port"], parse_qs(urlsplit(told["address"]).query)["token"][0])
     ended(process, signal.SIGINT)
     return found
+
+
+def test_without_its_libraries_the_command_says_what_to_install(roll_file, monkeypatch, capsys):
+    monkeypatch.setattr("hne.cli.talk.find_spec", lambda name: None)
+    assert main(["explore", str(roll_file)]) == 2
+    assert "hne explore needs starlette, got none installed. Run: pip install 'hne[explore]'." in capsys.readouterr().err
