@@ -432,4 +432,5 @@ def answers_first(process):
 def test_without_its_libraries_the_command_says_what_to_install(roll_file, monkeypatch, capsys):
     monkeypatch.setattr("hne.cli.talk.find_spec", lambda name: None)
     assert main(["explore", str(roll_file)]) == 2
-    assert "hne explore needs starlette, got none installed. Run: pip install 'hne[explore]'." in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "hne explore needs starlette, got none installed. Run: pip install 'hne[explore]'." in told

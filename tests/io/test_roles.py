@@ -320,3 +320,17 @@ def test_fields_of_records_are_chosen(tmp_path):
     assert read_table(tmp_path / "x.npy", ReadOptions(color="b")).feature_names == ("a", "c")
     table = read_table(tmp_path / "x.npy", ReadOptions(columns=("a", "c"), drop=("c",)))
     assert table.feature_names == ("a",)
+
+
+def test_names_that_stand_for_several_samples_are_a_label(tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text(",gene\n" + "".join(f"{stage},{i}\n" for i, stage in enumerate(["2 cells", "4 cells"] * 4)))
+    table = read_table(path)
+    assert table.ids is None
+    assert table.labels["label"].tolist() == ["2 cells", "4 cells"] * 4
+    assert "Names of samples repeat, 2 of them for 8: they are the label 'label'." in table.notices
+    assert not any("names the samples" in notice for notice in table.notices)
+    asked = read_table(path, ReadOptions(id="id"))
+    assert asked.ids == ("2 cells", "4 cells") * 4
+    path.write_text(",gene\n" + "".join(f"{name},{i}\n" for i, name in enumerate("aabcdefg")))
+    assert read_table(path).ids == tuple("aabcdefg")

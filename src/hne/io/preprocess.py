@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from math import isqrt
 from typing import Any
 
@@ -16,7 +17,7 @@ from hne.core.records import FloatArray, IndexArray, SparseMatrix
 from hne.exceptions import quoted, refuse
 from hne.io.files import ReadOptions
 from hne.io.sniff import is_number
-from hne.io.table import LISTED, Table, as_ids, listed
+from hne.io.table import LISTED, NAMED_BY_FIRST, Table, as_ids, listed
 
 MISSING = ("refuse", "drop", "impute")
 SCALINGS = ("none", "standard", "robust")
@@ -110,6 +111,7 @@ def detect_column_roles(table: Table, options: ReadOptions) -> Table:
     A counter among the features decides the picture, which then shows the order of the rows; a class leaks the answer.
     Both are set apart with a notice, and whoever wants them as features names them in `columns`.
     """
+    table = table if options.id else _with_repeated_names_as_label(table)
     X: Any = table.X
     ids, id_name, labels, notices = table.ids, table.id_name, dict(table.labels), []
     texts = (name for name, values in labels.items() if name != table.color and _are_names(values))
@@ -145,6 +147,20 @@ def detect_column_roles(table: Table, options: ReadOptions) -> Table:
         table = replace(table, X=X[:, kept], feature_names=tuple(table.feature_names[i] for i in kept))
     # Models know their features.
     return table if table.image_shape is not None or options.features else _add_hints(table)
+
+
+def _with_repeated_names_as_label(table: Table) -> Table:
+    """The table whose names of samples, where most of them stand for several, are a label: groups to color by."""
+    n_different = len(set(table.ids or ()))
+    if table.ids is None or n_different < 2 or 2 * n_different > len(table.ids):
+        return table
+    first = "label" if table.id_name == "id" else table.id_name
+    numbered = chain([first], (f"{first} {number}" for number in count(2)))
+    name = next(name for name in numbered if name not in table.labels)
+    told = f"Names of samples repeat, {n_different} of them for {len(table.ids)}: they are the label {quoted(name)}."
+    kept = tuple(one for one in table.notices if one != NAMED_BY_FIRST)
+    labels = {name: np.array([*table.ids, None], dtype=object)[:-1], **table.labels}
+    return replace(table, ids=None, id_name="id", labels=labels, notices=(*kept, told))
 
 
 def _are_names(column: NDArray[Any]) -> bool:

@@ -31,6 +31,8 @@ ID_NAME = re.compile(
     r"\w{3,}(nr|nummer))|"
     r".*[a-z0-9](Id|ID|Ids|Nr|No|Number|Index|Key)"
 )
+# Said of a column without a name that names samples.
+NAMED_BY_FIRST = "The first column has no name: it names the samples."
 # Names that a message lists before it says "...".
 LISTED = 8
 # Columns of numbers that are kept as labels where others were chosen: of a wide table, thousands were not.

@@ -25,7 +25,19 @@ from hne.io.sniff import (
     open_rows,
     sniff_dialect,
 )
-from hne.io.table import INEXACT, LABEL, NUMBER, TEXT, Roles, Table, assign_roles, build_table, listed, matrix_table
+from hne.io.table import (
+    INEXACT,
+    LABEL,
+    NAMED_BY_FIRST,
+    NUMBER,
+    TEXT,
+    Roles,
+    Table,
+    assign_roles,
+    build_table,
+    listed,
+    matrix_table,
+)
 
 # Cells, and rows, of a chunk: short enough to stay in the processor's cache, long enough to hide the calls.
 CHUNK_CELLS, LEAST_ROWS, MOST_ROWS = 6_000, 4, 4_000
@@ -86,7 +98,7 @@ def _read(file: File, dialect: Dialect, sample: list[list[str]], options: ReadOp
         elif not columns.texts:
             break
     beside = {i: columns.values(i, kinds[i]) for i in columns.beside}
-    notices = ["The first column has no name: it names the samples."] if roles.id == index == 0 else []
+    notices = [NAMED_BY_FIRST] if roles.id == index == 0 else []
     for i in roles.labels:
         notices += _mixed_notice(names[i], columns.beside[i], dialect.decimal) if beside[i].dtype == object else []
     if columns.n_empty:
