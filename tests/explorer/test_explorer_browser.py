@@ -159,7 +159,7 @@ def test_the_first_picture_is_that_of_the_command_with_its_verdict(page):
     assert page.page.locator("#reg-suits").is_checked()
     chips = page.words("#measures")
     assert "Stress" in chips
-    assert "Trustworthiness" in chips
+    assert "Score" in chips
 
 
 def test_sliders_embed_again_and_points_move_to_their_new_places(page):

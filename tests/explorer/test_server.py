@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hne.cli import main
@@ -24,20 +26,12 @@ from tests.explorer.conftest import read_frames, rolled
 JSON = {"Content-Type": "application/json"}
 
 
-class Served:
-    """A server in a thread, and requests to it by hand."""
+class Asked:
+    """Requests by hand to a server, known by its address."""
 
-    def __init__(self, session):
-        self.explorer = Explorer(session)
-        self.session, self.port = session, self.explorer.port
-        self.token = parse_qs(urlsplit(self.explorer.address).query)["token"][0]
-        self.thread = threading.Thread(target=self.explorer.run, daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.explorer.stop()
-        self.thread.join(timeout=30)
-        assert not self.thread.is_alive()
+    def __init__(self, told):
+        self.port = told["port"]
+        self.token = parse_qs(urlsplit(told["address"]).query)["token"][0]
 
     def ask(self, method, path, body=None, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -55,6 +49,21 @@ class Served:
         answer, content = self.call(kind, payload)
         assert answer.status == 200
         return read_frames(content)
+
+
+class Served(Asked):
+    """A server in a thread, and requests to it by hand."""
+
+    def __init__(self, session):
+        self.explorer, self.session = Explorer(session), session
+        super().__init__({"port": self.explorer.port, "address": self.explorer.address})
+        self.thread = threading.Thread(target=self.explorer.run, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.explorer.stop()
+        self.thread.join(timeout=30)
+        assert not self.thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -375,6 +384,38 @@ def test_the_command_ends_in_the_middle_of_a_fit_too(roll_file, tmp_path):
         status, _, err = ended(process, signal.SIGINT)
     assert status == 0
     assert "Traceback" not in err
+
+
+def test_the_command_names_columns_and_the_color_as_shortly_as_it_can(tmp_path):
+    X = make_swiss_roll(40, random_state=0).X
+    frame = pd.DataFrame(np.hstack([X, X[:, :2] + 1]), columns=["a", "b, c", "d", "e", "f"])
+    frame["kind"] = ["x", "y"] * 20
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    process = start_command("table.csv", "-k", 8, cwd=tmp_path)
+    told = json.loads(process.stdout.readline())
+    served = Asked(told)
+
+    def command(**wanted):
+        color = wanted.pop("color", None)
+        return served.frames("lines", {"request": wanted, "color": color})[-1][0]["command"]
+
+    features = ["a", "b, c", "d", "e", "f"]
+    try:
+        assert command() == "hne embed table.csv -k 8 --variant ihne --report map.html"
+        assert "--color kind" in command(color="kind")
+        assert "--drop 'b,, c'" in command(columns=[name for name in features if name != "b, c"])
+        assert "--columns a,e" in command(columns=["a", "e"])
+        # A feature to color by stays one where all are named; one that takes no part need not be dropped.
+        assert "--columns 'a,b,, c,d,e,f' --color a" in command(color="a")
+        left = command(color="a", columns=features[1:])
+        assert "--color a" in left
+        assert "--drop" not in left
+        assert "nobody" not in command(color="nobody")
+        for words in (command(color="a"), left, command(columns=["a", "e"], color="d")):
+            again = shlex.split(words.replace("--report map.html", "-o map.npy --force"))
+            subprocess.run([sys.executable, "-m", *again], check=True, capture_output=True, cwd=tmp_path)
+    finally:
+        ended(process, signal.SIGINT)
 
 
 def test_another_signal_has_its_own_status(roll_file, tmp_path):

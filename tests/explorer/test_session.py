@@ -41,7 +41,7 @@ def test_the_data_comes_once_and_the_embedding_with_every_change(call):
     near = call.array(found["neighbors"]).reshape(300, found["neighbors"]["k"])
     assert np.array_equal(near, alone.graph.indices)
     assert found["shorts"] == alone.short_circuits.tolist()
-    assert {"Stress", "Trustworthiness", "Dimension"} <= {one["name"] for one in found["measures"]}
+    assert {"Stress", "Score", "Dimension"} <= {one["name"] for one in found["measures"]}
     assert {"stage", "done", "total"} <= call.told[-1].keys()
 
 
@@ -101,7 +101,8 @@ def test_columns_and_scaling_are_part_of_a_request(call):
 @pytest.mark.parametrize(
     ("request_", "parameter"),
     [
-        (None, "request"),
+        (None, "settings"),
+        ({"n_neighbors": 9}, "settings"),
         ({"parameters": {"n_neighbors": 900}}, "n_neighbors"),
         ({"parameters": {"n_neighbors": "x"}}, "n_neighbors"),
         ({"parameters": {"verbose": 3}}, "parameters"),

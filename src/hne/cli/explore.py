@@ -12,7 +12,7 @@ from hne.settings import AUTO, DEFAULTS, SEARCHED
 
 if TYPE_CHECKING:
     from hne.explorer.request import Request
-    from hne.explorer.source import View
+    from hne.explorer.source import Source, View
 
 DESCRIPTION = """\
 Open a page on this machine on which the embedding of a file changes while knobs are turned: neighbors, ridge, variant,
@@ -29,6 +29,8 @@ examples:
 LARGEST_PORT = 65535
 # What the command that makes a picture again writes.
 REPORT = "map.html"
+# Columns that a command names to say what to color by.
+MOST_NAMED = 20
 
 
 def add_to(commands: Any) -> None:
@@ -75,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
     start = Request.start({**given, "verbose": 0}, options.scale)
     reading = talk.read_options(options)
     source = Source(table, title_of(options), start, missing=options.missing, path=options.input, options=reading)
-    session = Session(source, lambda request, view: command_of(options, table.rows, request, view))
+    session = Session(source, lambda *wanted: command_of(options, source, *wanted))
     explorer = Explorer(session, options.port)
     if options.json:
         talk.print_json({"address": explorer.address, "port": explorer.port})
@@ -86,14 +88,23 @@ def run(options: argparse.Namespace) -> None:
     explorer.run()
 
 
-def command_of(options: argparse.Namespace, rows: Any, request: "Request", view: "View") -> str:
-    """The command that makes a picture again, of all rows of the file, which have these numbers; None for 1, 2, ..."""
-    from hne.explorer.exports import file_parameters
+def command_of(
+    options: argparse.Namespace, source: "Source", request: "Request", view: "View", color: str | None
+) -> str:
+    """The command that makes a picture again, of all rows of the file, colored by a column of it."""
+    from hne.explorer.exports import file_parameters, reading_of
 
+    features = source.table.feature_names
     chosen: dict[str, Any] = file_parameters(request, view)
     chosen = {name: value for name, value in chosen.items() if name in arguments.PARAMETERS}
-    chosen |= {"scale": request.scale}
-    if request.columns is not None:
-        chosen["columns"] = request.columns
-    words = arguments.embed_words(options, {**DEFAULTS, **chosen}, rows)
+    chosen |= {"scale": request.scale, **reading_of(request, features, options.drop)}
+    # A column to color by is no feature, unless all features are named.
+    if color in (request.columns or features) and not options.columns:
+        color = color if len(request.columns or features) <= MOST_NAMED else None
+        chosen |= {} if color is None else {"columns": tuple(request.columns or features), "drop": options.drop}
+    chosen |= {"color": color or options.color}
+    # One that is left out anyway need not be dropped, and may not be.
+    if chosen["color"] in chosen.get("drop", ()):
+        chosen["drop"] = tuple(name for name in chosen["drop"] if name != chosen["color"])
+    words = arguments.embed_words(options, {**DEFAULTS, **chosen}, source.table.rows)
     return shlex.join([*words, "--report", REPORT])

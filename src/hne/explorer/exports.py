@@ -1,7 +1,7 @@
 """An embedding that is shown -> lines that make it again, and files: coordinates, model, report."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,19 +25,19 @@ def coordinates_of(shown: "Shown") -> Coordinates:
     return Coordinates.of(table, result.Y)
 
 
-def _as_csv(shown: "Shown", command: str) -> bytes:  # noqa: ARG001, as all of them
+def _as_csv(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001, as all of them
     stream = io.StringIO(newline="")
     write_coordinates(None, coordinates_of(shown), stream)
     return stream.getvalue().encode("utf-8")
 
 
-def _as_parquet(shown: "Shown", command: str) -> bytes:  # noqa: ARG001
+def _as_parquet(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001
     graph = shown.result.graph
     coordinates = replace(coordinates_of(shown), neighbors=(graph.indices, graph.distances))
     return _written("map.parquet", lambda path: write_coordinates(path, coordinates))
 
 
-def _as_model(shown: "Shown", command: str) -> bytes:  # noqa: ARG001
+def _as_model(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001
     from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
 
     model = HNE.from_embedding(shown.result)
@@ -45,11 +45,10 @@ def _as_model(shown: "Shown", command: str) -> bytes:  # noqa: ARG001
     return _written("model.hne", model.save)
 
 
-def _as_report(shown: "Shown", command: str) -> bytes:
+def _as_report(shown: "Shown", facts: dict[str, Any]) -> bytes:
     is_dense = not hasattr(shown.prepared.ready.X, "tocsr")
     samples = shown.prepared.ready.X if is_dense and shown.result.settings.metric != "precomputed" else None
-    table = shown.view.table
-    details = replace(shown.view.details, X=samples, data_notes=table.notices, command=command)
+    details = replace(shown.view.details, X=samples, data_notes=shown.view.table.notices, **facts)
     return report_page(shown.result, details).encode("utf-8", "xmlcharrefreplace")
 
 
@@ -62,7 +61,7 @@ def _written(name: str, write: Callable[[Path], Any]) -> bytes:
 
 
 # By format: ending, kind, and who makes it.
-FORMATS: dict[str, tuple[str, str, Callable[["Shown", str], bytes]]] = {
+FORMATS: dict[str, tuple[str, str, Callable[["Shown", dict[str, Any]], bytes]]] = {
     "csv": (".csv", "text/csv", _as_csv),
     "parquet": (".parquet", "application/vnd.apache.parquet", _as_parquet),
     "model": (".hne", "application/octet-stream", _as_model),
@@ -70,11 +69,16 @@ FORMATS: dict[str, tuple[str, str, Callable[["Shown", str], bytes]]] = {
 }
 
 
-def exported(wanted: str, shown: "Shown", title: str, command: str) -> tuple[str, str, bytes]:
+def exported(wanted: str, shown: "Shown", title: str, color: str | None, command: str) -> tuple[str, str, bytes]:
     """A file of the embedding: its name, its kind and its bytes."""
+    color = color if color in shown.view.details.columns else None
     ending, mime, make = FORMATS[wanted]
     stem = Path(title).stem or "embedding"
-    return f"{stem}{'-map' if wanted in ('csv', 'parquet') else ''}{ending}", mime, make(shown, command)
+    return (
+        f"{stem}{'-map' if wanted in ('csv', 'parquet') else ''}{ending}",
+        mime,
+        make(shown, {"title": title, "color": color, "command": command}),
+    )
 
 
 def python_lines(request: Request, source: Source, view: View, *, is_file: bool) -> str:
@@ -98,8 +102,7 @@ def python_lines(request: Request, source: Source, view: View, *, is_file: bool)
 def _reading_lines(request: Request, source: Source) -> list[str]:
     options: ReadOptions = source.options or ReadOptions()
     given = {name: value for name, value in vars(options).items() if value != getattr(ReadOptions(), name)}
-    if request.columns is not None:
-        given["columns"] = request.columns
+    given |= reading_of(request, source.table.feature_names, options.drop)
     known = ", ".join(f"{name}={value!r}" for name, value in given.items())
     reading = f"read_table({source.path!r}{f', ReadOptions({known})' if known else ''})"
     treated = "".join(
@@ -109,6 +112,14 @@ def _reading_lines(request: Request, source: Source) -> list[str]:
     names = ["ReadOptions"] if known else []
     imported = ", ".join([*names, "prepare_table", "read_table"])
     return [f"from hne.io import {imported}", f"X = prepare_table({reading}{treated}).X"]
+
+
+def reading_of(request: Request, features: Sequence[str], drop: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Which columns are to be read for a request: those that take part, or where these are more those that do not."""
+    if request.columns is None:
+        return {}
+    left = tuple(name for name in features if name not in {*request.columns})
+    return {"columns": request.columns} if len(request.columns) <= len(left) else {"drop": (*drop, *left)}
 
 
 def file_parameters(request: Request, view: View) -> dict[str, Any]:

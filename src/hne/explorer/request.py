@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from hne.core.parameters import check_integer
-from hne.exceptions import InputError, quoted, refuse
+from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.io.preprocess import SCALINGS
 from hne.settings import COORDINATES, DEFAULTS, PRECOMPUTED, VARIANTS, known_settings
 
 # Parameters that a page has knobs for; all others stay as they were when it was opened.
 KNOBS = ("n_neighbors", "reg", "variant", "n_components", "coordinates", "short_circuits", "pieces", "metric")
+# What a request is made of.
+KEYS = ("parameters", "scale", "columns", "cut", "keep", "whole")
 # Parameters that edges cut and put back by hand become.
 EDITS = ("cut_edges", "keep_edges")
 METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev")
@@ -66,11 +68,9 @@ class Request:
 
     def changed_by(self, message: Any, features: Sequence[str]) -> Self:
         """The request that a message describes; what it leaves out is as here."""
-        if not isinstance(message, dict):
-            refuse("request", "must be an object", quoted(message), "Reload the page")
+        check_keys("settings", message, KEYS)
         given = message.get("parameters", {})
-        if not isinstance(given, dict) or not given.keys() <= {*KNOBS}:
-            refuse("parameters", f"must be among {', '.join(KNOBS)}", quoted(given), "Reload the page")
+        check_keys("parameters", given, KNOBS)
         scale = message.get("scale", self.scale)
         if scale not in SCALINGS:
             refuse("scale", f"must be one of {', '.join(SCALINGS)}", quoted(scale), "Choose one of them")
@@ -93,8 +93,19 @@ class Request:
     @property
     def message(self) -> dict[str, Any]:
         """What a page is told of it."""
-        named = {name: getattr(self, name) for name in ("parameters", "scale", "columns", "cut", "keep", "whole")}
+        named = {name: getattr(self, name) for name in KEYS}
         return named | {"parameters": dict(self.parameters)}
+
+
+def check_keys(name: str, message: Any, known: Sequence[str]) -> None:
+    """Raise unless it is an object with these keys alone."""
+    if not isinstance(message, dict):
+        refuse(name, f"must be a dict with some of {', '.join(known)}", quoted(message), "Pass one", InputTypeError)
+    unknown = [key for key in message if key not in known]
+    if unknown:
+        remedy = f"Put it into 'parameters': {{'parameters': {{{unknown[0]!r}: ...}}}}"
+        remedy = remedy if unknown[0] in KNOBS else "Leave it out"
+        refuse(name, f"must be among {', '.join(known)}", quoted(unknown[0]), remedy)
 
 
 def _check_columns(wanted: Any, features: Sequence[str]) -> tuple[str, ...] | None:
@@ -115,12 +126,12 @@ def _check_columns(wanted: Any, features: Sequence[str]) -> tuple[str, ...] | No
 def check_pairs(name: str, pairs: Any) -> Pairs:
     """Pairs of samples, each a whole number; whether there are such samples is checked by the fit."""
     if not isinstance(pairs, list | tuple):
-        refuse(name, "must be a list of pairs of samples", quoted(pairs), "Reload the page")
+        refuse(name, "must be a list of pairs of samples", quoted(pairs), "Pass pairs such as [[12, 57]]")
     checked = []
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            refuse(name, "must be a list of pairs of samples", quoted(pair), "Reload the page")
-        one, other = (check_integer(name, end, 0, "Reload the page") for end in pair)
+            refuse(name, "must be a list of pairs of samples", quoted(pair), "Pass pairs such as [[12, 57]]")
+        one, other = (check_integer(name, end, 0, "Pass pairs such as [[12, 57]]") for end in pair)
         checked.append((one, other))
     return tuple(checked)
 

@@ -41,7 +41,9 @@ MOST_SHOWN, MOST_SAMPLES = 24, 400_000
 MAX_SHORTS = 2_000
 # Seconds after which a map of settings begins no more of them, and its values.
 MAP_SECONDS = 30.0
-MAP_NEIGHBORS, MAP_REGS = (4, 5, 6, 8, 10, 12, 16, 20), (1e-1, 1e-2, 1e-3, 1e-4)
+MAP_NEIGHBORS, MAP_REGS = (3, 4, 5, 6, 8, 10, 12, 16, 20), (1e-1, 1e-2, 1e-3, 1e-4)
+# Scores within this factor of the best are as good: of settings that score alike, none is right for its score.
+ALIKE = 1.15
 # Seconds between two looks whether a call that waits for another fit is still wanted.
 PAUSE = 0.05
 # Seconds between two steps that a page is told of.
@@ -61,6 +63,7 @@ class Shown:
     prepared: Prepared
     result: Embedding
     Y: FloatArray  # (n, d), `result.Y`, turned and moved to lie near those shown before
+    is_turned: bool
 
 
 class Told(Listener):
@@ -85,7 +88,7 @@ class Told(Listener):
 class Session:
     """A source and the embeddings of it that were shown; every call of a page is a method here."""
 
-    def __init__(self, source: Source, command: Callable[[Request, View], str] | None = None) -> None:
+    def __init__(self, source: Source, command: Callable[[Request, View, str | None], str] | None = None) -> None:
         self.source = source
         self._command = command  # the command line that makes a picture; None in notebooks
         self._working, self._keeping = Lock(), Lock()
@@ -94,6 +97,7 @@ class Session:
         self.calls = {
             "open": self.open,
             "embed": self.embed,
+            "lines": self.lines,
             "tune": self.tune,
             "contrast": self.contrast,
             "export": self.export,
@@ -185,11 +189,11 @@ class Session:
         samples = check_samples(X, settings)
         result = run_stages(samples, settings, auto, unset, prepared.stages, output_kind(X))
         Y = np.asarray(result.Y, dtype=np.float64)
-        if before is not None and before.Y.shape == Y.shape:
-            Y = turned_to(Y, before.Y)
+        is_turned = before is not None and before.Y.shape == Y.shape
+        Y = turned_to(Y, before.Y) if before is not None and is_turned else Y
         with self._keeping:
             self._number += 1
-            shown = Shown(self._number, request, view, prepared, result, Y)
+            shown = Shown(self._number, request, view, prepared, result, Y, is_turned)
             self._shown[shown.number] = shown
             most = max(2, min(MOST_SHOWN, MOST_SAMPLES // max(1, view.n_samples)))
             while len(self._shown) > most:
@@ -225,11 +229,27 @@ class Session:
             nPieces=result.pieces.count,
             lead=lead_of(result),
             warnings=[capitalized(one) for one in dict.fromkeys([*_warnings(result), *advice])],
-            command="" if self._command is None else self._command(request, shown.view),
-            python=python_lines(request, self.source, shown.view, is_file=self._command is not None),
+            turned=shown.is_turned,
+            **self._lines(request, shown.view, shown.view.table.color),
             **timings,
         )
         return message
+
+    def lines(self, payload: Mapping[str, Any], cancelled: Event) -> Message:  # noqa: ARG002, as all calls
+        """The command and the Python lines that make a picture again, colored by a column of the data."""
+        request = self._request(payload)
+        view = self.source.view(whole=request.whole)
+        return Message(self._lines(request, view, self._color(payload, view)))
+
+    def _lines(self, request: Request, view: View, color: str | None) -> dict[str, str]:
+        command = "" if self._command is None else self._command(request, view, color)
+        return {"command": command, "python": python_lines(request, self.source, view, is_file=bool(command))}
+
+    def _color(self, payload: Mapping[str, Any], view: View) -> str | None:
+        """The column of the data that a page colors by, None for what an embedding brings."""
+        color = payload.get("color")
+        known = {*view.table.labels, *view.table.feature_names}
+        return color if isinstance(color, str) and color in known else None
 
     def _known(self, payload: Mapping[str, Any]) -> Shown:
         """The embedding that a page speaks of; pages keep pictures for longer, and then ask for it again."""
@@ -271,8 +291,9 @@ class Session:
         if not isinstance(wanted, str) or wanted not in FORMATS:
             refuse("format", f"must be one of {', '.join(FORMATS)}", repr(wanted), "Choose one of them")
         shown = self._known(payload)
-        command = "" if self._command is None else self._command(shown.request, shown.view)
-        name, mime, content = exported(wanted, shown, self.source.title, command)
+        color = self._color(payload, shown.view) or shown.view.table.color
+        command = self._lines(shown.request, shown.view, color)["command"]
+        name, mime, content = exported(wanted, shown, self.source.title, color, command)
         return Message({"name": name, "mime": mime}, [content])
 
     def shown_as(self, request: Request) -> Shown:
@@ -302,12 +323,7 @@ def measures_of(result: Embedding) -> list[dict[str, str]]:
     if result.chart is not None:
         found.append(("Stress", written(result.chart.stress), "how much near lengths change; 0 is best"))
     if trust is not None and trust.score is not None:
-        score = trust.score
-        found += [
-            ("Score", written(score.score), "what is lost of small neighborhoods; 0 is best"),
-            ("Trustworthiness", written(score.trustworthiness), "near in the picture, near in the data; 1 is best"),
-            ("Continuity", written(score.continuity), "near in the data, near in the picture; 1 is best"),
-        ]
+        found.append(("Score", written(trust.score.score), "what is lost of small neighborhoods; 0 is best"))
     error = result.reconstruction_error
     found.append(("Rebuilt", f"{error:.3g}", "mean distance of samples from what their neighbors make of them"))
     if trust is not None and trust.dimension is not None:
@@ -343,6 +359,9 @@ def map_of(tuning: Tuning) -> dict[str, Any]:
     ]
     patch = "" if tuning.rows is None else f"Tried on a patch of {len(tuning.rows)} samples. "
     measured = sum(trial.is_measured for trial in tuning.trials)
-    chosen = f"Best: {tuning.best.label}, score {score_text(tuning.best.score)}."
+    chosen = [f"Best: {tuning.best.label}, score {score_text(tuning.best.score)}, where 0 loses nothing."]
+    alike = sum(trial.is_measured and trial.score <= ALIKE * tuning.best.score for trial in tuning.trials)
+    if alike > 1:
+        chosen.append(f"{alike} settings score nearly the same: look at their pictures, the score does not decide.")
     counted = f"{measured} of {len(tuning.trials)} settings measured in {tuning.seconds:.1f} s."
-    return {"trials": trials, "sentences": [chosen], "note": f"{patch}{counted}"}
+    return {"trials": trials, "sentences": chosen, "note": f"{patch}{counted}"}

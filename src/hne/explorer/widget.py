@@ -8,6 +8,7 @@ import anywidget
 import traitlets
 
 from hne._runtime.json import plain
+from hne.core.parameters import check_parameters
 from hne.core.records import Embedding
 from hne.exceptions import refuse
 from hne.explorer.messages import Message
@@ -45,8 +46,10 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @traitlets.validate("settings")
     def _check_settings(self, proposal: Any) -> dict[str, Any]:
-        """Settings with what was left out as it is; what cannot be is refused here."""
-        return {**self.settings, **self._request(proposal["value"]).message}
+        """Settings with what was left out as it is; what cannot be is refused, but for what only a fit can tell."""
+        request = self._request(proposal["value"])
+        check_parameters(request.embed_parameters)
+        return request.message
 
     @traitlets.validate("selection")
     def _check_selection(self, proposal: Any) -> list[int]:
@@ -57,10 +60,13 @@ class ExplorerWidget(anywidget.AnyWidget):
         return list(proposal["value"])
 
     def _request(self, settings: Mapping[str, Any]) -> Request:
-        source, now = self._session.source, self.settings or {}
-        merged = {**now, **settings}
-        merged["parameters"] = {**now.get("parameters", {}), **settings.get("parameters", {})}
-        return source.start.changed_by(merged, source.table.feature_names)
+        source = self._session.source
+        now = source.start.changed_by(self.settings or {}, source.table.feature_names)
+        return now.changed_by(settings, source.table.feature_names)
+
+    def __repr__(self) -> str:
+        n, d = self._session.source.table.X.shape
+        return f"ExplorerWidget({n} samples of {d} features, {self.parameters})"
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def data_columns(details: Details, rows: IndexArray, n_others: int = 0) -> tuple
     allowed = min(MAX_COLUMNS, max(FEWEST_COLUMNS, MAX_VALUES // max(1, len(rows)) - n_others))
     if len(names) > allowed:
         left_out.append(
-            f"{len(names) - allowed} of {len(names)} columns, to keep the file small: all from "
+            f"{len(names) - allowed} of {len(names)} columns, to keep the page small: all from "
             f"{shorten(names[allowed], 40)!r} to {shorten(names[-1], 40)!r}."
         )
     color, kept = None, set(names[:allowed])
