@@ -1,5 +1,6 @@
 """What a page asks a session for, without a page."""
 
+from dataclasses import replace
 from threading import Event, Thread
 
 import numpy as np
@@ -324,6 +325,20 @@ def test_sparse_samples_and_images_are_explored_too():
     told = call("open")
     assert (told["sheet"]["width"], told["sheet"]["height"]) == (3, 4)
     assert call.buffers[told["sheet"]["buffer"]].startswith(b"\x89PNG")
+
+
+def test_a_group_of_images_is_told_by_mean_pictures():
+    images = np.zeros((60, 4, 3)) + np.linspace(0, 1, 60)[:, None, None]
+    images[:, 0, 0] = np.random.default_rng(0).random(60)
+    table = replace(table_of(images.reshape(60, -1)), image_shape=(4, 3))
+    call = Caller(Session(Source(table, "X", Request.start({"n_neighbors": 6}))))
+    found = call.embed()
+    told = call("contrast", id=found["id"], samples=list(range(10)))
+    assert told["columns"] == []
+    inside = call.array(told["images"]["inside"]).reshape(4, 3, 4)
+    assert (told["images"]["width"], told["images"]["height"]) == (3, 4)
+    assert inside[1, 1].tolist() == [*[round(255 * images[:10, 1, 1].mean())] * 3, 255]
+    assert call.array(told["images"]["outside"]).reshape(4, 3, 4)[1, 1, 0] == round(255 * images[10:, 1, 1].mean())
 
 
 def test_a_data_frame_has_labels_of_its_own():

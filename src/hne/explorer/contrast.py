@@ -10,7 +10,9 @@ from scipy.sparse import issparse
 from scipy.stats import rankdata
 
 from hne.core.records import BoolArray, Embedding, FloatArray, IndexArray
+from hne.explorer.messages import Message
 from hne.viz.report.details import encode_column, shorten
+from hne.viz.report.pictures import brightness_range
 
 # Columns that are listed; of thousands, those whose means differ the most are looked at closely.
 LISTED, LOOKED_AT = 12, 60
@@ -140,3 +142,15 @@ def rebuilt_worst(result: Embedding, inside: BoolArray) -> tuple[IndexArray, str
     worst = members[np.argsort(-errors[members], kind="stable")[:WORST]]
     here, there = float(np.median(errors[members])), float(np.median(others))
     return worst, f"Rebuilt by their neighbors they are off by {here:.3g} in the median, others by {there:.3g}."
+
+
+def mean_images(images: NDArray[Any], inside: BoolArray, message: Message) -> dict[str, Any]:
+    """The mean picture of the group and that of all others, as bytes of RGBA beside a message."""
+    low, high = brightness_range(images)
+    facts: dict[str, Any] = {"width": int(images.shape[2]), "height": int(images.shape[1])}
+    for name, which in (("inside", inside), ("outside", ~inside)):
+        share = np.clip((np.nanmean(images[which], axis=0, dtype=np.float64) - low) / (high - low), 0, 1)
+        pixels = np.full((*share.shape[:2], 4), 255, dtype=np.uint8)
+        pixels[..., :3] = np.rint(255 * (share if share.ndim == 3 else share[..., None]))
+        facts[name] = message.put(pixels.ravel())
+    return facts

@@ -21,7 +21,7 @@ from hne.core.records import Embedding, FloatArray
 from hne.core.samples.check import check_samples, output_kind
 from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.exceptions import refuse
-from hne.explorer.contrast import differences, edges_text, rebuilt_worst
+from hne.explorer.contrast import differences, edges_text, mean_images, rebuilt_worst
 from hne.explorer.exports import FORMATS, exported, python_lines
 from hne.explorer.messages import Message, failure
 from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
@@ -265,13 +265,21 @@ class Session:
         shown = self._known(payload)
         inside = np.zeros(len(shown.Y), dtype=bool)
         inside[check_samples_of(payload.get("samples"), len(inside))] = True
-        table = shown.view.table
-        X, names = (table.X, table.feature_names) if self.source.can_scale else (np.empty((len(inside), 0)), ())
+        table, images, message = shown.view.table, shown.view.images, Message()
+        # Columns of distances are samples, and those of images pixels, of which the mean pictures tell more.
+        has_columns = self.source.can_scale and table.image_shape is None
+        X, names = (table.X, table.feature_names) if has_columns else (np.empty((len(inside), 0)), ())
         found = differences(X, names, table.labels, inside)
         worst, text = rebuilt_worst(shown.result, inside)
-        edges = {"text": edges_text(shown.result, inside)}
-        facts = {"columns": [vars(one) for one in found], "edges": edges, "worst": worst, "worstText": text}
-        return Message({"n": int(inside.sum()), **facts})
+        message.facts.update(
+            n=int(inside.sum()),
+            columns=[vars(one) for one in found],
+            edges={"text": edges_text(shown.result, inside)},
+            worst=worst,
+            worstText=text,
+            images=None if images is None or inside.all() else mean_images(images, inside, message),
+        )
+        return message
 
     def tune(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
         """Scores of settings around the one that is asked for: a map over k and reg, for its variant."""
