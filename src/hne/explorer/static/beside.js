@@ -1,11 +1,13 @@
 // A second picture beside the one that is seen, on the same desk: what is pointed at and selected is shared.
 
-import { furtherOf, labelOf } from "./thumbnails.js";
+import { captionOf } from "./thumbnails.js";
+
+const COMPARED = ["Stress", "Score"];
 
 export class Beside {
   // actions: swap(), closed()
-  constructor(byId, desk, start, actions) {
-    Object.assign(this, { byId, desk, start, actions, entry: null, plot: null });
+  constructor(byId, desk, opening, actions) {
+    Object.assign(this, { byId, desk, opening, actions, entry: null, plot: null });
     byId("held-close").addEventListener("click", () => {
       this.close();
       byId("plot").focus({ preventScroll: true });
@@ -38,8 +40,10 @@ export class Beside {
     this.actions.closed();
   }
 
+  // With the numbers that two pictures are compared by.
   caption(entry) {
-    const further = furtherOf(entry, this.start);
-    return `${labelOf(entry)}${further ? `, ${further}` : ""} — ${entry.result.verdict.word}`;
+    const { verdict, measures } = entry.result;
+    const numbers = measures.filter(({ name }) => COMPARED.includes(name)).map(({ name, text }) => `${name.toLowerCase()} ${text}`);
+    return [`${captionOf(entry, this.opening)} — ${verdict.word}`, numbers.join(", ")].join(" ");
   }
 }

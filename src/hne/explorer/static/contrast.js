@@ -1,5 +1,6 @@
 // A selection -> what sets it apart: columns, edges, and who in it is rebuilt worst.
 
+import { reveal } from "../../viz/report/static/actions.js";
 import { countText } from "../../viz/report/static/data.js";
 import { dataText, element } from "../../viz/report/static/dom.js";
 import { isAborted } from "./calls.js";
@@ -12,14 +13,14 @@ export class Contrast {
     Object.assign(this, { byId, desk, ask, timer: 0, controller: null });
   }
 
-  // Another selection, or another picture of it.
-  changed() {
+  // Another selection, whose panel is then brought into view, or another picture of it.
+  changed(isNew = false) {
     const samples = [...this.desk.state.selected];
     this.forget();
     this.byId("contrast-panel").hidden = !samples.length;
     if (!samples.length) return;
     this.byId("contrast-panel").classList.add("updating");
-    this.timer = setTimeout(() => this.run(samples), PAUSE);
+    this.timer = setTimeout(() => this.run(samples, isNew), PAUSE);
   }
 
   forget() {
@@ -28,7 +29,7 @@ export class Contrast {
     this.controller = null;
   }
 
-  async run(samples) {
+  async run(samples, isNew) {
     const controller = new AbortController();
     this.controller = controller;
     try {
@@ -40,6 +41,12 @@ export class Contrast {
       this.byId("contrast").replaceChildren();
     }
     this.byId("contrast-panel").classList.remove("updating");
+    if (isNew) this.bring();
+  }
+
+  bring() {
+    if (this.desk.isStacked) this.byId("contrast-panel").scrollIntoView({ block: "nearest" });
+    else reveal(this.desk, "contrast-panel");
   }
 
   show({ n, columns, edges, worst, worstText }) {
@@ -51,6 +58,7 @@ export class Contrast {
     byId("contrast").replaceChildren(...columns.map((column) => this.line(column, largest)));
     byId("contrast-edges").textContent = edges?.text || "";
     byId("contrast-worst-text").textContent = worst.length ? worstText : "";
+    byId("contrast-worst-title").hidden = !worst.length;
     const button = (i) => {
       const made = dataText("button", desk.data.idOf(i));
       made.type = "button";

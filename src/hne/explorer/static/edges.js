@@ -2,30 +2,32 @@
 
 import { countText } from "../../viz/report/static/data.js";
 import { element } from "../../viz/report/static/dom.js";
+import { drawnPairs } from "../../viz/report/static/overlay.js";
 import { cutEdge, edgeKey, handEdits, putBackEdge, undoEdge } from "./requests.js";
 
 const MOST_EDGES = 60;
+const MOST_LINES = 40; // beyond, lines hide the picture and are drawn only where someone asks for them
 const NEAR_LINE = 6; // pixels from a line within which a click is meant for it; a sample's own disc comes first
 
 export class Edges {
   // `change(request)` asks for another picture.
   constructor(byId, desk, plot, change) {
-    Object.assign(this, { byId, desk, plot, change, entry: null, focus: null, lines: new Map() });
-    byId("edges-lines").checked = true;
-    byId("edges-lines").addEventListener("change", () => this.showLines());
-    byId("shorts").addEventListener("change", () => (byId("edges-lines").checked = byId("shorts").checked));
+    Object.assign(this, { byId, desk, plot, change, entry: null, focus: null, lines: new Map(), isChosen: false });
+    byId("edges-lines").addEventListener("change", () => {
+      this.isChosen = true;
+      this.draw();
+    });
     desk.listen("pin", () => this.listNear());
     desk.onClick = (where, x, y) => this.click(where, x, y);
-    this.showLines();
   }
 
-  showLines() {
-    const [mine, other] = [this.byId("edges-lines"), this.byId("shorts")];
-    if (mine.checked !== other.checked) {
-      other.checked = mine.checked;
-      other.dispatchEvent(new Event("change"));
-    }
-    this.draw();
+  // Off for many, as long as nobody has chosen.
+  chooseLines(nLines) {
+    const { byId, isChosen } = this;
+    const isMany = nLines > MOST_LINES;
+    if (!isChosen) byId("edges-lines").checked = !isMany;
+    byId("edges-lines-choice").hidden = !nLines;
+    byId("edges-many").textContent = isMany && !isChosen ? `Off at first, as there are ${countText(nLines)}.` : "";
   }
 
   show(entry) {
@@ -43,7 +45,8 @@ export class Edges {
     const edits = handEdits(request);
     byId("edits-part").hidden = !edits.length;
     this.fill("edits", edits.map(({ edge }) => edge), "Undo", undoEdge, edits.map(({ kind }) => kind));
-    byId("edges-lines-choice").hidden = !picture.shorts.length && !edits.length;
+    byId("edges-title").hidden = !edits.length || !listed.length;
+    this.chooseLines(picture.shorts.length + edits.length);
     this.listNear();
     this.draw();
   }
@@ -77,6 +80,7 @@ export class Edges {
     const pinned = desk.state.pinned;
     const { neighbors, k } = entry?.picture || {};
     byId("near-part").hidden = !neighbors || pinned < 0;
+    byId("near-hint").hidden = !neighbors || pinned >= 0;
     if (!neighbors || pinned < 0) return;
     byId("near-title").textContent = `Neighbors of ${desk.data.idOf(pinned)}`;
     const near = [...neighbors.subarray(pinned * k, (pinned + 1) * k)].filter((i) => i >= 0);
@@ -105,8 +109,9 @@ export class Edges {
     plot.extraLinks = [
       ...(isShown && cut?.length ? [{ pairs: cut, color: "--short", dash: [], width: 1.5 }] : []),
       ...(isShown && keep?.length ? [{ pairs: keep, color: "--good", dash: [], width: 2 }] : []),
-      ...(focus ? [{ pairs: [focus], color: "--short", dash: [], width: 4.5 }] : []),
+      ...(focus ? [{ pairs: [focus], color: "--short", dash: [], width: 4.5, isAsked: true }] : []),
     ];
+    this.desk.state.shorts = isShown;
     this.desk.redraw();
   }
 
@@ -117,7 +122,7 @@ export class Edges {
     const [hoveredX, hoveredY] = hovered >= 0 ? where.pixelOf(hovered) : [Infinity, Infinity];
     if (Math.hypot(x - hoveredX, y - hoveredY) <= where.radius() + 1) return false;
     const { request, picture } = this.entry;
-    const pairs = [...(request.cut || []), ...(request.keep || []), ...picture.shorts.slice(0, MOST_EDGES)];
+    const pairs = drawnPairs(where, [...(request.cut || []), ...(request.keep || []), ...picture.shorts.slice(0, MOST_EDGES)]);
     const number = where.edgeAt(x, y, pairs, NEAR_LINE);
     const line = number < 0 ? null : this.lines.get(edgeKey(pairs[number]));
     if (!line) return false;

@@ -1,6 +1,7 @@
 // The page of `hne explore`: the workbench over HTTP, and a few read-only numbers for whoever tests it.
 
 import { httpCall, tokenOf } from "./http.js";
+import { rememberedBy } from "./memory.js";
 import { Workbench } from "./workbench.js";
 
 function watched(bench) {
@@ -19,6 +20,8 @@ function watched(bench) {
     hovered: desk?.state.hovered ?? -1,
     pinned: desk?.state.pinned ?? -1,
     shorts: trail.current?.picture.shorts ?? [],
+    red: plots[0]?.counts?.shorts ?? 0,
+    turned: trail.current?.result.turned ?? false,
     moving: plots.some((plot) => plot.motion),
     plots: plots.length,
     held: bench.beside?.entry?.id ?? null,
@@ -32,7 +35,8 @@ function pixelIn(plot, i) {
   return [box.left + plot.element.clientLeft + x, box.top + plot.element.clientTop + y];
 }
 
-const bench = new Workbench(document, httpCall(tokenOf(location)));
+const token = tokenOf(location);
+const bench = new Workbench(document, httpCall(token), rememberedBy(() => sessionStorage, `hne ${location.pathname} ${token}`));
 window.hneExplorer = Object.freeze({
   state: () => watched(bench),
   pixelOf: (i, number = 0) => pixelIn(bench.desk.plots[number], i),

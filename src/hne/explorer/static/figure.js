@@ -108,7 +108,7 @@ export function figureSvg(scene) {
     `<title>${escapeXml(scene.title)}</title>`,
     `<rect width="100%" height="100%" fill="${scene.page}"/>`,
     textAt(14, 24, shortened(scene.title, 90), `font-size="17" font-weight="650" fill="${scene.ink}"`),
-    textAt(14, 44, scene.subtitle, `font-size="12" fill="${scene.dim}"`),
+    textAt(14, 44, shortened(scene.subtitle, 140), `font-size="12" fill="${scene.dim}"`),
     `<g transform="translate(${EDGE.left} ${TITLE_HEIGHT})">`,
     `<clipPath id="plot"><rect width="${width}" height="${height}"/></clipPath>`,
     `<rect width="${width}" height="${height}" fill="${scene.paper}" stroke="${scene.border}"/>`,

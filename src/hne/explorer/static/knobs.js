@@ -2,7 +2,7 @@
 
 import { element } from "../../viz/report/static/dom.js";
 import { withParameter } from "./requests.js";
-import { SLIDER_STEPS, numberIn, ridgeText, sliderEnd, stepOf, valueAt } from "./scales.js";
+import { SLIDER_STEPS, numberIn, numberRule, ridgeText, sliderEnd, stepOf, valueAt } from "./scales.js";
 
 const NUMBERS = {
   n_neighbors: { isWhole: true, least: 1 },
@@ -12,9 +12,10 @@ const NUMBERS = {
 const CHOICES = ["variant", "coordinates", "short_circuits", "pieces", "metric", "scale"];
 
 export class Knobs {
-  // `change(request, gesture)` is told of each turn; what a slider passes while it is held is one gesture.
-  constructor(byId, { limits, choices, canScale }, change) {
-    Object.assign(this, { byId, limits, choices, change, gesture: 1, request: null, settings: {} });
+  // `change(request, gesture)` is told of each turn; what a slider passes while it is held is one gesture. `complain(text)`
+  // is told what is wrong with what was typed.
+  constructor(byId, { limits, choices, canScale }, change, complain) {
+    Object.assign(this, { byId, limits, choices, change, complain, gesture: 1, request: null, settings: {} });
     for (const name of Object.keys(NUMBERS)) this.wireNumber(name);
     for (const name of CHOICES) this.wireChoice(name);
     byId("features-group").hidden = !canScale;
@@ -36,6 +37,13 @@ export class Knobs {
     this.change(isScale ? { ...this.request, scale: value } : withParameter(this.request, name, value), this.gesture);
   }
 
+  // A turn that is a gesture of its own.
+  turnOnce(name, value) {
+    this.gesture++;
+    this.turn(name, value);
+    this.gesture++;
+  }
+
   wireNumber(name) {
     const { byId, limits } = this;
     const [slider, field, suits] = ["slider", "field", "suits"].map((part) => byId(`${name}-${part}`));
@@ -46,29 +54,24 @@ export class Knobs {
       const at = Number(slider.value);
       this.turn(name, isWhole ? at : valueAt(at, limits[name]));
     });
-    slider.addEventListener("change", () => this.gesture++);
+    for (const event of ["pointerdown", "keydown", "change"]) slider.addEventListener(event, () => this.gesture++);
     field.addEventListener("input", () => (field.dataset.typing = "yes"));
     field.addEventListener("change", () => {
       delete field.dataset.typing;
       const value = numberIn(field.value, [least, Infinity], isWhole);
       field.setAttribute("aria-invalid", String(value === null));
-      if (value === null) return;
-      this.gesture++;
-      this.turn(name, value);
+      if (value === null) this.complain(numberRule(name, isWhole, field.value));
+      else this.turnOnce(name, value);
     });
     field.addEventListener("keydown", (event) => {
       const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
       const value = by && numberIn(field.value, [least, Infinity], isWhole);
       if (!value) return;
       event.preventDefault();
-      this.gesture++;
       // A step is one, or a fifth of a power of ten.
-      this.turn(name, isWhole ? Math.max(least, value + by) : Number((value * 10 ** (by / 5)).toPrecision(2)));
+      this.turnOnce(name, isWhole ? Math.max(least, value + by) : Number((value * 10 ** (by / 5)).toPrecision(2)));
     });
-    suits?.addEventListener("change", () => {
-      this.gesture++;
-      this.turn(name, suits.checked ? null : this.settings[name]);
-    });
+    suits?.addEventListener("change", () => this.turnOnce(name, suits.checked ? null : this.settings[name]));
   }
 
   showNumber(name) {
@@ -93,10 +96,7 @@ export class Knobs {
     const known = this.choices[name] || [];
     select.replaceChildren(...known.map(([value, help]) => element("option", { value, title: help }, wordOf(value))));
     select.disabled = known.length < 2;
-    select.addEventListener("change", () => {
-      this.gesture++;
-      this.turn(name, select.value);
-    });
+    select.addEventListener("change", () => this.turnOnce(name, select.value));
   }
 
   explain(name, value) {

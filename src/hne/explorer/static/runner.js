@@ -75,7 +75,7 @@ export class Runner {
       } else if (!isAborted(error)) onError(error, task); // Python may have cancelled what nobody here has
     } finally {
       if (this.waiting) this.next();
-      else onRest();
+      else if (!this.controller) onRest();
     }
   }
 }

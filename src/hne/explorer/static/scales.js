@@ -33,3 +33,9 @@ export function numberIn(text, [low, high], isWhole = false) {
   if (!Number.isFinite(value) || value < low || value > high) return null;
   return isWhole && !Number.isInteger(value) ? null : value;
 }
+
+// What is wrong with a text that is no such number.
+export function numberRule(name, isWhole, text) {
+  const rule = isWhole ? "a whole number, 1 or more" : "a number above 0";
+  return `${name} must be ${rule}, got ${text.trim() ? `"${text.trim()}"` : "nothing"}.`;
+}

@@ -2,6 +2,7 @@
 
 import { cssColor } from "../../viz/report/static/colors.js";
 import { valueText } from "../../viz/report/static/data.js";
+import { drawnPairs } from "../../viz/report/static/overlay.js";
 import { ticksOf } from "../../viz/report/static/view.js";
 
 // Beyond, points are an image within the figure: a program that opens it could not draw so many circles.
@@ -55,7 +56,7 @@ function linesIn(plot) {
   const { desk, picture, extraLinks, view } = plot;
   const drawn = desk.state.shorts ? [{ pairs: picture.shorts, color: "--short", width: 2, dash: [7, 4] }] : [];
   const placed = ({ pairs, color, width, dash }) => ({
-    pairs: pairs.map(([i, j]) => [...view.toPixel(i), ...view.toPixel(j)]).filter((ends) => ends.every(Number.isFinite)),
+    pairs: drawnPairs(plot, pairs).map(([i, j]) => [...view.toPixel(i), ...view.toPixel(j)]).filter((ends) => ends.every(Number.isFinite)),
     color: desk.cssVariable(color),
     ...{ width, dash },
   });

@@ -11,6 +11,14 @@ export function markOf(byId, level) {
   return element("span", { class: `level-${level}` }, mark);
 }
 
+// What there is to say beside the verdict's own sentence; what is only to be known is a note.
+export function listedFindings({ text: said, findings }, warnings) {
+  const isSaid = (text) => said.toLowerCase().includes(text.toLowerCase().replace(/[.\s]+$/, ""));
+  const notes = warnings.map((text) => ({ level: "note", text, remedy: "" }));
+  const found = findings.map((one) => (one.level === "good" ? { ...one, level: "note" } : one));
+  return [...found, ...notes].filter(({ text, remedy }) => !isSaid(text) || !isSaid(remedy));
+}
+
 export class Strip {
   constructor(byId, onCancel) {
     Object.assign(this, { byId, timers: [], isOpen: false });
@@ -33,8 +41,7 @@ export class Strip {
       const advice = remedy ? [" ", element("span", { class: "advice" }, remedy)] : [];
       return element("li", { class: `level-${level}` }, ...markOf(byId, level).children, element("span", {}, text, ...advice));
     };
-    const notes = warnings.map((text) => ({ level: "note", text, remedy: "" }));
-    byId("findings").replaceChildren(...[...verdict.findings, ...notes].map(line));
+    byId("findings").replaceChildren(...listedFindings(verdict, warnings).map(line));
     this.openFindings();
   }
 

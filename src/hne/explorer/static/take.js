@@ -1,16 +1,20 @@
 // What can be taken along: the lines that make the picture again, files of it, and the picture itself.
 
 import { copyText, download } from "../../viz/report/static/dom.js";
+import { isAborted } from "./calls.js";
 import { figureSize, figureSvg } from "./figure.js";
 import { sceneOf } from "./scene.js";
-import { furtherOf, labelOf } from "./thumbnails.js";
+import { captionOf } from "./thumbnails.js";
 
 const SHARPNESS = 2; // pixels of the PNG a pixel of the screen
+const UNCHANGED = 150; // milliseconds without another color before Python is asked for its lines
 
 export class Take {
   // `ask(kind, payload)` asks about the picture that is seen.
-  constructor(byId, { title, libraries, start }, plot, ask) {
-    Object.assign(this, { byId, title, start, plot, ask, entry: null });
+  constructor(byId, opening, plot, ask) {
+    const { title, libraries } = opening;
+    Object.assign(this, { byId, opening, title, plot, ask, entry: null, timer: 0 });
+    plot.desk.listen("color", () => this.entry && this.show(this.entry));
     for (const button of byId("take").querySelectorAll("[data-export]")) {
       button.addEventListener("click", () => this.fetchFile(button));
       button.hidden = button.dataset.export === "parquet" && !libraries.parquet;
@@ -26,16 +30,39 @@ export class Take {
   }
 
   show(entry) {
-    const { byId } = this;
     this.entry = entry;
-    byId("take-command").textContent = entry.result.command;
-    byId("take-shell").hidden = !entry.result.command;
-    byId("take-python").textContent = entry.result.python;
+    this.write(entry.result);
+    clearTimeout(this.timer);
+    if (this.plot.desk.state.color !== this.opening.color) this.timer = setTimeout(() => this.colorLines(entry), UNCHANGED);
+  }
+
+  write({ command, python }) {
+    const { byId } = this;
+    byId("take-command").textContent = command;
+    byId("take-shell").hidden = !command;
+    byId("take-python").textContent = python;
+  }
+
+  // Lines are made with the color that a page is opened with; those for another are asked for.
+  async colorLines(entry) {
+    const { color } = this;
+    try {
+      const { message } = await this.ask("lines", { color });
+      if (entry === this.entry && color === this.color) this.write(message);
+    } catch (error) {
+      if (!isAborted(error)) this.byId("take-note").textContent = error.message;
+    }
+  }
+
+  // The name of the data's column that colors, null for what an embedding brings.
+  get color() {
+    const { data, state } = this.plot.desk;
+    return data.columns.find(({ key }) => key === state.color)?.name ?? null;
   }
 
   async fetchFile(button) {
     button.disabled = true;
-    const asked = this.ask("export", { format: button.dataset.export });
+    const asked = this.ask("export", { format: button.dataset.export, color: this.color });
     await this.tellOf(button.dataset.export, asked.then(({ message, buffers }) => {
       download(buffers[0], message.name, message.mime);
       return `${message.name} was made.`;
@@ -50,8 +77,7 @@ export class Take {
   }
 
   svg() {
-    const further = furtherOf(this.entry, this.start);
-    const subtitle = `hne: ${labelOf(this.entry)}${further ? `, ${further}` : ""}. ${this.entry.result.verdict.word}`;
+    const subtitle = `hne: ${captionOf(this.entry, this.opening)}. ${this.entry.result.verdict.word}`;
     return figureSvg(sceneOf(this.plot, this.title, subtitle));
   }
 

@@ -2,27 +2,47 @@
 
 import { coloring, cssColor } from "../../viz/report/static/colors.js";
 import { element, isDark } from "../../viz/report/static/dom.js";
+import { handEdits } from "./requests.js";
 import { ridgeText } from "./scales.js";
 import { markOf } from "./strip.js";
 
 const [WIDE, HIGH, AROUND] = [104, 72, 5];
 const MOST_DOTS = 1500;
+const MOST_NAMED = 2; // edits and columns that a label names
 
 export function labelOf({ settings }) {
   return `k ${settings.n_neighbors} · ${settings.variant.toUpperCase()} · ${ridgeText(settings.reg, 2)}`;
 }
 
-// What else than k, variant and reg differs from the start, in few words.
-export function furtherOf({ request }, start) {
-  const changed = ["n_components", "coordinates", "short_circuits", "pieces", "metric"]
+function someOf(names, word) {
+  const rest = names.length - MOST_NAMED;
+  const more = rest === 1 ? `1 more ${word}` : `${rest} more ${word}s`;
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [more] : [])].join(", ");
+}
+
+// By what is left out, or by what takes part, whichever is less.
+function columnsText(columns, features) {
+  const without = features.filter((name) => !columns.includes(name));
+  const isMost = without.length <= columns.length;
+  return `${isMost ? "without" : "only"} ${someOf(isMost ? without : columns, "column")}`;
+}
+
+// What else than k, variant and reg differs from the start, in few words: first what a picture itself does not show.
+export function furtherOf({ request, nameOf = String }, { start, features }) {
+  const edits = handEdits(request).reverse(); // the last first
+  const changed = edits.length ? [someOf(edits.map(({ edge, kind }) => `${kind} ${edge.map(nameOf).join(" – ")}`), "edit")] : [];
+  if (request.columns) changed.push(columnsText(request.columns, features));
+  const others = ["n_components", "coordinates", "short_circuits", "pieces", "metric"]
     .filter((name) => request.parameters[name] !== start.parameters[name])
     .map((name) => (name === "n_components" ? `d ${request.parameters[name]}` : `${name.replace("_", " ")} ${request.parameters[name]}`));
+  changed.push(...others);
   if (request.scale !== start.scale) changed.push(`scaling ${request.scale}`);
-  if (request.columns) changed.push(`${request.columns.length} column${request.columns.length === 1 ? "" : "s"}`);
-  const nEdits = (request.cut?.length || 0) + (request.keep?.length || 0);
-  if (nEdits) changed.push(nEdits === 1 ? "1 edit" : `${nEdits} edits`);
   if (request.whole) changed.push("all samples");
   return changed.join(", ");
+}
+
+export function captionOf(entry, opening) {
+  return [labelOf(entry), furtherOf(entry, opening)].filter(Boolean).join(", ");
 }
 
 // The first two coordinates, in the colors of the desk.
@@ -58,13 +78,18 @@ function placedIn(drawn, xs, ys, isEqual) {
 
 export class Thumbnails {
   // actions: go(entry), beside(entry), dataOf(entry), isHeld(entry), canBeside(entry)
-  constructor(byId, desk, start, actions) {
-    Object.assign(this, { byId, desk, start, actions, made: new Map() });
+  constructor(byId, desk, opening, actions) {
+    Object.assign(this, { byId, desk, opening, actions, made: new Map() });
     for (const name of ["color", "theme"]) desk.listen(name, () => this.repaint());
   }
 
   repaint() {
     for (const [entry, { canvas }] of this.made) drawThumbnail(canvas, entry, this.desk, this.actions.dataOf(entry));
+  }
+
+  // Its picture is another now.
+  forget(entry) {
+    this.made.delete(entry);
   }
 
   show(trail) {
@@ -91,12 +116,13 @@ export class Thumbnails {
     const { actions, byId } = this;
     const canvas = element("canvas", { class: "tiny", "aria-hidden": "true" });
     const { verdict } = entry.result;
-    const further = furtherOf(entry, this.start);
+    const further = furtherOf(entry, this.opening);
     const label = element("span", { class: "try-label" }, markOf(byId, verdict.level), element("span", {}, labelOf(entry)));
-    const title = `${labelOf(entry)}${further ? `, ${further}` : ""}: ${verdict.word}`;
+    const caption = captionOf(entry, this.opening);
+    const title = `${caption}: ${verdict.word}`;
     const go = element("button", { type: "button", class: "try", title, "aria-label": title }, canvas, label);
     if (further) go.append(element("span", { class: "dim further" }, further));
-    const beside = element("button", { type: "button", class: "beside", "aria-label": `Beside: ${labelOf(entry)}` }, "Beside");
+    const beside = element("button", { type: "button", class: "beside", "aria-label": `Beside: ${caption}` }, "Beside");
     go.addEventListener("click", () => actions.go(entry));
     beside.addEventListener("click", () => actions.beside(entry));
     drawThumbnail(canvas, entry, this.desk, actions.dataOf(entry));

@@ -2,7 +2,6 @@
 
 import { countText } from "../../viz/report/static/data.js";
 import { createDesk } from "../../viz/report/static/desk.js";
-import { element } from "../../viz/report/static/dom.js";
 import { entryOf, openedBy } from "./answers.js";
 import { Beside } from "./beside.js";
 import { isAborted } from "./calls.js";
@@ -10,6 +9,7 @@ import { Contrast } from "./contrast.js";
 import { Edges } from "./edges.js";
 import { Features } from "./features.js";
 import { Knobs } from "./knobs.js";
+import { arrange, foldWhereNarrow, tellSource } from "./layout.js";
 import { isSameRequest, withParameter, withScope } from "./requests.js";
 import { Runner } from "./runner.js";
 import { Strip } from "./strip.js";
@@ -19,10 +19,10 @@ import { Trail } from "./trail.js";
 import { TuneMap } from "./tunemap.js";
 
 const MOVING = 350; // milliseconds from the old places to the new
-const NARROW = 832; // pixels, 52rem of explorer.css
 
 export class Workbench {
-  // `hooks` tie it to a notebook: start() is what to embed first, settings(request) and selection(samples) are told.
+  // `hooks` tie it to a notebook or to what a tab remembers: start() is what to embed first, settings(request) and
+  // selection(samples) are told.
   constructor(root, call, hooks = {}) {
     this.byId = (id) => root.getElementById(id);
     Object.assign(this, { root, call, hooks, trail: new Trail(), scopes: new Map(), request: null });
@@ -32,8 +32,8 @@ export class Workbench {
     this.runner = new Runner((task, options) => this.embed(task, options), {
       onStart: () => this.strip.begin("Updating …"),
       onProgress: (message) => this.strip.progress(message),
-      onDone: (entry, { since }) => this.arrive(entry, since),
-      onError: (error) => this.strip.trouble(error.message),
+      onDone: (entry, task) => this.arrive(entry, task),
+      onError: (error, task) => this.fail(error, task),
       onRest: () => this.strip.stop(),
     });
   }
@@ -59,6 +59,7 @@ export class Workbench {
     this.map?.stop();
     this.desk?.close();
     this.ending.abort();
+    this.folding?.disconnect();
   }
 
   // The samples of the page, or all of them: asked for once.
@@ -70,21 +71,22 @@ export class Workbench {
   furnish(opening, data) {
     const { byId } = this;
     arrange(byId);
+    this.folding = foldWhereNarrow(byId("explorer"));
     tellSource(byId, opening);
     this.desk = createDesk(this.root, data, { color: opening.color });
     this.plot = this.desk.addPlot(byId("plot"));
     const change = (request, gesture) => this.change(request, gesture);
     const ask = (kind, payload, options) => this.ask(kind, payload, options);
-    this.knobs = new Knobs(byId, opening, change);
+    this.knobs = new Knobs(byId, opening, change, (text) => this.strip.trouble(text));
     this.features = new Features(byId, opening.features, (columns) => change({ ...this.request, columns }));
-    this.beside = new Beside(byId, this.desk, opening.start, { swap: () => this.swap(), closed: () => this.showTrail() });
-    this.thumbnails = new Thumbnails(byId, this.desk, opening.start, this.trailActions());
+    this.beside = new Beside(byId, this.desk, opening, { swap: () => this.swap(), closed: () => this.showTrail() });
+    this.thumbnails = new Thumbnails(byId, this.desk, opening, this.trailActions());
     this.map = new TuneMap(byId, this.call, () => this.request, (trial) => this.apply(trial));
     this.contrast = new Contrast(byId, this.desk, ask);
     this.edges = new Edges(byId, this.desk, this.plot, change);
     this.take = new Take(byId, opening, this.plot, ask);
     this.desk.listen("select", (samples) => {
-      this.contrast.changed();
+      this.contrast.changed(true);
       this.hooks.selection?.([...samples]);
     });
     this.wireButtons(opening);
@@ -98,6 +100,7 @@ export class Workbench {
     click("undo", () => this.undo());
     click("redo", () => this.redo());
     click("patch-whole", () => this.change(withScope(this.request, !this.request.whole)));
+    click("turn-back", () => this.turnBack());
     click("skip", () => byId("plot").focus());
     byId("explorer").addEventListener("keydown", (event) => this.key(event), { signal });
   }
@@ -111,25 +114,54 @@ export class Workbench {
   }
 
   // Another picture is asked for: from memory where it was seen before, else by Python, which leaves the one before.
-  change(request, gesture = 0, since = performance.now()) {
+  change(request, gesture = 0, since = performance.now(), told = "") {
     this.request = request;
     this.knobs.show(request, this.trail.current?.settings);
     this.features.show(request);
     const known = this.trail.find(request);
     if (known) this.go(known, since);
-    else this.runner.ask({ request, gesture, since });
+    else this.runner.ask({ request, gesture, since, told });
   }
 
-  async embed({ request, gesture }, options) {
-    await this.scope(Boolean(request.whole), options);
+  async embed({ request, gesture, replaced }, options) {
+    const { data } = await this.scope(Boolean(request.whole), options);
     const { current } = this.trail;
-    const after = current && Boolean(current.request.whole) === Boolean(request.whole) ? current.id : null;
-    return entryOf(await this.call("embed", { request, after }, options), request, gesture);
+    const isBeside = current && !replaced && Boolean(current.request.whole) === Boolean(request.whole);
+    const answer = await this.call("embed", { request, after: isBeside ? current.id : null }, options);
+    return { ...entryOf(answer, request, gesture), nameOf: data.idOf };
   }
 
-  arrive(entry, since) {
-    this.trail.add(entry, (one) => one === this.beside.entry);
-    this.show(entry, since);
+  arrive(entry, { since, replaced, told }) {
+    if (replaced) this.replace(replaced, entry, since);
+    else {
+      this.trail.add(entry, (one) => one === this.beside.entry);
+      this.show(entry, since);
+    }
+    if (told) this.strip.trouble(told);
+  }
+
+  // The picture that is seen, with the axes that files have; those that follow move least from there.
+  turnBack() {
+    const { current } = this.trail;
+    this.request = current.request;
+    this.runner.ask({ request: current.request, gesture: current.gesture, since: performance.now(), replaced: current });
+  }
+
+  replace(entry, { id, result, picture, bytes }, since) {
+    Object.assign(entry, { id, result, picture, bytes });
+    this.thumbnails.forget(entry);
+    if (this.beside.entry === entry) this.beside.hold(entry);
+    if (this.trail.current === entry) this.show(entry, since);
+  }
+
+  // What Python refuses leaves the picture as it is, and knobs agree with it again. A page that begins with what was
+  // seen before, and cannot, begins as if it were new.
+  fail({ message }, { request }) {
+    const { current } = this.trail;
+    const { start } = this.scopes.get(false).opening;
+    if (current) this.agree(current);
+    else if (!isSameRequest(request, start)) this.change(start, 0, performance.now(), message);
+    this.strip.trouble(message);
   }
 
   go(entry, since = performance.now()) {
@@ -139,7 +171,7 @@ export class Workbench {
     this.show(entry, since);
   }
 
-  // After a change that failed, the first step back is to the picture that is seen.
+  // While another is made, the first step back is to the picture that is seen.
   undo() {
     const { current } = this.trail;
     if (!current) return;
@@ -164,16 +196,11 @@ export class Workbench {
   // An entry of the trail becomes what is seen, by all who show something of it.
   show(entry, since) {
     const { data } = this.dataOf(entry);
-    const isLast = !this.runner.waiting; // else knobs have been turned further meanwhile
     if (this.desk.data !== data) {
       this.beside.close();
       this.desk.setData(data);
     }
-    if (isLast) {
-      this.request = entry.request;
-      this.features.show(entry.request);
-    }
-    this.knobs.show(this.request, entry.settings);
+    this.agree(entry);
     this.strip.show(entry.result);
     this.move(entry, since);
     this.beside.tell(entry);
@@ -183,8 +210,18 @@ export class Workbench {
     this.take.show(entry);
     this.contrast.changed();
     this.showPatch(entry);
+    this.byId("turned").hidden = !entry.result.turned;
     this.byId("lead").textContent = `${entry.result.lead}.`;
     this.hooks.settings?.(entry.request);
+  }
+
+  // Knobs stand as for the picture that is seen, unless they have been turned further meanwhile.
+  agree(entry) {
+    if (!this.runner.waiting) {
+      this.request = entry.request;
+      this.features.show(entry.request);
+    }
+    this.knobs.show(this.request, entry.settings);
   }
 
   // Points go to their new places; how long that took since it was asked for is kept.
@@ -258,31 +295,4 @@ export class Workbench {
     byId("patch-text").textContent = request.whole ? `All ${countText(nAll)} samples.` : part;
     byId("patch-whole").textContent = request.whole ? "Back to the patch" : `All ${countText(nAll)} samples`;
   }
-}
-
-// Parts of the markup go to where the picture has room for them.
-function arrange(byId) {
-  const plot = byId("plot");
-  const caption = element("figcaption", { id: "main-caption", class: "caption-line", hidden: "" }, element("span", { id: "main-text", class: "caption" }));
-  const main = element("figure", { class: "main" }, caption);
-  const plots = element("div", { class: "plots", id: "plots" });
-  plot.replaceWith(plots);
-  main.append(plot);
-  plots.append(main, byId("held"), byId("map"));
-  plots.after(byId("trail"));
-  byId("selection-panel").after(byId("contrast-panel"));
-  byId("pinned-panel").before(byId("edges-panel"));
-  const keys = [element("kbd", {}, "z"), " ", element("kbd", {}, "Shift"), " ", element("kbd", {}, "z")];
-  const told = [element("dt", {}, ...keys), element("dd", {}, "undo and redo a change of settings")];
-  byId("help").querySelector(".keys").append(element("div", {}, ...told));
-  // Where knobs are above the picture they leave room for it.
-  const isNarrow = byId("explorer").clientWidth < NARROW;
-  if (isNarrow) for (const group of byId("explorer").querySelectorAll(".knobs details")) group.open = false;
-  byId("explorer").classList.add("is-open");
-}
-
-function tellSource(byId, { title, source, notes, leftOut }) {
-  byId("title").textContent = title;
-  byId("source").textContent = `${source}.`;
-  byId("notes").textContent = [...notes, ...leftOut.map((text) => `Left out: ${text}`)].join(" ");
 }

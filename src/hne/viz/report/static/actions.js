@@ -79,12 +79,15 @@ function pointing(desk) {
       }
       desk.redraw();
     },
+    // Whether there was something to let go of.
     escape: () => {
-      if (state.pinned >= 0 || state.hovered >= 0) {
+      const { pinned, hovered, short, selected } = state;
+      if (pinned >= 0 || hovered >= 0) {
         desk.hideCards();
         on.pin(-1);
-      } else if (state.short) on.short(null);
+      } else if (short) on.short(null);
       else desk.on.select([]);
+      return pinned >= 0 || hovered >= 0 || short !== null || selected.length > 0;
     },
   };
   return on;

@@ -24,10 +24,7 @@ export function wireControls(desk) {
   });
   for (const mode of MODES) click(`mode-${mode}`, () => on.mode(mode));
   wireZoom(desk, click);
-  click("help-toggle", (event) => {
-    desk.byId("help").hidden = !desk.byId("help").hidden;
-    event.target.setAttribute("aria-expanded", String(!desk.byId("help").hidden));
-  });
+  wireHelp(desk, click);
   click("unpin", () => {
     on.pin(-1);
     desk.plots[0].element.focus({ preventScroll: true });
@@ -41,6 +38,18 @@ export function wireControls(desk) {
     });
   }
   wireTheme(desk.host, desk.byId("theme"), () => desk.themed(), desk.ending.signal);
+}
+
+function wireHelp(desk, click) {
+  const [help, button] = ["help", "help-toggle"].map(desk.byId);
+  const open = (isOpen) => {
+    help.hidden = !isOpen;
+    button.setAttribute("aria-expanded", String(isOpen));
+  };
+  click("help-toggle", () => open(help.hidden));
+  // Unless the plot has let go of something by this key.
+  const close = (event) => event.key === "Escape" && !event.defaultPrevented && open(false);
+  desk.root.addEventListener("keydown", close, { signal: desk.ending.signal });
 }
 
 function wireZoom(desk, click) {

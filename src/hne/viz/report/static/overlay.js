@@ -50,15 +50,20 @@ function strokeLinks(context, view, links, { color, width, dash = [] }) {
   return links.length;
 }
 
+// Lines lead between samples that are drawn in full, and only over coordinates: elsewhere they say nothing of gaps.
+export function drawnPairs({ levels, view }, pairs) {
+  return view.equal ? pairs.filter(([i, j]) => levels[i] === 2 && levels[j] === 2) : [];
+}
+
 // Short circuits, all of them or the one that was asked for; how many.
 function drawShorts(context, plot) {
   const { view, desk } = plot;
   const { state, style } = desk;
-  const wanted = state.shorts ? plot.picture.shorts : state.short ? [state.short] : [];
+  const wanted = state.shorts ? drawnPairs(plot, plot.picture.shorts) : state.short ? [state.short] : [];
   const drawn = strokeLinks(context, view, wanted, { color: style.shortLink, width: 2, dash: [7, 4] });
   if (state.short) strokeLinks(context, view, [state.short], { color: style.shortLink, width: 4 });
-  for (const { pairs, color, ...line } of plot.extraLinks) {
-    strokeLinks(context, view, pairs, { color: desk.cssVariable(color), ...line });
+  for (const { pairs, color, isAsked, ...line } of plot.extraLinks) {
+    strokeLinks(context, view, isAsked ? pairs : drawnPairs(plot, pairs), { color: desk.cssVariable(color), ...line });
   }
   return drawn;
 }

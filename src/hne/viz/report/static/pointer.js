@@ -127,8 +127,7 @@ class Pointer {
     } else if (event.key === "n") this.step(1);
     else if (event.key === "p") this.step(-1);
     else if (event.key === "Enter") desk.on.pin(desk.state.hovered);
-    else if (event.key === "Escape") desk.on.escape();
-    else return;
+    else if (event.key !== "Escape" || !desk.on.escape()) return;
     event.preventDefault();
   }
 
