@@ -241,6 +241,163 @@ def test_what_cannot_be_is_said_and_the_picture_stays(page):
     assert page.page.locator("#trouble").is_hidden()
 
 
+def test_after_a_refusal_knobs_agree_with_the_picture(page):
+    page.page.locator("#n_neighbors-field").fill("900")
+    page.page.locator("#n_neighbors-field").press("Enter")
+    page.until("!document.getElementById('trouble').hidden")
+    assert page.page.locator("#n_neighbors-field").input_value() == "14"
+    assert page.page.locator("#n_neighbors-slider").input_value() == "14"
+    assert page.state()["request"]["parameters"]["n_neighbors"] == 14
+    assert "needs at least 901 samples" in page.words("#trouble")
+
+
+@pytest.mark.parametrize("typed", ["abc", "", "12.5"])
+def test_what_is_no_number_is_said(page, typed):
+    field = page.page.locator("#n_neighbors-field")
+    field.fill(typed)
+    field.press("Enter")
+    assert "n_neighbors must be a whole number" in page.words("#trouble")
+    assert field.get_attribute("aria-invalid") == "true"
+    page.page.mouse.wheel(0, 500)
+    page.until("scrollY > 0 || document.documentElement.scrollHeight <= innerHeight")
+    box = page.page.locator("#trouble").bounding_box()
+    assert 0 <= box["y"] < 900  # wherever the page is scrolled to
+    field.fill("9")
+    field.press("Enter")
+    page.until("hneExplorer.state().request.parameters.n_neighbors === 9")
+    page.rest()
+    assert page.page.locator("#trouble").is_hidden()
+    assert field.get_attribute("aria-invalid") is None
+
+
+def test_a_number_that_was_typed_stays_in_the_trail_when_its_slider_is_dragged(page):
+    page.page.locator("#n_neighbors-field").fill("9")
+    page.page.locator("#n_neighbors-field").press("Enter")
+    page.until("hneExplorer.state().request.parameters.n_neighbors === 9")
+    page.rest()
+    box = page.page.locator("#n_neighbors-slider").bounding_box()
+    at = [(box["x"] + share * box["width"], box["y"] + box["height"] / 2) for share in (0.5, 0.55, 0.6)]
+    page.drag(at)
+    page.until("hneExplorer.state().request.parameters.n_neighbors > 15")
+    page.rest()
+    assert page.state()["trail"] == 3
+    page.page.locator("#undo").click()
+    page.rest()
+    assert page.state()["request"]["parameters"]["n_neighbors"] == 9
+
+
+def test_a_turned_picture_says_so_and_turns_back_to_the_axes_of_the_files(page):
+    assert page.page.locator("#turned").is_hidden()
+    page.turn("n_neighbors", 9)
+    before = page.state()
+    assert before["turned"]
+    assert "axes of the files" in page.words("#turned")
+    page.page.locator("#turn-back").click()
+    page.until("!hneExplorer.state().turned")
+    page.rest()
+    after = page.state()
+    assert (after["trail"], after["at"], after["request"]) == (before["trail"], before["at"], before["request"])
+    assert after["result"] != before["result"]
+    assert page.page.locator("#turned").is_hidden()
+    roll, _ = rolled()
+    Y = embed(roll.X, n_neighbors=9).Y[:40]
+    pixels = np.array([page.pixel(i) for i in range(40)]) * (1, -1)
+    scale = np.ptp(pixels, axis=0) / np.ptp(Y, axis=0)
+    assert np.allclose(pixels - pixels[0], (Y - Y[0]) * scale, atol=0.01)
+    page.turn("n_neighbors", 8)  # follows from there
+    page.page.locator("#undo").click()
+    page.rest()
+    assert not page.state()["turned"]
+
+
+def test_loading_again_begins_with_what_was_seen(page):
+    page.turn("n_neighbors", 9)
+    page.page.reload()
+    page.until("window.hneExplorer !== undefined")
+    page.rest()
+    assert page.state()["request"]["parameters"]["n_neighbors"] == 9
+    assert "with 9 neighbors" in page.words("#lead")
+    page.page.locator("#reset").click()
+    page.until("hneExplorer.state().request.parameters.n_neighbors === 14")
+    page.rest()
+
+
+def test_settings_that_are_refused_when_loading_again_fall_back_to_the_start(page):
+    keep = """() => { const [key] = Object.keys(sessionStorage); const kept = JSON.parse(sessionStorage[key]);
+        kept.parameters.n_neighbors = 900; sessionStorage[key] = JSON.stringify(kept); }"""
+    page.page.evaluate(keep)
+    page.page.reload()
+    page.until("window.hneExplorer !== undefined")
+    page.rest()
+    assert page.state()["request"]["parameters"]["n_neighbors"] == 14
+    assert "needs at least 901 samples" in page.words("#trouble")
+
+
+def test_red_lines_lead_only_between_samples_in_full_and_over_coordinates(page):
+    n_all = len(page.state()["shorts"])
+    assert page.page.locator("#shorts-choice").is_hidden()
+    page.page.locator("#edges-lines").check()
+    page.until(f"hneExplorer.state().red === {n_all}")
+    page.page.select_option("#x-axis", label="turn")
+    page.until("hneExplorer.state().red === 0")
+    page.page.select_option("#x-axis", index=0)
+    page.page.select_option("#x-axis", label="chart coordinate 1")
+    page.until(f"hneExplorer.state().red === {n_all}")
+    page.page.select_option("#color", label="half")
+    page.page.locator("#legend .entry").first.click()
+    page.page.locator("#theme").hover()
+    page.until(f"hneExplorer.state().red < {n_all}")
+
+
+def test_many_red_lines_are_off_until_someone_asks_for_them(page):
+    assert len(page.state()["shorts"]) > 40
+    assert page.state()["red"] == 0
+    assert not page.page.locator("#edges-lines").is_checked()
+    assert "Off at first" in page.words("#edges-many")
+    page.turn("n_neighbors", 9)
+    assert page.state()["red"] == len(page.state()["shorts"]) < 40
+    page.page.locator("#edges-lines").uncheck()
+    page.until("hneExplorer.state().red === 0")
+    page.page.locator("#edges-lines").check()
+    page.turn("n_neighbors", 12)
+    assert page.state()["red"] == len(page.state()["shorts"]) > 40
+    assert page.words("#edges-many") == ""
+
+
+def test_the_color_goes_into_the_command(browser, tmp_path):
+    roll, _ = rolled(120)
+    np.savetxt(tmp_path / "roll.csv", roll.X, delimiter=",", header="a,b,c", comments="")
+    words = [sys.executable, "-m", "hne", "explore", "roll.csv", "--no-browser", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path) as process:
+        try:
+            address = re.search(r'"address": "([^"]+)"', process.stdout.readline())[1]
+            with Visited(browser, address) as page:
+                page.page.select_option("#color", label="b")
+                page.until("document.getElementById('take-command').textContent.includes('--color b')")
+                page.turn("n_neighbors", 9)
+                page.until("document.getElementById('take-command').textContent.includes('--color b')")
+                assert "9" in page.words("#take-command")
+        finally:
+            process.terminate()
+
+
+def test_escape_closes_the_keys(page):
+    page.page.locator("#help-toggle").click()
+    assert page.page.locator("#help").is_visible()
+    page.page.keyboard.press("Escape")
+    assert page.page.locator("#help").is_hidden()
+    assert page.page.locator("#help-toggle").get_attribute("aria-expanded") == "false"
+
+
+def test_knobs_are_folded_when_a_window_becomes_narrow(page):
+    assert page.page.locator(".knobs details[open]").count() == 2
+    page.page.set_viewport_size({"width": 420, "height": 850})
+    page.until("document.querySelectorAll('.knobs details[open]').length === 0")
+    assert page.page.locator("#plot").bounding_box()["y"] < 550
+    page.page.set_viewport_size({"width": 1400, "height": 900})
+    page.until("document.querySelectorAll('.knobs details[open]').length === 2")
+
+
 def test_a_trail_leads_back_and_forth(page):
     page.turn("n_neighbors", 9)
     page.turn("n_neighbors", 7)
@@ -279,6 +436,10 @@ def test_two_settings_side_by_side_share_hover_and_selection(page):
     page.lasso([3, 5, 9])
     chosen = page.state()["selected"]
     assert {3, 5, 9} <= {*chosen}
+    page.until("document.querySelectorAll('#contrast li').length > 0")
+    box = page.page.locator("#contrast-panel").bounding_box()
+    assert 0 <= box["y"] < 900
+    assert "score" in page.words("#held-text")
     page.page.locator("#held-swap").click()
     page.rest()
     assert page.state()["request"]["parameters"]["n_neighbors"] == 14

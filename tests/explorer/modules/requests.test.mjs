@@ -178,6 +178,20 @@ test("a call that will soon be done is let go on to its end, and the next follow
   assert.deepEqual(log.slice(-2), ["abort d", "start e"]);
 });
 
+test("what is asked for after an error is no rest", async () => {
+  const { log, pending, clock, runner } = logged();
+  const { onError } = runner.callbacks;
+  runner.callbacks.onError = (error) => {
+    onError(error);
+    clock.pass(100);
+    runner.ask("start");
+  };
+  runner.ask("kept");
+  pending[0].reject(new Error("refused"));
+  await settled();
+  assert.deepEqual(log, ["start kept", "error refused", "start start"]);
+});
+
 test("after a call that took long, the next cancels at once", async () => {
   const { log, pending, clock, runner } = logged();
   runner.ask("a");

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { chosenAfter, chosenFeatures, columnsOfRequest, matchingFeatures } from "../../../src/hne/explorer/static/featurelist.js";
 import { escapeXml, figureSize, figureSvg } from "../../../src/hne/explorer/static/figure.js";
 import { cellText, heatMaps, roleOf } from "../../../src/hne/explorer/static/heat.js";
-import { SLIDER_STEPS, numberIn, ridgeText, sliderEnd, stepOf, valueAt } from "../../../src/hne/explorer/static/scales.js";
+import { SLIDER_STEPS, numberIn, numberRule, ridgeText, sliderEnd, stepOf, valueAt } from "../../../src/hne/explorer/static/scales.js";
 
 const REG = [1e-8, 10];
 
@@ -19,6 +19,11 @@ test("a logarithmic slider has its bounds at its ends and powers of ten evenly b
 
 test("a step of the slider comes back from its value", () => {
   for (let step = 0; step <= SLIDER_STEPS; step += 7) assert.ok(Math.abs(stepOf(valueAt(step, REG), REG) - step) <= 1);
+});
+
+test("what is no number is said in a sentence", () => {
+  assert.equal(numberRule("n_neighbors", true, " 12.5 "), 'n_neighbors must be a whole number, 1 or more, got "12.5".');
+  assert.equal(numberRule("reg", false, ""), "reg must be a number above 0, got nothing.");
 });
 
 test("numbers are written short and read within their bounds", () => {

@@ -4,13 +4,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { entryOf } from "../../../src/hne/explorer/static/answers.js";
+import { Beside } from "../../../src/hne/explorer/static/beside.js";
 import { edgesText } from "../../../src/hne/explorer/static/edges.js";
 import { wordOf } from "../../../src/hne/explorer/static/knobs.js";
-import { furtherOf, labelOf } from "../../../src/hne/explorer/static/thumbnails.js";
+import { rememberedBy } from "../../../src/hne/explorer/static/memory.js";
+import { listedFindings } from "../../../src/hne/explorer/static/strip.js";
+import { captionOf, furtherOf, labelOf } from "../../../src/hne/explorer/static/thumbnails.js";
 import { notebookTheme, tieModel } from "../../../src/hne/explorer/static/widget.js";
 
 const PARAMETERS = { n_neighbors: 8, reg: null, variant: "ihne", n_components: 2, coordinates: "chart", short_circuits: "cut", pieces: "separate", metric: "euclidean" };
 const START = { parameters: PARAMETERS, scale: "none", columns: null, cut: [], keep: [], whole: false };
+
+const OPENING = { start: START, features: ["a", "b", "c"] };
 
 test("an answer becomes an entry with its picture, and a verdict even where nobody gave one", () => {
   const buffers = [new Float32Array([1, 2]).buffer, new Int32Array([1, 0]).buffer];
@@ -27,11 +32,46 @@ test("an answer becomes an entry with its picture, and a verdict even where nobo
 
 test("an entry is named by k, variant and ridge, and by what else was changed", () => {
   assert.equal(labelOf({ settings: { n_neighbors: 8, variant: "bhne", reg: 0.000985 } }), "k 8 · BHNE · 9.8e-4");
-  assert.equal(furtherOf({ request: START }, START), "");
+  assert.equal(furtherOf({ request: START }, OPENING), "");
   const changed = { ...START, parameters: { ...PARAMETERS, n_components: 3, short_circuits: "keep" }, scale: "robust", columns: ["a"], cut: [[1, 2]] };
-  assert.equal(furtherOf({ request: changed }, START), "d 3, short circuits keep, scaling robust, 1 column, 1 edit");
-  assert.equal(furtherOf({ request: { ...START, cut: [[1, 2]], keep: [[3, 4]], whole: true } }, START), "2 edits, all samples");
+  assert.equal(furtherOf({ request: changed }, OPENING), "cut 1 – 2, only a, d 3, short circuits keep, scaling robust");
+  const edited = { ...START, cut: [[1, 2], [5, 6]], keep: [[3, 4]], columns: ["a", "b"], whole: true };
+  const nameOf = (i) => `tree-${i}`;
+  assert.equal(furtherOf({ request: edited, nameOf }, OPENING), "put back tree-3 – tree-4, cut tree-5 – tree-6, 1 more edit, without c, all samples");
+  assert.equal(captionOf({ request: START, settings: { n_neighbors: 8, variant: "ihne", reg: 0.1 } }, OPENING), "k 8 · IHNE · 0.1");
   assert.deepEqual([wordOf("ihne"), wordOf("chart")], ["IHNE", "chart"]);
+});
+
+test("pictures side by side are compared by stress and score", () => {
+  const measures = [["Stress", "0.01"], ["Rebuilt", "2"], ["Score", "0.02"]].map(([name, text]) => ({ name, text }));
+  const entry = { request: START, settings: { n_neighbors: 8, variant: "ihne", reg: 0.1 }, result: { verdict: { word: "Good." }, measures } };
+  const caption = Beside.prototype.caption.call({ opening: OPENING }, entry);
+  assert.equal(caption, "k 8 · IHNE · 0.1 — Good. stress 0.01, score 0.02");
+});
+
+test("findings are not said twice, and what is only to be known is a note", () => {
+  const own = { level: "bad", text: "Parts hang by a hinge", remedy: "Raise n_neighbors" };
+  const known = { level: "good", text: "Some samples are equal", remedy: "" };
+  const verdict = { text: "Cannot be believed: parts hang by a hinge; raise n_neighbors.", findings: [own, known] };
+  const listed = listedFindings(verdict, ["Parts hang by a hinge.", "Something else"]);
+  assert.deepEqual(listed.map(({ level, text }) => [level, text]), [["note", known.text], ["note", "Something else"]]);
+  const further = { ...own, remedy: "Look where it is thin" };
+  assert.deepEqual(listedFindings({ ...verdict, findings: [further] }, []), [further]);
+});
+
+test("a tab remembers the last request, and begins anew where it may not or cannot", () => {
+  const kept = new Map();
+  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
+  const hooks = rememberedBy(() => storage, "one");
+  assert.equal(hooks.start(), null);
+  hooks.settings(START);
+  assert.deepEqual(hooks.start(), START);
+  assert.equal(rememberedBy(() => storage, "other").start(), null);
+  kept.set("one", "{");
+  assert.equal(hooks.start(), null);
+  const forbidden = rememberedBy(() => assert.fail("not allowed"), "one");
+  forbidden.settings(START);
+  assert.equal(forbidden.start(), null);
 });
 
 test("edges across gaps are counted in a sentence", () => {

@@ -15,6 +15,7 @@ export class Edges {
     Object.assign(this, { byId, desk, plot, change, entry: null, focus: null, lines: new Map(), isChosen: false });
     byId("edges-lines").addEventListener("change", () => {
       this.isChosen = true;
+      byId("edges-many").textContent = "";
       this.draw();
     });
     desk.listen("pin", () => this.listNear());
