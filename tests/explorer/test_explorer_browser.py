@@ -394,6 +394,7 @@ def test_knobs_are_folded_when_a_window_becomes_narrow(page):
     page.page.set_viewport_size({"width": 420, "height": 850})
     page.until("document.querySelectorAll('.knobs details[open]').length === 0")
     assert page.page.locator("#plot").bounding_box()["y"] < 550
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 420
     page.page.set_viewport_size({"width": 1400, "height": 900})
     page.until("document.querySelectorAll('.knobs details[open]').length === 2")
 
@@ -439,7 +440,7 @@ def test_two_settings_side_by_side_share_hover_and_selection(page):
     page.until("document.querySelectorAll('#contrast li').length > 0")
     box = page.page.locator("#contrast-panel").bounding_box()
     assert 0 <= box["y"] < 900
-    assert "score" in page.words("#held-text")
+    assert "Score" in page.words("#held-text")
     page.page.locator("#held-swap").click()
     page.rest()
     assert page.state()["request"]["parameters"]["n_neighbors"] == 14

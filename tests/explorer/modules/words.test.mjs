@@ -46,7 +46,7 @@ test("pictures side by side are compared by stress and score", () => {
   const measures = [["Stress", "0.01"], ["Rebuilt", "2"], ["Score", "0.02"]].map(([name, text]) => ({ name, text }));
   const entry = { request: START, settings: { n_neighbors: 8, variant: "ihne", reg: 0.1 }, result: { verdict: { word: "Good." }, measures } };
   const caption = Beside.prototype.caption.call({ opening: OPENING }, entry);
-  assert.equal(caption, "k 8 · IHNE · 0.1 — Good. stress 0.01, score 0.02");
+  assert.equal(caption, "k 8 · IHNE · 0.1 — Good. Stress 0.01, Score 0.02");
 });
 
 test("findings are not said twice, and what is only to be known is a note", () => {

@@ -43,7 +43,7 @@ export class Beside {
   // With the numbers that two pictures are compared by.
   caption(entry) {
     const { verdict, measures } = entry.result;
-    const numbers = measures.filter(({ name }) => COMPARED.includes(name)).map(({ name, text }) => `${name.toLowerCase()} ${text}`);
+    const numbers = measures.filter(({ name }) => COMPARED.includes(name)).map(({ name, text }) => `${name} ${text}`);
     return [`${captionOf(entry, this.opening)} — ${verdict.word}`, numbers.join(", ")].join(" ");
   }
 }

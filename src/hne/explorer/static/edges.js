@@ -22,13 +22,14 @@ export class Edges {
     desk.onClick = (where, x, y) => this.click(where, x, y);
   }
 
-  // Off for many, as long as nobody has chosen.
-  chooseLines(nLines) {
-    const { byId, isChosen } = this;
+  // Off where one of the pictures has many, as long as nobody has chosen.
+  chooseLines(nEdits) {
+    const { byId, desk, isChosen } = this;
+    const nLines = nEdits + Math.max(...desk.plots.map(({ picture }) => picture?.shorts.length ?? 0));
     const isMany = nLines > MOST_LINES;
     if (!isChosen) byId("edges-lines").checked = !isMany;
     byId("edges-lines-choice").hidden = !nLines;
-    byId("edges-many").textContent = isMany && !isChosen ? `Off at first, as there are ${countText(nLines)}.` : "";
+    byId("edges-many").textContent = isMany && !isChosen ? `Off at first: ${countText(nLines)} would hide the points.` : "";
   }
 
   show(entry) {
@@ -47,7 +48,7 @@ export class Edges {
     byId("edits-part").hidden = !edits.length;
     this.fill("edits", edits.map(({ edge }) => edge), "Undo", undoEdge, edits.map(({ kind }) => kind));
     byId("edges-title").hidden = !edits.length || !listed.length;
-    this.chooseLines(picture.shorts.length + edits.length);
+    this.chooseLines(edits.length);
     this.listNear();
     this.draw();
   }

@@ -79,7 +79,7 @@ export class Workbench {
     const ask = (kind, payload, options) => this.ask(kind, payload, options);
     this.knobs = new Knobs(byId, opening, change, (text) => this.strip.trouble(text));
     this.features = new Features(byId, opening.features, (columns) => change({ ...this.request, columns }));
-    this.beside = new Beside(byId, this.desk, opening, { swap: () => this.swap(), closed: () => this.showTrail() });
+    this.beside = new Beside(byId, this.desk, opening, { swap: () => this.swap(), closed: () => this.leave() });
     this.thumbnails = new Thumbnails(byId, this.desk, opening, this.trailActions());
     this.map = new TuneMap(byId, this.call, () => this.request, (trial) => this.apply(trial));
     this.contrast = new Contrast(byId, this.desk, ask);
@@ -258,6 +258,12 @@ export class Workbench {
   hold(entry) {
     this.beside.hold(entry);
     this.beside.tell(this.trail.current);
+    this.edges.show(this.trail.current);
+    this.showTrail();
+  }
+
+  leave() {
+    this.edges.show(this.edges.entry);
     this.showTrail();
   }
 
