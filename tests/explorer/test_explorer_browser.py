@@ -288,7 +288,9 @@ def test_a_number_that_was_typed_stays_in_the_trail_when_its_slider_is_dragged(p
 
 def test_a_turned_picture_says_so_and_turns_back_to_the_axes_of_the_files(page):
     assert page.page.locator("#turned").is_hidden()
-    page.turn("n_neighbors", 9)
+    page.page.select_option("#metric-choice", "cosine")
+    page.until("hneExplorer.state().request.parameters.metric === 'cosine'")
+    page.rest()
     before = page.state()
     assert before["turned"]
     assert "axes of the files" in page.words("#turned")

@@ -18,7 +18,7 @@ from hne.explorer.request import Request
 from hne.explorer.session import Session
 from hne.explorer.source import Source, table_of
 from hne.explorer.stages import Cancelled
-from hne.io import read_table
+from hne.io import ReadOptions, prepare_table, read_table
 from hne.viz.report.tuning import turned_to
 from tests.explorer.conftest import Caller, rolled
 from tests.helpers.pages import Page
@@ -48,6 +48,7 @@ def test_the_data_comes_once_and_the_embedding_with_every_change(call):
 
 def test_each_embedding_is_turned_to_the_one_before_it(call):
     first = call.embed()
+    assert not first["turned"]
     before = call.coordinates(first)
     second = call.embed(after=first["id"], parameters={"variant": "rhne"})
     after = call.coordinates(second)
@@ -174,6 +175,9 @@ def test_differences_are_counted_as_by_hand():
     # Pairs of a known value inside and one outside: (0, 1) is smaller, (0, 0) ties.
     assert found["gap"].effect == 0.5
     assert found["kind"].effect == 1
+    assert found["gap"].text == "gap is lower: median 0 inside, 0.5 outside"
+    tied = differences(np.array([[0.0], [0], [0], [0], [0], [1]]), ["t"], {}, np.arange(6) >= 3)[0]
+    assert tied.text == "t is higher: mean rank 4 inside, 3 outside"
     assert "same" not in found
     assert "name" not in found
 
@@ -302,6 +306,54 @@ def test_many_samples_are_shown_by_a_patch_and_all_of_them_on_request(many):
     assert np.allclose(many.coordinates(found), embed(roll.X, n_neighbors=8).Y, rtol=1e-5)
 
 
+def test_edges_given_at_the_start_are_those_of_the_whole_table(monkeypatch):
+    monkeypatch.setattr(sources, "MAX_SAMPLES", 500)
+    monkeypatch.setattr(sources, "PATCH_SAMPLES", 200)
+    probe = Caller(rolled(600, n_neighbors=8))
+    probe("open")
+    inside = probe.session.source.view(whole=False).positions
+    outside = np.setdiff1d(np.arange(600), inside)
+    edges = [tuple(map(int, inside[[3, 7]])), (int(inside[0]), int(outside[0]))]
+    call = Caller(rolled(600, n_neighbors=8, cut_edges=edges))
+    told = call("open")
+    assert told["start"]["cut"] == [[3, 7]]
+    assert told["notes"] == ["1 of the edges that were given are outside of the patch that is drawn."]
+    assert f"cut_edges=({edges[0]},)" in call("embed", request={}, after=None)["python"]
+    whole = call("open", whole=True)
+    assert whole["start"]["cut"] == [list(edge) for edge in edges]
+
+
+def test_columns_chosen_later_have_the_scales_of_columns_chosen_when_read(tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 5)) * [1, 10, 100, 3, 7]
+    pd.DataFrame(X, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
+    whole = read_table(tmp_path / "t.csv")
+    read = prepare_table(read_table(tmp_path / "t.csv", ReadOptions(columns=("a", "c", "d"))), scale="standard").X
+    call = Caller(Session(Source(whole, "t.csv", Request.start({"n_neighbors": 8}))))
+    found = call.embed(columns=["a", "c", "d"], scale="standard")
+    assert np.array_equal(call.session._shown[found["id"]].result.Y, embed(read, n_neighbors=8).Y)
+
+
+def test_samples_of_many_choices_of_columns_are_not_all_kept(monkeypatch):
+    monkeypatch.setattr(sessions, "MOST_VALUES", 2_000)
+    call = Caller(rolled(300))
+    for columns in (["x1"], ["x2"], ["x1", "x2"], ["x2", "x3"], ["x1", "x3"]):
+        call.embed(columns=columns, parameters={"n_components": 1})
+    assert len(call.session._shown) == 3
+    for k in (5, 6, 7, 8):
+        call.embed(columns=["x1", "x3"], parameters={"n_neighbors": k})
+    assert len(call.session._shown) >= 4
+
+
+def test_rows_that_the_command_would_keep_are_said(tmp_path):
+    frame = pd.DataFrame(make_swiss_roll(60, random_state=0).X, columns=["a", "b", "c"])
+    frame.loc[[3, 7], "b"] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    ready = prepare_table(read_table(tmp_path / "gaps.csv"), "drop")
+    call = Caller(Session(Source(ready.table, "gaps.csv", Request.start({}), missing="drop")))
+    assert not any("Rows with gaps" in one for one in call.embed()["warnings"])
+    assert any("Rows with gaps" in one for one in call.embed(columns=["a", "c"])["warnings"])
+
+
 def test_distances_have_no_columns_to_choose_or_scale():
     X = make_swiss_roll(120, random_state=0).X
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
@@ -339,6 +391,11 @@ def test_a_group_of_images_is_told_by_mean_pictures():
     assert (told["images"]["width"], told["images"]["height"]) == (3, 4)
     assert inside[1, 1].tolist() == [*[round(255 * images[:10, 1, 1].mean())] * 3, 255]
     assert call.array(told["images"]["outside"]).reshape(4, 3, 4)[1, 1, 0] == round(255 * images[10:, 1, 1].mean())
+    # Which pixels take part cannot be said to a reader of images.
+    assert call("open")["features"] == []
+    assert call("open")["canScale"] is False
+    with pytest.raises(HNEError):
+        call.embed(columns=["x1"])
 
 
 def test_a_data_frame_has_labels_of_its_own():
@@ -350,10 +407,8 @@ def test_a_data_frame_has_labels_of_its_own():
         (lambda: table_of(frame[["kind"]]), "X"),
         (lambda: table_of([1, 2, 3]), "X"),
         (lambda: table_of(np.empty((0, 2))), "X"),
-        (lambda: table_of(frame, ids=["a"]), "ids"),
-        (lambda: table_of(frame, labels={"l": [1]}), "l"),
         (lambda: table_of(frame, color="nobody"), "color"),
-        (lambda: table_of(frame, color=[1]), "color"),
+        (lambda: table_of(pd.DataFrame([[1, 2]], columns=["a", "a"])), "X"),
     ]:
         with pytest.raises(HNEError) as caught:
             wrong()

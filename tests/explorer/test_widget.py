@@ -6,11 +6,15 @@ import sys
 import threading
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import coo_array, csr_array
+from sklearn.neighbors import kneighbors_graph
 
 import hne
 from hne import HNE, embed
-from hne.exceptions import HNEError, MissingExtraError
+from hne.exceptions import HNEError, MissingExtraError, PreparedModelWarning
 from hne.explorer import notebook
 from hne.explorer.stages import Cancelled
 
@@ -52,10 +56,11 @@ def test_settings_are_read_and_assigned_some_at_a_time(widget, roll):
     assert widget.parameters == {"n_neighbors": 8, "variant": "rhne"}
     assert widget.settings["parameters"]["n_components"] == 2
     assert widget.embedding.core.X.shape[1] == 2
-    model = widget.model
+    with pytest.warns(PreparedModelWarning, match="preparation_"):
+        model = widget.model
     assert isinstance(model, HNE)
     assert np.array_equal(model.embedding_, widget.embedding.Y)
-    assert model.preparation_.scaling == "standard"
+    assert np.allclose(model.transform(model.preparation_.transform(roll.X[:, [0, 2]])), widget.embedding.Y)
     widget.settings = {"cut": [[0, 1]]}
     assert widget.parameters["cut_edges"] == ((0, 1),)
 
@@ -125,19 +130,82 @@ def test_a_call_that_the_page_cancels_ends(widget, monkeypatch):
     assert answer(widget, 7)[0]["type"] == "cancelled"
 
 
-def test_what_cannot_be_explored_is_refused_at_the_door(roll):
-    for wrong, parameter in [
+@pytest.mark.parametrize(
+    ("facts", "parameter"),
+    [
         ({"n_neighbors": "auto"}, "n_neighbors"),
         ({"n_components": "auto"}, "n_components"),
         ({"n_neighbors": 900}, None),
         ({"scale": "loud"}, "scale"),
+        ({"scale": ["none"]}, "scale"),
         ({"images": np.zeros((3, 2, 2))}, "images"),
+        ({"images": np.zeros((400, 4))}, "images"),
         ({"color": "nobody"}, "color"),
+        ({"color": [1]}, "columns['color']"),
+        ({"color": np.zeros((400, 3))}, "columns['color']"),
+        ({"labels": {"l": [1]}}, "columns['l']"),
+        ({"labels": [1, 2]}, "columns"),
+        ({"ids": ["a"]}, "ids"),
         ({"nonsense": 1}, "nonsense"),
-    ]:
-        with pytest.raises(HNEError) as caught:
-            hne.explore(roll.X, **wrong)
-        assert parameter in (None, caught.value.parameter)
+        ({"checkpoint": "folder"}, "checkpoint"),
+        ({"cut_edges": [(1.7, 2)]}, "cut_edges"),
+        ({"cut_edges": 5}, "cut_edges"),
+        ({"cut_edges": [(1, 900)]}, "cut_edges"),
+    ],
+)
+def test_what_cannot_be_explored_is_refused_at_the_door(roll, facts, parameter):
+    with pytest.raises(HNEError) as caught:
+        hne.explore(roll.X, **facts)
+    assert parameter in {None, caught.value.parameter}
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.full((30, 3), 1j),
+        np.ma.masked_equal(np.arange(90).reshape(30, 3), 4),
+        np.full((30, 3), "a"),
+        [1, 2, 3],
+        np.full((30, 3), np.nan),
+        np.empty((0, 3)),
+    ],
+)
+def test_what_a_fit_refuses_is_refused(X):
+    with pytest.raises(HNEError):
+        hne.explore(X)
+
+
+@pytest.mark.parametrize("kind", [list, np.float32, csr_array, coo_array, pd.DataFrame, pl.DataFrame, "object"])
+def test_whatever_a_fit_takes_can_be_explored_and_the_lines_run(roll, kind):
+    X = roll.X.astype(object) if kind == "object" else roll.X.tolist() if kind is list else kind(roll.X)
+    widget = hne.explore(X, n_neighbors=8, labels={"mixed": [1, "a", None, 2.5] * 100})
+    names = {"X": X}
+    found = widget._session.call("embed", {"request": {}, "after": None}, lambda one: None, threading.Event())
+    widget._session.call("export", {"id": found.facts["id"], "format": "parquet"}, lambda one: None, threading.Event())
+    exec(found.facts["python"], names)
+    assert np.allclose(names["Y"], widget.embedding.Y, rtol=1e-4, atol=1e-4)
+
+
+def test_a_frame_with_text_has_lines_that_choose_its_numbers(roll):
+    frame = pd.DataFrame(roll.X, columns=["a", "b", "c"]).assign(kind=["x", "y"] * 200)
+    widget = hne.explore(frame, color="kind")
+    for settings in ({}, {"columns": ["a", "c"], "scale": "robust"}):
+        widget.settings = settings
+        payload = {"request": widget.settings, "after": None}
+        found = widget._session.call("embed", payload, lambda one: None, threading.Event()).facts
+        names = {"X": frame}
+        exec(found["python"], names)
+        assert np.array_equal(names["Y"], widget.embedding.Y)
+
+
+def test_a_graph_of_neighbors_is_a_name_in_the_lines(roll):
+    graph = kneighbors_graph(roll.X, 9, mode="distance")
+    widget = hne.explore(roll.X, neighbors=graph, n_neighbors=8)
+    assert {*widget.parameters} == {"n_neighbors", "neighbors"}
+    found = widget._session.call("embed", {"request": {}, "after": None}, lambda one: None, threading.Event()).facts
+    names = {"X": roll.X, "neighbors": graph}
+    exec(found["python"], names)
+    assert np.array_equal(names["Y"], widget.embedding.Y)
 
 
 def test_without_anywidget_it_says_what_to_install(roll, monkeypatch):

@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import threading
 import webbrowser
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
     with talk.command_context(options, {}):
         ready = talk.prepared_input(options)
     from hne.core.parameters import check_parameters
+    from hne.core.samples.check import check_shape
     from hne.explorer.request import Request
     from hne.explorer.server import Explorer
     from hne.explorer.session import Session
@@ -73,7 +75,8 @@ def run(options: argparse.Namespace) -> None:
 
     table = ready.table
     given = arguments.with_sample_pairs(given, table.rows, table.X.shape[0])
-    check_parameters(given)
+    settings, _, _ = check_parameters(given)
+    check_shape(table.X.shape, settings)
     start = Request.start({**given, "verbose": 0}, options.scale)
     reading = talk.read_options(options)
     source = Source(table, title_of(options), start, missing=options.missing, path=options.input, options=reading)
@@ -84,7 +87,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         echo(None, f"exploring {title_of(options)} at {explorer.address}", "Ctrl-C ends it")
     if not options.no_browser:
-        webbrowser.open(explorer.address)
+        # In a thread: a browser of the terminal does not come back before it is closed.
+        threading.Thread(target=webbrowser.open, args=(explorer.address,), daemon=True).start()
     explorer.run()
 
 

@@ -225,7 +225,7 @@ class ReportedMixin:
             X=X,
             features=X if columns is None else None,
             feature_names=getattr(self, "feature_names_in_", None),
-            labels=None if columns is None else _columns_by_name(columns),
+            labels=None if columns is None else columns_by_name(columns),
             ids=ids,
             color=color,
             images=images,
@@ -244,7 +244,8 @@ class ReportedMixin:
         return bundle
 
 
-def _columns_by_name(columns: Any) -> dict[str, Any]:
+def columns_by_name(columns: Any) -> dict[str, Any]:
+    """Columns of a mapping or a data frame, by their names."""
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
         kind = type(columns).__name__
         refuse("columns", "must be a mapping or a data frame", kind, "Pass {'name': values}", InputTypeError)

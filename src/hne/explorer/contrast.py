@@ -99,10 +99,13 @@ def _of_numbers(name: str, values: FloatArray, inside: BoolArray) -> Difference 
     # Mann and Whitney's count of pairs in which the group's value is the larger.
     larger = float(ranks[inside[known]].sum()) - n_here * (n_here + 1) / 2
     effect = 2 * larger / (n_here * (n - n_here)) - 1
-    medians = float(np.median(values[here])), float(np.median(values[known & ~inside]))
-    side = "higher" if effect > 0 else "lower"
-    text = f"{shorten(name, MAX_NAME)} is {side}: median {medians[0]:.4g} inside, {medians[1]:.4g} outside"
-    return Difference(name, text, *medians, abs(effect))
+    there, side = known & ~inside, "higher" if effect > 0 else "lower"
+    # Medians are what people know, unless they tie or lie on the other side; then the mean ranks say it.
+    middle, of = (float(np.median(values[here])), float(np.median(values[there]))), "median"
+    if (middle[0] - middle[1]) * effect <= 0:
+        middle, of = (float(ranks[inside[known]].mean()), float(ranks[~inside[known]].mean())), "mean rank"
+    text = f"{shorten(name, MAX_NAME)} is {side}: {of} {middle[0]:.4g} inside, {middle[1]:.4g} outside"
+    return Difference(name, text, *middle, abs(effect))
 
 
 def _of_categories(name: str, codes: NDArray[Any], categories: Sequence[str], inside: BoolArray) -> Difference | None:

@@ -1,13 +1,13 @@
 """An embedding that is shown -> lines that make it again, and files: coordinates, model, report."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hne.explorer.request import Request
+from hne.explorer.request import EDITS, Request
 from hne.explorer.source import Source, View
 from hne.io import Coordinates, ReadOptions, write_coordinates
 from hne.settings import DEFAULTS
@@ -15,6 +15,9 @@ from hne.viz.report import report_page
 
 if TYPE_CHECKING:
     from hne.explorer.session import Shown
+
+# Values that are written as they are.
+PLAIN = (str, int, float, tuple)
 
 
 def coordinates_of(shown: "Shown") -> Coordinates:
@@ -41,14 +44,12 @@ def _as_model(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001
     from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
 
     model = HNE.from_embedding(shown.result)
-    model.preparation_ = shown.prepared.ready.preprocessor
+    model.preparation_ = shown.preprocessor
     return _written("model.hne", model.save)
 
 
 def _as_report(shown: "Shown", facts: dict[str, Any]) -> bytes:
-    is_dense = not hasattr(shown.prepared.ready.X, "tocsr")
-    samples = shown.prepared.ready.X if is_dense and shown.result.settings.metric != "precomputed" else None
-    details = replace(shown.view.details, X=samples, data_notes=shown.view.table.notices, **facts)
+    details = replace(shown.view.details, data_notes=shown.view.table.notices, **facts)
     return report_page(shown.result, details).encode("utf-8", "xmlcharrefreplace")
 
 
@@ -83,20 +84,37 @@ def exported(wanted: str, shown: "Shown", title: str, color: str | None, command
 
 def python_lines(request: Request, source: Source, view: View, *, is_file: bool) -> str:
     """Lines of Python that make the same picture of all samples, up to a turn; X is there, or read from the file."""
-    scaled = request.scale != "none"
-    lines = ["from hne import HNE"]
-    if is_file:
-        lines += _reading_lines(request, source)
-    elif request.columns is not None:
-        places = {name: place for place, name in enumerate(source.table.feature_names)}
-        lines.append(f"X = X[:, {[places[name] for name in request.columns]!r}]")
-    if scaled and not is_file:
-        lines[1:1] = ["from hne.io import ColumnPreprocessor"]
-        names = "range(X.shape[1])"
-        lines.append(f"X = ColumnPreprocessor.fit(X, {names}, {request.scale!r}, fills=False).transform(X)")
-    wanted = {name: value for name, value in file_parameters(request, view).items() if value != DEFAULTS.get(name)}
-    arguments = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+    lines = ["from hne import HNE", *(_reading_lines(request, source) if is_file else _choosing_lines(request, source))]
+    # What is no plain value is there under the name of its parameter.
+    arguments = ", ".join(
+        f"{name}={value!r}" if isinstance(value, PLAIN) else f"{name}={name}"
+        for name, value in changed(file_parameters(request, view)).items()
+    )
     return "\n".join([*lines, f"model = HNE({arguments}).fit(X)", "Y = model.embedding_"])
+
+
+def changed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that are not the defaults; arrays and graphs, which are never equal, are none of these."""
+    return {
+        name: value
+        for name, value in parameters.items()
+        if not isinstance(value, (*PLAIN, type(None))) or value != DEFAULTS.get(name)
+    }
+
+
+def _choosing_lines(request: Request, source: Source) -> list[str]:
+    """Lines that choose and scale columns of X, an array or a data frame, as they are chosen and scaled."""
+    names, lines = source.table.feature_names, []
+    chosen = list(request.columns or names)
+    if source.is_frame and (request.columns is not None or source.n_columns > len(names)):
+        lines.append(f"X = X[{chosen!r}]")
+    elif request.columns is not None:
+        places = {name: place for place, name in enumerate(names)}
+        lines.append(f"X = X[:, {[places[name] for name in chosen]!r}]")
+    if request.scale != "none":
+        scaled = f"ColumnPreprocessor.fit(X, range(X.shape[1]), {request.scale!r}, fills=False).transform(X)"
+        lines = ["from hne.io import ColumnPreprocessor", *lines, f"X = {scaled}"]
+    return lines
 
 
 def _reading_lines(request: Request, source: Source) -> list[str]:
@@ -126,7 +144,7 @@ def file_parameters(request: Request, view: View) -> dict[str, Any]:
     """Parameters of the request for all samples: edges are those of the whole table."""
     given = request.embed_parameters
     if view.positions is not None:
-        for name in ("cut_edges", "keep_edges"):
+        for name in EDITS:
             pairs = given[name] or ()
             given[name] = tuple((int(view.positions[i]), int(view.positions[j])) for i, j in pairs) or None
     return given

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hne.exceptions import MissingExtraError, refuse
-from hne.settings import AUTO, SEARCHED
+from hne.settings import AUTO, PLACES, SEARCHED
 
 if TYPE_CHECKING:
     from hne.explorer.widget import ExplorerWidget
@@ -60,19 +60,32 @@ def explore(
     """
     if find_spec("anywidget") is None:
         refuse("hne.explore", "needs anywidget", "none installed", "Run: pip install 'hne[explore]'", MissingExtraError)
-    from hne.explorer.request import Request  # noqa: PLC0415, loaded only when asked for
+    import numpy as np  # noqa: PLC0415, loaded only when asked for
+
+    from hne.core.parameters import check_choice, check_parameters  # noqa: PLC0415
+    from hne.explorer.request import EDITS, Request  # noqa: PLC0415
     from hne.explorer.session import Session  # noqa: PLC0415
     from hne.explorer.source import Source, table_of  # noqa: PLC0415
     from hne.explorer.widget import ExplorerWidget  # noqa: PLC0415
+    from hne.io.preprocess import SCALINGS  # noqa: PLC0415
+    from hne.viz.report.details import check_details  # noqa: PLC0415
 
+    for name in PLACES:
+        if parameters.get(name) is not None:
+            refuse(name, "is for fits beyond this process", type(parameters[name]).__name__, "Leave it out here")
     automatic = [name for name in (*SEARCHED, "n_components") if parameters.get(name) == AUTO]
     if automatic:
         refuse(automatic[0], "must be a value to begin with", "'auto'", "Leave it out, or pass what hne.tuning finds")
-    table = table_of(X, labels=labels, ids=ids, color=color)
-    if images is not None and len(images) != table.X.shape[0]:
-        rule = f"must have one for each of {table.X.shape[0]} samples"
-        refuse("images", rule, str(len(images)), "Pass matching rows")
-    start = Request.start(parameters, scale)
-    session = Session(Source(table, title, start, images=images))
-    session.shown_as(start)  # what cannot be embedded is refused here, not in a page
+    settings, _, _ = check_parameters(parameters)
+    table = table_of(X, settings, labels=labels, ids=ids, color=color)
+    edges = {name: getattr(settings, name) for name in EDITS}
+    start = Request.start({**parameters, **edges}, check_choice("scale", scale, SCALINGS))
+    frame = X if hasattr(X, "columns") and not hasattr(X, "tocsr") else None
+    pictures = None if images is None else np.asarray(images)
+    source = Source(table, str(title), start, images=pictures, frame=frame)
+    view = source.view(whole=False)
+    # What cannot be shown or embedded is refused here, not in a page.
+    check_details(view.details, view.n_samples)
+    session = Session(source)
+    session.shown_as(source.start_of(view))
     return ExplorerWidget(session)

@@ -29,8 +29,9 @@ HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 # Bytes of a call: a selection of a million samples takes 8 MB.
 MOST_BYTES = 16 * 2**20
-# Calls under way at once: one fits, others wait; and connections beyond which the server refuses more.
-MOST_CALLS, MOST_CONNECTIONS = 8, 100
+# Calls under way at once: of fits one runs and others wait, the rest have threads of their own; and connections beyond
+# which the server refuses more.
+FITS, MOST_CALLS, MOST_CONNECTIONS = ("embed", "tune"), 8, 200
 # Seconds that Ctrl-C waits for what is being sent.
 LAST_WAIT = 1
 HEADERS = {
@@ -96,7 +97,7 @@ def _with_headers(send: Send) -> Send:
 
 def make_app(session: Session, port: int, token: str) -> ASGIApp:
     """The application: `GET /` is the page, `POST /api/<kind>` a call of it."""
-    threads = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="hne-explore")
+    fitting, others = (ThreadPoolExecutor(MOST_CALLS, thread_name_prefix=f"hne-{name}") for name in ("fits", "calls"))
 
     async def page(_: Request) -> Response:
         return HTMLResponse(explorer_page(session.source.title))
@@ -110,7 +111,8 @@ def make_app(session: Session, port: int, token: str) -> ASGIApp:
         kind = request.path_params["kind"]
         if kind not in session.calls:
             return JSONResponse({"text": f"There is no call {kind!r:.40}."}, 404)
-        return StreamingResponse(_answer(session, threads, kind, payload), media_type="application/octet-stream")
+        answer = _answer(session, fitting if kind in FITS else others, kind, payload)
+        return StreamingResponse(answer, media_type="application/octet-stream")
 
     routes = [Route("/", page, methods=["GET"]), Route("/api/{kind}", call, methods=["POST"])]
     return Door(Starlette(routes=routes), port, token)

@@ -6,8 +6,8 @@ Calls come in threads of their own. One fit runs at a time: a call that is cance
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Event, Lock
 from typing import Any
@@ -19,14 +19,16 @@ from hne.core.parameters import check_parameters
 from hne.core.pipeline import run_stages
 from hne.core.records import Embedding, FloatArray
 from hne.core.samples.check import check_samples, output_kind
+from hne.core.samples.kinds import width
 from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.exceptions import refuse
 from hne.explorer.contrast import differences, edges_text, mean_images, rebuilt_worst
 from hne.explorer.exports import FORMATS, exported, python_lines
 from hne.explorer.messages import Message, failure
 from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
-from hne.explorer.source import Prepared, Source, View
+from hne.explorer.source import Source, View
 from hne.explorer.stages import Cancelled, Cancelling
+from hne.io import ColumnPreprocessor
 from hne.settings import SEARCHED
 from hne.tuning import Tuning, tune
 from hne.viz.report.details import column_keys, data_columns, embedding_columns, first_color, row_numbers, sample_ids
@@ -35,8 +37,10 @@ from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized
 from hne.viz.report.pictures import thumbnail_sheet
 from hne.viz.report.tuning import level, score_range, score_text, turned_to
 
-# Embeddings that are kept to be exported and compared: so many, and so many samples in all.
-MOST_SHOWN, MOST_SAMPLES = 24, 400_000
+# Embeddings that are kept to be exported and compared: so many, and so many samples and numbers (400 MB) in all.
+MOST_SHOWN, MOST_SAMPLES, MOST_VALUES = 24, 400_000, 50_000_000
+# How far samples are moved by a turn that is worth saying, as a share of the picture.
+TURNED = 0.002
 # Short circuits that a page draws.
 MAX_SHORTS = 2_000
 # Seconds after which a map of settings begins no more of them, and its values.
@@ -60,7 +64,7 @@ class Shown:
     number: int
     request: Request
     view: View
-    prepared: Prepared
+    preprocessor: ColumnPreprocessor
     result: Embedding
     Y: FloatArray  # (n, d), `result.Y`, turned and moved to lie near those shown before
     is_turned: bool
@@ -131,13 +135,19 @@ class Session:
             self._working.release()
 
     def _request(self, payload: Mapping[str, Any]) -> Request:
-        return self.source.start.changed_by(payload.get("request"), self.source.table.feature_names)
+        """What a page asks for; what it leaves out is as at the start."""
+        source, message = self.source, payload.get("request")
+        whole = isinstance(message, dict) and bool(message.get("whole"))
+        features = source.table.feature_names if source.can_scale else ()
+        return source.start_of(source.view(whole=whole)).changed_by(message, features)
 
     def open(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
         """The data, without any embedding."""
-        with self._alone(cancelled):
-            view = self.source.view(whole=bool(payload.get("whole")))
+        whole = bool(payload.get("whole"))
+        with nullcontext() if self.source.has_view(whole=whole) else self._alone(cancelled):
+            view = self.source.view(whole=whole)
         source, details, message = self.source, view.details, Message()
+        start = source.start_of(view)
         rows = np.arange(view.n_samples)
         columns, color, left_out = data_columns(details, rows)
         color = first_color(columns) if color is None else color
@@ -147,7 +157,7 @@ class Session:
         message.facts.update(
             title=source.title,
             source=view.table.source,
-            notes=view.table.notices,
+            notes=[*view.table.notices, *_left_edges(source.start, start)],
             n=view.n_samples,
             nAll=source.table.X.shape[0],
             isPatch=view.n_samples < source.table.X.shape[0],
@@ -157,8 +167,8 @@ class Session:
             columns=message.put_columns(columns, keys),
             color=None if color is None else keys[color],
             leftOut=left_out,
-            features=list(source.table.feature_names),
-            start=replace(source.start, whole=bool(payload.get("whole"))).message,
+            features=list(source.table.feature_names) if source.can_scale else [],
+            start=start.message,
             limits=limits_of(view.n_samples, n_features),
             choices=choices_of(source.start),
             canScale=source.can_scale,
@@ -173,11 +183,11 @@ class Session:
 
     def embed(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
         """The embedding that is asked for, turned so that samples move least from one that was shown before."""
-        request = self._request(payload)
-        watch, begun = Stopwatch(), time.perf_counter()
+        watch, begun, after = Stopwatch(), time.perf_counter(), payload.get("after")
         advice: list[str] = []
         with self._alone(cancelled), listening(watch), advised(advice.append):
-            shown = self._embed(request, self._shown.get(payload.get("after") or -1))
+            before = self._shown.get(after) if isinstance(after, int) else None
+            shown = self._embed(self._request(payload), before)
         seconds = time.perf_counter() - begun
         return self._described(shown, advice, {"seconds": seconds, "timings": watch.seconds})
 
@@ -189,16 +199,24 @@ class Session:
         samples = check_samples(X, settings)
         result = run_stages(samples, settings, auto, unset, prepared.stages, output_kind(X))
         Y = np.asarray(result.Y, dtype=np.float64)
-        is_turned = before is not None and before.Y.shape == Y.shape
-        Y = turned_to(Y, before.Y) if before is not None and is_turned else Y
+        found = Y
+        if before is not None and before.Y.shape == Y.shape:
+            Y = turned_to(Y, before.Y)
+        is_turned = np.nanmax(np.abs(Y - found), initial=0.0) > TURNED * np.nanmax(np.abs(found), initial=0.0)
         with self._keeping:
             self._number += 1
-            shown = Shown(self._number, request, view, prepared, result, Y, is_turned)
+            shown = Shown(self._number, request, view, prepared.ready.preprocessor, result, Y, bool(is_turned))
             self._shown[shown.number] = shown
             most = max(2, min(MOST_SHOWN, MOST_SAMPLES // max(1, view.n_samples)))
-            while len(self._shown) > most:
+            while len(self._shown) > most or (len(self._shown) > 2 and self._n_values > MOST_VALUES):
                 self._shown.popitem(last=False)
         return shown
+
+    @property
+    def _n_values(self) -> int:
+        """Numbers of the samples behind what is kept, which those of the same columns share."""
+        samples = {id(one.result.core.X): one.result.core.X for one in self._shown.values()}
+        return sum(width(X) * int(X.shape[0]) for X in samples.values())
 
     def _described(self, shown: Shown, advice: list[str], timings: dict[str, Any]) -> Message:
         """What a page is told of an embedding."""
@@ -228,12 +246,20 @@ class Session:
             measures=measures_of(result),
             nPieces=result.pieces.count,
             lead=lead_of(result),
-            warnings=[capitalized(one) for one in dict.fromkeys([*_warnings(result), *advice])],
+            warnings=[
+                capitalized(one) for one in dict.fromkeys([*_warnings(result), *advice, *self._row_notes(request)])
+            ],
             turned=shown.is_turned,
             **self._lines(request, shown.view, shown.view.table.color),
             **timings,
         )
         return message
+
+    def _row_notes(self, request: Request) -> list[str]:
+        """Where the command would embed other rows than are drawn."""
+        if self.source.missing != "drop" or self.source.table.rows is None or request.columns is None:
+            return []
+        return ["Rows with gaps in columns that take no part are left out here, but not by the command and the lines."]
 
     def lines(self, payload: Mapping[str, Any], cancelled: Event) -> Message:  # noqa: ARG002, as all calls
         """The command and the Python lines that make a picture again, colored by a column of the data."""
@@ -283,8 +309,8 @@ class Session:
 
     def tune(self, payload: Mapping[str, Any], cancelled: Event) -> Message:
         """Scores of settings around the one that is asked for: a map over k and reg, for its variant."""
-        request = self._request(payload)
         with self._alone(cancelled):
+            request = self._request(payload)
             view = self.source.view(whole=request.whole)
             X = view.prepared(request).ready.X
             given = {name: value for name, value in request.embed_parameters.items() if name not in SEARCHED}
@@ -312,6 +338,12 @@ class Session:
             return known[-1]
         with self._alone(Event()):
             return self._embed(request)
+
+
+def _left_edges(given: Request, drawn: Request) -> list[str]:
+    """That edges which were given are not between rows that are drawn."""
+    n_left = len(given.cut) + len(given.keep) - len(drawn.cut) - len(drawn.keep)
+    return [f"{n_left} of the edges that were given are outside of the patch that is drawn."] if n_left else []
 
 
 def _warnings(result: Embedding) -> list[str]:

@@ -1,29 +1,33 @@
 """What is explored: a table, the rows of it that are drawn, and samples made of its columns for each request."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hne._runtime.progress import stage
 from hne._runtime.threads import limit_blas_threads, thread_count
 from hne.core.neighbors.graph import searched_graph
 from hne.core.parameters import check_parameters
-from hne.core.records import IndexArray
+from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.canonical import canonicalize
 from hne.core.samples.check import check_samples
+from hne.core.samples.kinds import Distances
+from hne.estimators.mixins import columns_by_name
 from hne.exceptions import refuse
-from hne.explorer.request import Request
+from hne.explorer.request import EDITS, Request
 from hne.explorer.stages import SharedStages
 from hne.io import PreparedTable, ReadOptions, Table, prepare_table
 from hne.io.preprocess import keep_rows
 from hne.io.table import numbered
-from hne.settings import PRECOMPUTED
+from hne.settings import PRECOMPUTED, Settings
 from hne.tuning.auto import MAX_SAMPLES, PATCH_NEIGHBORS, PATCH_SAMPLES, grow_patch
 from hne.viz.report import Details, gather_details
+from hne.viz.report.details import as_numbers
 
 # Choices of columns and scaling whose stages are kept.
 KEPT = 3
@@ -101,9 +105,12 @@ class Source:
         images: Any = None,
         path: str = "",
         options: ReadOptions | None = None,
+        frame: Any = None,
     ) -> None:
         self.table, self.title, self.start, self.missing = table, title, start, missing
         self.path, self.options = path, options  # of the file that it was read from
+        # Of the data frame that it was made of, columns of text among them.
+        self.is_frame, self.n_columns = frame is not None, 0 if frame is None else len(frame.columns)
         if images is None and table.image_shape is not None:
             images = np.asarray(table.X).reshape(-1, *table.image_shape)
         self._images = images
@@ -114,13 +121,28 @@ class Source:
 
     @property
     def can_scale(self) -> bool:
-        """Whether columns can be chosen and scaled: distances have none."""
-        return not self._are_distances
+        """Whether columns can be chosen and scaled: distances have none, and those of images are pixels."""
+        return not self._are_distances and self.table.image_shape is None
 
     @property
     def has_patch(self) -> bool:
         """Whether there are so many samples that a patch of them is drawn first."""
         return self.table.X.shape[0] > MAX_SAMPLES and not self._are_distances
+
+    def has_view(self, *, whole: bool) -> bool:
+        """Whether the rows that are drawn are known already."""
+        return (whole or not self.has_patch) in self._views
+
+    def start_of(self, view: View) -> Request:
+        """What is embedded first of these rows: of edges that were given, those between two of them."""
+        if view.positions is None:
+            return replace(self.start, whole=self.has_patch)
+        places = {int(position): place for place, position in enumerate(view.positions)}
+        cut, keep = (
+            tuple((places[i], places[j]) for i, j in pairs if i in places and j in places)
+            for pairs in (self.start.cut, self.start.keep)
+        )
+        return replace(self.start, cut=cut, keep=keep, whole=False)
 
     def view(self, *, whole: bool) -> View:
         """The rows that are drawn."""
@@ -135,7 +157,8 @@ class Source:
     def _patch(self) -> IndexArray:
         """Rows of a connected patch that is as dense as the whole, with all copies of its samples."""
         samples = prepare_table(self.table, self._gaps, self.start.scale).X
-        settings, _, _ = check_parameters({**self.start.embed_parameters, "n_neighbors": PATCH_NEIGHBORS})
+        given = {**self.start.embed_parameters, "n_neighbors": PATCH_NEIGHBORS, **dict.fromkeys(EDITS)}
+        settings, _, _ = check_parameters(given)
         n_threads = thread_count(settings.n_jobs)
         with limit_blas_threads(n_threads), stage("patch") as done:
             unique, _, places, settings = canonicalize(check_samples(samples, settings), settings)
@@ -147,34 +170,52 @@ class Source:
 
 def table_of(
     X: Any,
+    settings: Settings | None = None,
     *,
-    labels: Mapping[str, Any] | None = None,
+    labels: Any = None,
     ids: Sequence[Any] | None = None,
     color: Any = None,
 ) -> Table:
-    """The table of an array or a data frame, whose columns of text are labels."""
-    columns = {str(name): np.asarray(values) for name, values in (labels or {}).items()}
+    """The table of an array or a data frame, whose columns of text are labels; what `hne.embed` refuses is refused."""
+    columns = {} if labels is None else {name: _label(values) for name, values in columns_by_name(labels).items()}
     if hasattr(X, "columns") and not hasattr(X, "tocsr"):
-        features = {str(name): np.asarray(X[name]) for name in X.columns}
-        columns = {name: values for name, values in features.items() if values.dtype.kind not in "iufb"} | columns
-        features = {name: values for name, values in features.items() if values.dtype.kind in "iufb"}
-        if not features:
-            refuse("X", "must have a column of numbers", f"text in all {len(columns)}", "Encode text as numbers first")
-        names = tuple(features)
-        matrix: Any = np.column_stack([values.astype(np.float64) for values in features.values()])
+        names, matrix, others = _of_frame(X)
+        columns = others | columns
     else:
-        matrix = X if hasattr(X, "tocsr") else np.asarray(X)
-        if matrix.ndim != 2 or not matrix.shape[0]:
-            refuse("X", "must be a table of samples", f"the shape {matrix.shape}", "Pass one sample a row")
-        names = numbered(matrix.shape[1])
-    n = matrix.shape[0]
+        matrix = X if isinstance(X, np.ndarray) or hasattr(X, "tocsr") else np.asarray(X)
+        names = numbered(matrix.shape[1]) if matrix.ndim == 2 else ()
+    samples = check_samples(matrix, settings or Settings(n_neighbors=1, n_components=1))
+    matrix = samples.matrix if isinstance(samples, Distances) else samples
     if color is not None and not isinstance(color, str):
-        columns, color = {"color": np.asarray(color), **columns}, "color"
-    for name, values in [("ids", ids), *columns.items()]:
-        if values is not None and len(values) != n:
-            refuse(name, f"must have one value for each of {n} samples", str(len(values)), "Pass matching rows")
+        columns, color = {"color": _label(color), **columns}, "color"
     if color is not None and color not in columns and color not in names:
         refuse("color", "must be the name of a column", repr(color), f"There are: {', '.join([*columns, *names][:8])}")
     source = f"{type(X).__name__} of shape {tuple(matrix.shape)}"
     named = None if ids is None else tuple(str(one) for one in ids)
     return Table(X=matrix, feature_names=names, source=source, ids=named, labels=columns, color=color)
+
+
+def _of_frame(X: Any) -> tuple[tuple[str, ...], FloatArray, dict[str, NDArray[Any]]]:
+    """Names and numbers of a data frame's columns of numbers, and its others."""
+    names = [str(name) for name in X.columns]
+    if len({*names}) < len(names):
+        refuse("X", "must have a name of its own for each column", "some twice", "Rename them")
+    values = {str(name): np.asarray(X[name]) for name in X.columns}
+    features = {name: column for name, column in values.items() if column.dtype.kind in "iufb"}
+    if not features:
+        refuse("X", "must have a column of numbers", f"text in all {len(names)}", "Encode text as numbers first")
+    others = {name: _label(column) for name, column in values.items() if name not in features}
+    return tuple(features), np.column_stack([column.astype(np.float64) for column in features.values()]), others
+
+
+def _label(values: Any) -> NDArray[Any]:
+    """A column that is not embedded: numbers, times, or text and None."""
+    column = np.asarray(values)
+    if column.dtype != object or column.ndim != 1:
+        return column
+    column = as_numbers(column)
+    return column if column.dtype != object else np.array([_text(one) for one in column.tolist()] + [None])[:-1]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value != value else str(value)  # noqa: PLR0124, NaN

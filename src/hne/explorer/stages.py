@@ -18,7 +18,7 @@ from hne.core.pipeline import Backend
 from hne.core.records import NeighborGraph, Pieces, ShortCircuits, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Samples
-from hne.core.tangent.score import LocalGeometry
+from hne.core.tangent.score import EXACT, LocalGeometry
 from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, SHORT_CIRCUITS, STAGES, WEIGHTS, Settings, parameters_of
 
 Made = TypeVar("Made")
@@ -27,8 +27,6 @@ Made = TypeVar("Made")
 KEPT, MANY = 6, 50_000
 # Neighbors that are searched for at once: a slider seldom goes beyond, and the nearest of them are those of fewer.
 SEARCHED_AT_ONCE = 24
-# Searches whose nearest k are the same whatever more is asked for.
-EXACT = ("tree", "brute")
 
 
 class SharedStages(Backend):
@@ -37,6 +35,7 @@ class SharedStages(Backend):
     def __init__(self) -> None:
         self._kept: dict[str, OrderedDict[tuple[Any, ...], Any]] = {}
         self._most = KEPT
+        self._is_exact = True  # what searches were, until one was not
 
     def _once(self, stage: str, key: tuple[Any, ...], make: Callable[[], Made]) -> Made:
         """What was made for the key, or is made now; of a stage, the last few are kept."""
@@ -62,13 +61,13 @@ class SharedStages(Backend):
         return self._once("flat share", by, lambda: super(SharedStages, self).flat_share(X, settings, n_threads))
 
     def graph(self, X: Samples, settings: Settings, unique: UniqueSamples, n_threads: int) -> NeighborGraph:
-        """The neighbors, of a search for more where that is exact."""
+        """The neighbors, of a search for more where that is exact: the nearest k of it are those of a search for k."""
         wider = replace(settings, n_neighbors=min(max(settings.n_neighbors, SEARCHED_AT_ONCE), X.shape[0] - 1))
         search = super().graph
-        if settings.n_neighbors == wider.n_neighbors or not isinstance(settings.neighbors, str):
-            return self._once(NEIGHBORS, _key(settings, NEIGHBORS), lambda: search(X, settings, unique, n_threads))
-        found = self._once(NEIGHBORS, _key(wider, NEIGHBORS), lambda: search(X, wider, unique, n_threads))
-        if found.method not in EXACT:
+        if self._is_exact and settings.neighbors in ("auto", "exact"):
+            found = self._once(NEIGHBORS, _key(wider, NEIGHBORS), lambda: search(X, wider, unique, n_threads))
+            self._is_exact = found.method in EXACT
+        if not self._is_exact or settings.neighbors not in ("auto", "exact"):
             return self._once(NEIGHBORS, _key(settings, NEIGHBORS), lambda: search(X, settings, unique, n_threads))
         k = settings.n_neighbors
         return replace(found, indices=found.indices[:, :k].copy(), distances=found.distances[:, :k].copy())

@@ -1,6 +1,7 @@
 """A session -> the page of `hne explore` in a notebook's cell, its settings and selection readable from Python."""
 
 import threading
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,12 @@ import traitlets
 from hne._runtime.json import plain
 from hne.core.parameters import check_parameters
 from hne.core.records import Embedding
-from hne.exceptions import refuse
+from hne.exceptions import PreparedModelWarning, refuse
+from hne.explorer.exports import changed
 from hne.explorer.messages import Message
 from hne.explorer.page import widget_module
 from hne.explorer.request import Request
 from hne.explorer.session import Session, Shown
-from hne.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from hne.estimators.hne import HierarchicNeighborsEmbedding
@@ -70,9 +71,8 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Arguments of `HNE` for what is shown, those that differ from the defaults."""
-        given = self._request({}).embed_parameters
-        return {name: value for name, value in given.items() if value != DEFAULTS.get(name)}
+        """Arguments of `HNE` for what is shown that differ from the defaults; `settings` has columns and scaling."""
+        return changed(self._request({}).embed_parameters)
 
     @property
     def embedding(self) -> Embedding:
@@ -81,12 +81,20 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @property
     def model(self) -> "HierarchicNeighborsEmbedding":
-        """A fitted `HNE` of what is shown, to place others, to save or to report."""
+        """A fitted `HNE` of what is shown, to place others, to save or to report.
+
+        Where columns are chosen or scaled, others need the same before `transform`: `preparation_.transform` scales.
+        """
         from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
 
         shown = self._shown()
         model = HNE.from_embedding(shown.result)
-        model.preparation_ = shown.prepared.ready.preprocessor
+        model.preparation_ = shown.preprocessor
+        if shown.preprocessor.changes_values:
+            told = (
+                "the model is of columns that were scaled first. Pass new samples through model.preparation_.transform"
+            )
+            warnings.warn(f"{told} before model.transform.", PreparedModelWarning, stacklevel=2)
         return model
 
     def _shown(self) -> Shown:

@@ -60,6 +60,9 @@ class ColumnPreprocessor:
         if issparse(X) and scaling == "robust":
             got = "a sparse matrix, most of it zeros"
             refuse("scale='robust'", "needs a dense table", got, "Choose scale='standard'")
+        # Sums of columns are rounded by the order in memory: in one and the same, columns that were chosen when the
+        # table was read and those that are chosen later have the same scales.
+        X = X if issparse(X) else np.ascontiguousarray(X)
         fill = np.nanmedian(X, axis=0) if fills and not issparse(X) else None
         if scaling == "none":
             return cls(feature_names, scaling, fill)

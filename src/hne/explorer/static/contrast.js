@@ -3,7 +3,7 @@
 import { reveal } from "../../viz/report/static/actions.js";
 import { countText } from "../../viz/report/static/data.js";
 import { dataText, element } from "../../viz/report/static/dom.js";
-import { isAborted } from "./calls.js";
+import { arrayIn, isAborted } from "./calls.js";
 
 const PAUSE = 250; // milliseconds without a change of the selection before Python is asked
 
@@ -33,8 +33,8 @@ export class Contrast {
     const controller = new AbortController();
     this.controller = controller;
     try {
-      const { message } = await this.ask("contrast", { samples }, { signal: controller.signal });
-      this.show(message);
+      const { message, buffers } = await this.ask("contrast", { samples }, { signal: controller.signal });
+      this.show(message, buffers);
     } catch (error) {
       if (isAborted(error)) return;
       this.byId("contrast-lead").textContent = error.message;
@@ -49,11 +49,14 @@ export class Contrast {
     else reveal(this.desk, "contrast-panel");
   }
 
-  show({ n, columns, edges, worst, worstText }) {
+  show({ n, columns, edges, worst, worstText, images }, buffers) {
     const { byId, desk } = this;
     byId("contrast-lead").textContent = columns.length
       ? `Columns in which the ${countText(n)} selected differ most from the others:`
-      : `No column tells the ${countText(n)} selected from the others.`;
+      : images
+        ? `Mean picture of the ${countText(n)} selected, and of the others:`
+        : `No column tells the ${countText(n)} selected from the others.`;
+    byId("contrast-images").replaceChildren(...(images ? ["inside", "outside"].map((side) => meanPicture(images, side, buffers)) : []));
     const largest = Math.max(...columns.map(({ effect }) => Math.abs(effect)), 1e-9);
     byId("contrast").replaceChildren(...columns.map((column) => this.line(column, largest)));
     byId("contrast-edges").textContent = edges?.text || "";
@@ -86,4 +89,14 @@ export class Contrast {
     select.value = key;
     select.dispatchEvent(new Event("change"));
   }
+}
+
+// The mean of the images of one side, as large as a thumbnail.
+function meanPicture({ width, height, ...sides }, side, buffers) {
+  const canvas = element("canvas", { class: "thumb", width, height, role: "img", "aria-label": `mean picture ${side}` });
+  const scale = 96 / Math.max(width, height);
+  [canvas.style.width, canvas.style.height] = [`${width * scale}px`, `${height * scale}px`];
+  const pixels = new Uint8ClampedArray(arrayIn(sides[side], buffers));
+  canvas.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+  return element("figure", {}, canvas, element("figcaption", { class: "dim" }, side));
 }
