@@ -85,7 +85,8 @@ def measure() -> str:
     header = ["samples", "knob", "median s", "longest s", "promised s", "a fit alone, s", "fit / picture"]
     return (
         f"## {TITLE}\n\nSeconds in Chromium from the turn of a knob of `hne explore` to the first frame of the new "
-        "picture, over all turns of that knob, one after the other; from there points move to their places for another "
+        "picture, over all turns of that knob, one after the other and each from where the one before ended (after the "
+        "first knob with 12 neighbors); from there points move to their places for another "
         "0.35 s. Beside it `hne.embed` with the same parameters, which shares nothing with the fit before it, in the "
         "same process right after. Of 100 000 samples a connected patch of 5 000 is drawn first, and `all` is the time "
         f"to the picture of all.\n\n{table(header, lines)}\n\nA change {INTO_IT} ms into a fit with 25 neighbors by "

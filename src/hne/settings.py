@@ -329,6 +329,7 @@ PUBLISHED: Mapping[str, Any] = MappingProxyType(
 )
 # Parameters that are searched for together where they are "auto".
 SEARCHED = ("n_neighbors", "variant", "reg")
+EDGES = ("cut_edges", "keep_edges")  # pairs of samples, decided by hand
 # Parameters that say where a fit is computed and kept, not what it is: no part of a model.
 PLACES = ("executor", "checkpoint")
 

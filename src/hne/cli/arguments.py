@@ -8,7 +8,7 @@ from typing import Any
 
 from hne._runtime.files import expanded
 from hne.exceptions import InputError, quoted, refuse
-from hne.settings import AUTO, DEFAULTS, PUBLISHED, SEARCHED, VARIANTS, SamplePairs, known_settings
+from hne.settings import AUTO, DEFAULTS, EDGES, PUBLISHED, SEARCHED, VARIANTS, SamplePairs, known_settings
 
 SCALINGS = ("none", "standard", "robust")
 MISSING = ("refuse", "drop", "impute")
@@ -87,8 +87,6 @@ image_size = kind(_read_size, "WIDTHxHEIGHT such as 32x32")
 json_object = kind(_read_object, "a JSON object such as '{\"p\": 3}'")
 seconds = kind(lambda text: _allowed(float(text), float(text) > 0), "a positive number of seconds such as 60")
 row_pairs = kind(_read_pairs, "pairs of different rows, counted from 1, such as 13-58,81-92")
-# Parameters that are pairs of samples, and as options pairs of rows.
-EDGES = ("cut_edges", "keep_edges")
 # Parameters that no rule of numbers tells how to read.
 READ_BY = {"metric": str, "metric_params": json_object, "n_jobs": whole, "random_state": whole}
 READ_BY |= dict.fromkeys(EDGES, row_pairs)

@@ -167,20 +167,15 @@ def _embedded(options: argparse.Namespace, ready: "PreparedTable") -> "Embedding
 
 
 def _write_coordinates(path: Path | None, table: "Table", result: "Embedding") -> None:
-    """Write the coordinates, with the piece of each sample beside its labels where there are several."""
     from hne.io import Coordinates, write_coordinates
 
-    if result.pieces.count > 1 and "piece" not in table.labels:
-        table = replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
-    write_coordinates(path, Coordinates.of(table, result.Y))
+    write_coordinates(path, Coordinates.of_embedding(table, result))
 
 
 def _save(path: Path, ready: "PreparedTable", result: "Embedding") -> None:
     from hne import HNE
 
-    model = HNE.from_embedding(result)
-    model.preparation_ = ready.preprocessor
-    model.save(path)
+    HNE.from_embedding(result, ready.preprocessor).save(path)
 
 
 def _images(table: "Table") -> Any:

@@ -186,13 +186,15 @@ class HierarchicNeighborsEmbedding(
         return self
 
     @classmethod
-    def from_embedding(cls, embedding: Embedding) -> Self:
+    def from_embedding(cls, embedding: Embedding, preparation: Any = None) -> Self:
         """Make a fitted model of what :func:`hne.embed` made, to place others, to save or to report.
 
         Parameters
         ----------
         embedding : Embedding
             The record; its samples may not have been a data frame, whose names of features it does not keep.
+        preparation : ColumnPreprocessor, default=None
+            What was done to columns before, which goes with the model as `preparation_`.
 
         Returns
         -------
@@ -212,7 +214,7 @@ class HierarchicNeighborsEmbedding(
         X = embedding.core.X
         model.n_features_in_ = embedding.distinct.n_samples if isinstance(X, Distances) else int(X.shape[1])
         model._set_fitted(embedding)
-        model.timings_, model.tuning_ = {}, None
+        model.timings_, model.tuning_, model.preparation_ = {}, None, preparation
         return model
 
     def _set_fitted(self, result: Embedding) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hne.explorer.request import EDITS, Request
+from hne.explorer.request import Request
 from hne.explorer.source import Source, View
 from hne.io import Coordinates, ReadOptions, write_coordinates
-from hne.settings import DEFAULTS
+from hne.settings import DEFAULTS, EDGES
 from hne.viz.report import report_page
 
 if TYPE_CHECKING:
@@ -20,32 +20,23 @@ if TYPE_CHECKING:
 PLAIN = (str, int, float, tuple)
 
 
-def coordinates_of(shown: "Shown") -> Coordinates:
-    """The coordinates as `hne embed` gives them, with labels and, where there are several, pieces beside them."""
-    table, result = shown.view.table, shown.result
-    if result.pieces.count > 1 and "piece" not in table.labels:
-        table = replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
-    return Coordinates.of(table, result.Y)
-
-
 def _as_csv(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001, as all of them
     stream = io.StringIO(newline="")
-    write_coordinates(None, coordinates_of(shown), stream)
+    write_coordinates(None, Coordinates.of_embedding(shown.view.table, shown.result), stream)
     return stream.getvalue().encode("utf-8")
 
 
 def _as_parquet(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001
     graph = shown.result.graph
-    coordinates = replace(coordinates_of(shown), neighbors=(graph.indices, graph.distances))
+    coordinates = Coordinates.of_embedding(shown.view.table, shown.result)
+    coordinates = replace(coordinates, neighbors=(graph.indices, graph.distances))
     return _written("map.parquet", lambda path: write_coordinates(path, coordinates))
 
 
 def _as_model(shown: "Shown", facts: dict[str, Any]) -> bytes:  # noqa: ARG001
     from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
 
-    model = HNE.from_embedding(shown.result)
-    model.preparation_ = shown.preprocessor
-    return _written("model.hne", model.save)
+    return _written("model.hne", HNE.from_embedding(shown.result, shown.preprocessor).save)
 
 
 def _as_report(shown: "Shown", facts: dict[str, Any]) -> bytes:
@@ -144,7 +135,7 @@ def file_parameters(request: Request, view: View) -> dict[str, Any]:
     """Parameters of the request for all samples: edges are those of the whole table."""
     given = request.embed_parameters
     if view.positions is not None:
-        for name in EDITS:
+        for name in EDGES:
             pairs = given[name] or ()
             given[name] = tuple((int(view.positions[i]), int(view.positions[j])) for i, j in pairs) or None
     return given

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hne.exceptions import MissingExtraError, refuse
-from hne.settings import AUTO, PLACES, SEARCHED
+from hne.settings import AUTO, EDGES, PLACES, SEARCHED
 
 if TYPE_CHECKING:
     from hne.explorer.widget import ExplorerWidget
@@ -63,7 +63,7 @@ def explore(
     import numpy as np  # noqa: PLC0415, loaded only when asked for
 
     from hne.core.parameters import check_choice, check_parameters  # noqa: PLC0415
-    from hne.explorer.request import EDITS, Request  # noqa: PLC0415
+    from hne.explorer.request import Request  # noqa: PLC0415
     from hne.explorer.session import Session  # noqa: PLC0415
     from hne.explorer.source import Source, table_of  # noqa: PLC0415
     from hne.explorer.widget import ExplorerWidget  # noqa: PLC0415
@@ -78,7 +78,7 @@ def explore(
         refuse(automatic[0], "must be a value to begin with", "'auto'", "Leave it out, or pass what hne.tuning finds")
     settings, _, _ = check_parameters(parameters)
     table = table_of(X, settings, labels=labels, ids=ids, color=color)
-    edges = {name: getattr(settings, name) for name in EDITS}
+    edges = {name: getattr(settings, name) for name in EDGES}
     start = Request.start({**parameters, **edges}, check_choice("scale", scale, SCALINGS))
     frame = X if hasattr(X, "columns") and not hasattr(X, "tocsr") else None
     pictures = None if images is None else np.asarray(images)

@@ -7,14 +7,12 @@ from typing import Any, Self
 from hne.core.parameters import check_integer
 from hne.exceptions import InputError, InputTypeError, quoted, refuse
 from hne.io.preprocess import SCALINGS
-from hne.settings import COORDINATES, DEFAULTS, PRECOMPUTED, VARIANTS, known_settings
+from hne.settings import COORDINATES, DEFAULTS, EDGES, PRECOMPUTED, VARIANTS, known_settings
 
 # Parameters that a page has knobs for; all others stay as they were when it was opened.
 KNOBS = ("n_neighbors", "reg", "variant", "n_components", "coordinates", "short_circuits", "pieces", "metric")
 # What a request is made of.
 KEYS = ("parameters", "scale", "columns", "cut", "keep", "whole")
-# Parameters that edges cut and put back by hand become.
-EDITS = ("cut_edges", "keep_edges")
 METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev")
 # Where the sliders of k and d end, and that of reg begins and ends; what the library takes goes further.
 MOST_NEIGHBORS, MOST_COMPONENTS, REG_RANGE = 40, 10, (1e-7, 1.0)
@@ -63,7 +61,7 @@ class Request:
         """What is embedded first: parameters as they were given, or defaults."""
         given = {**DEFAULTS, **parameters}
         fixed = {name: given[name] for name in parameters if name not in KNOBS}
-        cut, keep = (tuple((int(i), int(j)) for i, j in fixed.pop(name, None) or ()) for name in EDITS)
+        cut, keep = (tuple((int(i), int(j)) for i, j in fixed.pop(name, None) or ()) for name in EDGES)
         return cls({name: given[name] for name in KNOBS}, scale, cut=cut, keep=keep, fixed=fixed)
 
     def changed_by(self, message: Any, features: Sequence[str]) -> Self:
@@ -87,7 +85,7 @@ class Request:
     @property
     def embed_parameters(self) -> dict[str, Any]:
         """Arguments of `hne.embed`."""
-        edges = dict(zip(EDITS, (self.cut or None, self.keep or None), strict=True))
+        edges = dict(zip(EDGES, (self.cut or None, self.keep or None), strict=True))
         return {**self.fixed, **self.parameters, **edges}
 
     @property

@@ -8,10 +8,12 @@ import asyncio
 import hmac
 import json
 import secrets
+import signal
 import socket
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import uvicorn
@@ -32,6 +34,7 @@ MOST_BYTES = 16 * 2**20
 # Calls under way at once: of fits one runs and others wait, the rest have threads of their own; and connections beyond
 # which the server refuses more.
 FITS, MOST_CALLS, MOST_CONNECTIONS = ("embed", "tune"), 8, 200
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 # Seconds that Ctrl-C waits for what is being sent.
 LAST_WAIT = 1
 HEADERS = {
@@ -186,13 +189,22 @@ class Explorer:
 
     def run(self) -> None:
         """Serve until Ctrl-C, which is how it ends, or another signal, which is passed on."""
-        try:
+        heard: list[int] = []
+
+        def end(number: int, _: Any) -> None:
+            heard.append(number)
+            self.stop()
+
+        with closing(self._socket), ExitStack() as afterwards:
+            # Not by an exception in the middle of the server's own work; signals are for the main thread alone.
+            for name in ENDING if threading.current_thread() is threading.main_thread() else ():
+                with suppress(AttributeError):  # not on Windows
+                    number = getattr(signal, name)
+                    afterwards.callback(signal.signal, number, signal.signal(number, end))
             self._server.run(sockets=[self._socket])
-        except KeyboardInterrupt as interrupt:
-            if interrupt.args:
-                raise
-        finally:
-            self._socket.close()
+        for number in heard:
+            if number != signal.SIGINT:
+                raise KeyboardInterrupt(number)
 
     def stop(self) -> None:
         """End `run`, from another thread."""

@@ -19,12 +19,12 @@ from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances
 from hne.estimators.mixins import columns_by_name
 from hne.exceptions import refuse
-from hne.explorer.request import EDITS, Request
+from hne.explorer.request import Request
 from hne.explorer.stages import SharedStages
 from hne.io import PreparedTable, ReadOptions, Table, prepare_table
 from hne.io.preprocess import keep_rows
 from hne.io.table import numbered
-from hne.settings import PRECOMPUTED, Settings
+from hne.settings import EDGES, PRECOMPUTED, Settings
 from hne.tuning.auto import MAX_SAMPLES, PATCH_NEIGHBORS, PATCH_SAMPLES, grow_patch
 from hne.viz.report import Details, gather_details
 from hne.viz.report.details import as_numbers
@@ -157,7 +157,7 @@ class Source:
     def _patch(self) -> IndexArray:
         """Rows of a connected patch that is as dense as the whole, with all copies of its samples."""
         samples = prepare_table(self.table, self._gaps, self.start.scale).X
-        given = {**self.start.embed_parameters, "n_neighbors": PATCH_NEIGHBORS, **dict.fromkeys(EDITS)}
+        given = {**self.start.embed_parameters, "n_neighbors": PATCH_NEIGHBORS, **dict.fromkeys(EDGES)}
         settings, _, _ = check_parameters(given)
         n_threads = thread_count(settings.n_jobs)
         with limit_blas_threads(n_threads), stage("patch") as done:

@@ -88,8 +88,7 @@ class ExplorerWidget(anywidget.AnyWidget):
         from hne.estimators.hne import HNE  # noqa: PLC0415, scikit-learn takes a second to load
 
         shown = self._shown()
-        model = HNE.from_embedding(shown.result)
-        model.preparation_ = shown.preprocessor
+        model = HNE.from_embedding(shown.result, shown.preprocessor)
         if shown.preprocessor.changes_values:
             told = (
                 "the model is of columns that were scaled first. Pass new samples through model.preparation_.transform"

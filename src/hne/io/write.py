@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hne._runtime.files import atomic_write, expanded
 from hne._runtime.progress import step
-from hne.core.records import FloatArray, IndexArray
+from hne.core.records import Embedding, FloatArray, IndexArray
 from hne.exceptions import refuse
 from hne.io.files import STANDARD_INPUT, extra
 from hne.io.table import INEXACT, Table, numbered
@@ -40,6 +40,13 @@ class Coordinates:
     def of(cls, table: Table, Y: FloatArray) -> Self:
         """Coordinates of a table's samples, with what it carries along."""
         return cls(Y=Y, ids=table.ids, id_name=table.id_name, labels=table.labels, rows=table.rows)
+
+    @classmethod
+    def of_embedding(cls, table: Table, result: Embedding) -> Self:
+        """Those of an embedding of a table, with the piece of each sample among its labels where there are several."""
+        if result.pieces.count > 1 and "piece" not in table.labels:
+            table = replace(table, labels={**table.labels, "piece": result.pieces.labels + 1})
+        return cls.of(table, result.Y)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Columns in their order: row, id, labels, coordinates; of those with one name, later ones get a number."""

@@ -48,7 +48,7 @@ export function renderWidget({ model, el }, markup, style) {
   const host = document.createElement("div");
   const theme = notebookTheme(document);
   if (theme) host.dataset.theme = theme;
-  // What is typed here is meant for no shortcut of the notebook: Jupyter sees a cell, not the field within it.
+  // Keys are the workbench's own, not shortcuts of the notebook; Jupyter, which listens before all others, asks for a mark.
   host.dataset.lmSuppressShortcuts = "true";
   for (const event of ["keydown", "keyup", "keypress"]) host.addEventListener(event, (what) => what.stopPropagation());
   const root = host.attachShadow({ mode: "open" });
@@ -59,9 +59,6 @@ export function renderWidget({ model, el }, markup, style) {
   page.innerHTML = markup; // of the package, without data
   root.append(sheet, page);
   el.append(host);
-  // Keys are the workbench's own, not shortcuts of the notebook; Jupyter asks for a mark, as it listens before all others.
-  host.dataset.lmSuppressShortcuts = "true";
-  host.addEventListener("keydown", (event) => event.stopPropagation());
   const ending = new AbortController();
   const bench = new Workbench(root, commCall(model, ending.signal));
   const { onSelection, untie } = tieModel(model, bench);
