@@ -20,7 +20,6 @@ from hne.core.pipeline import run_stages
 from hne.core.records import Embedding, FloatArray
 from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import width
-from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.exceptions import refuse
 from hne.explorer.contrast import differences, edges_text, mean_images, rebuilt_worst
 from hne.explorer.exports import FORMATS, exported, python_lines
@@ -28,14 +27,14 @@ from hne.explorer.messages import Message, failure
 from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
 from hne.explorer.source import Source, View
 from hne.explorer.stages import Cancelled, Cancelling
+from hne.explorer.words import lead_of, left_edges, map_of, measures_of, verdict_of, warnings_of
 from hne.io import ColumnPreprocessor
 from hne.settings import SEARCHED
-from hne.tuning import Tuning, tune
+from hne.tuning import tune
 from hne.viz.report.details import column_keys, data_columns, embedding_columns, first_color, row_numbers, sample_ids
-from hne.viz.report.measures import written
 from hne.viz.report.page import MAX_LINKED, MAX_LINKS, capitalized
 from hne.viz.report.pictures import thumbnail_sheet
-from hne.viz.report.tuning import level, score_range, score_text, turned_to
+from hne.viz.report.tuning import turned_to
 
 # Embeddings that are kept to be exported and compared: so many, and so many samples and numbers (400 MB) in all.
 MOST_SHOWN, MOST_SAMPLES, MOST_VALUES = 24, 400_000, 50_000_000
@@ -46,13 +45,10 @@ MAX_SHORTS = 2_000
 # Seconds after which a map of settings begins no more of them, and its values.
 MAP_SECONDS = 30.0
 MAP_NEIGHBORS, MAP_REGS = (3, 4, 5, 6, 8, 10, 12, 16, 20), (1e-1, 1e-2, 1e-3, 1e-4)
-# Scores within this factor of the best are as good: of settings that score alike, none is right for its score.
-ALIKE = 1.15
 # Seconds between two looks whether a call that waits for another fit is still wanted.
 PAUSE = 0.05
 # Seconds between two steps that a page is told of.
 TOLD_EVERY = 0.25
-VERDICTS = {"good": "Good.", "doubtful": "Doubtful.", "bad": "Bad.", "unknown": "Not known."}
 
 Tell = Callable[[Message], None]
 
@@ -157,7 +153,7 @@ class Session:
         message.facts.update(
             title=source.title,
             source=view.table.source,
-            notes=[*view.table.notices, *_left_edges(source.start, start)],
+            notes=[*view.table.notices, *left_edges(source.start, start)],
             n=view.n_samples,
             nAll=source.table.X.shape[0],
             isPatch=view.n_samples < source.table.X.shape[0],
@@ -247,7 +243,7 @@ class Session:
             nPieces=result.pieces.count,
             lead=lead_of(result),
             warnings=[
-                capitalized(one) for one in dict.fromkeys([*_warnings(result), *advice, *self._row_notes(request)])
+                capitalized(one) for one in dict.fromkeys([*warnings_of(result), *advice, *self._row_notes(request)])
             ],
             turned=shown.is_turned,
             **self._lines(request, shown.view, shown.view.table.color),
@@ -338,70 +334,3 @@ class Session:
             return known[-1]
         with self._alone(Event()):
             return self._embed(request)
-
-
-def _left_edges(given: Request, drawn: Request) -> list[str]:
-    """That edges which were given are not between rows that are drawn."""
-    n_left = len(given.cut) + len(given.keep) - len(drawn.cut) - len(drawn.keep)
-    return [f"{n_left} of the edges that were given are outside of the patch that is drawn."] if n_left else []
-
-
-def _warnings(result: Embedding) -> list[str]:
-    """What a fit would have warned of, but for the verdict, which stands beside the picture."""
-    return [one.message for one in embedding_warnings(result) if one.kind != "verdict"]
-
-
-def verdict_of(trust: Assessment) -> dict[str, Any]:
-    """How far an embedding can be believed."""
-    findings = [{"level": one.level, "text": capitalized(one.text), "remedy": one.remedy} for one in trust.findings]
-    return {"level": trust.level, "word": VERDICTS[trust.level], "text": trust.verdict, "findings": findings}
-
-
-def measures_of(result: Embedding) -> list[dict[str, str]]:
-    """The numbers behind the verdict that the fit knows: nothing is measured for them."""
-    found, trust = [], result.trust
-    if result.chart is not None:
-        found.append(("Stress", written(result.chart.stress), "how much near lengths change; 0 is best"))
-    if trust is not None and trust.score is not None:
-        found.append(("Score", written(trust.score.score), "what is lost of small neighborhoods; 0 is best"))
-    error = result.reconstruction_error
-    found.append(("Rebuilt", f"{error:.3g}", "mean distance of samples from what their neighbors make of them"))
-    if trust is not None and trust.dimension is not None:
-        estimate = trust.dimension
-        found.append(("Dimension", str(estimate.dimension), f"what the samples themselves seem to have: {estimate}"))
-    return [{"name": name, "text": text, "help": told} for name, text, told in found]
-
-
-def lead_of(result: Embedding) -> str:
-    """What was done, in a sentence."""
-    settings, n_cut = result.settings, len(result.short_circuits)
-    k, reg = settings.n_neighbors, settings.reg
-    cut = f", {n_cut} edge{'' if n_cut == 1 else 's'} across gaps cut" if n_cut and result.is_cut else ""
-    pieces = f", in {result.pieces.count} pieces" if result.pieces.count > 1 else ""
-    return f"{len(result.Y)} samples by {settings.variant} with {k} neighbors and reg {reg:.2g}{cut}{pieces}"
-
-
-def map_of(tuning: Tuning) -> dict[str, Any]:
-    """Scores of all settings that were tried, and which of them is the choice."""
-    low, high = score_range(tuning)
-    trials = [
-        {
-            **trial.parameters,
-            "score": trial.score,
-            "text": score_text(trial.score),
-            "level": level(trial.score, low, high) if trial.is_measured else None,
-            "outcome": trial.outcome,
-            "reason": trial.reason,
-            "isBest": trial is tuning.best,
-            "isRunnerUp": trial is tuning.runner_up,
-        }
-        for trial in tuning.trials
-    ]
-    patch = "" if tuning.rows is None else f"Tried on a patch of {len(tuning.rows)} samples. "
-    measured = sum(trial.is_measured for trial in tuning.trials)
-    chosen = [f"Best: {tuning.best.label}, score {score_text(tuning.best.score)}, where 0 loses nothing."]
-    alike = sum(trial.is_measured and trial.score <= ALIKE * tuning.best.score for trial in tuning.trials)
-    if alike > 1:
-        chosen.append(f"{alike} settings score nearly the same: look at their pictures, the score does not decide.")
-    counted = f"{measured} of {len(tuning.trials)} settings measured in {tuning.seconds:.1f} s."
-    return {"trials": trials, "sentences": chosen, "note": f"{patch}{counted}"}
