@@ -382,3 +382,10 @@ def test_short_circuits_survive_a_file(tmp_path):
     again = LinearHNE.load(tmp_path / "model.hne")
     assert again.short_circuits == "cut"
     np.testing.assert_array_equal(again.short_circuits_, model.short_circuits_)
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "reg"])
+def test_what_is_left_open_is_refused_by_name(roll, name):
+    with pytest.raises(InputTypeError) as caught:
+        LinearHNE(**{name: None}).fit(roll.X)
+    assert caught.value.parameter == name

@@ -25,8 +25,8 @@ from hne.core.trust.verdict import close_eigenvalues, emit_warnings, recall_warn
 from hne.core.weights.layers import layer_weights
 from hne.estimators.mixins import CallbackSupportMixin, SavedMixin, called_back, with_callbacks
 from hne.estimators.projection import CONSTRAINTS, Projection, in_units_of_data, preimage, project, projection
-from hne.exceptions import InputError
-from hne.settings import DEFAULTS, PRECOMPUTED, Settings
+from hne.exceptions import InputError, InputTypeError
+from hne.settings import DEFAULTS, PRECOMPUTED, Settings, known_settings
 
 if TYPE_CHECKING:
     from hne.estimators.model_file import ModelFile
@@ -212,6 +212,11 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
     def _checked_parameters(parameters: dict[str, Any]) -> Settings:
         """Those parameters as Settings that HNE has too; `constraint` is checked beside them."""
         check_choice("constraint", parameters["constraint"], CONSTRAINTS)
+        # What suits the samples is known for charts alone.
+        for name in ("n_neighbors", "reg"):
+            if parameters[name] is None:
+                remedy = known_settings()[name].remedy
+                raise InputTypeError(parameter=name, rule="must be a number", value=None, remedy=remedy)
         return check_settings({name: value for name, value in parameters.items() if name != "constraint"})
 
     def _saved_fit(self) -> tuple[dict[str, Any], dict[str, Any]]:
