@@ -134,7 +134,7 @@ def check_pairs(name: str, pairs: Any) -> Pairs:
     return tuple(checked)
 
 
-def check_samples_of(message: Any, n: int) -> list[int]:
+def check_selection(message: Any, n: int) -> list[int]:
     """Numbers of some of n samples, ascending, each once."""
     if not isinstance(message, list) or not message:
         raise InputError(parameter="samples", rule="must be a list of samples", value=message, remedy="Select some")

@@ -24,7 +24,7 @@ from hne.exceptions import refuse
 from hne.explorer.contrast import differences, edges_text, mean_images, rebuilt_worst
 from hne.explorer.exports import FORMATS, exported, python_lines
 from hne.explorer.messages import Message, failure
-from hne.explorer.request import Request, check_samples_of, choices_of, limits_of
+from hne.explorer.request import Request, check_selection, choices_of, limits_of
 from hne.explorer.source import Source, View
 from hne.explorer.stages import Cancelled, Cancelling
 from hne.explorer.words import lead_of, left_edges, map_of, measures_of, verdict_of, warnings_of
@@ -286,11 +286,10 @@ class Session:
         """What sets a group of samples apart."""
         shown = self._known(payload)
         inside = np.zeros(len(shown.Y), dtype=bool)
-        inside[check_samples_of(payload.get("samples"), len(inside))] = True
+        inside[check_selection(payload.get("samples"), len(inside))] = True
         table, images, message = shown.view.table, shown.view.images, Message()
         # Columns of distances are samples, and those of images pixels, of which the mean pictures tell more.
-        has_columns = self.source.can_scale and table.image_shape is None
-        X, names = (table.X, table.feature_names) if has_columns else (np.empty((len(inside), 0)), ())
+        X, names = (table.X, table.feature_names) if self.source.can_scale else (np.empty((len(inside), 0)), ())
         found = differences(X, names, table.labels, inside)
         worst, text = rebuilt_worst(shown.result, inside)
         message.facts.update(
