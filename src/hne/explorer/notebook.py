@@ -46,8 +46,8 @@ def explore(
     Returns
     -------
     ExplorerWidget
-        To be shown by a notebook that shows anywidgets, such as JupyterLab and marimo. `settings` and `selection` are what its user has
-        chosen, `embedding`, `model` and `parameters` what is shown.
+        To be shown by a notebook that shows anywidgets, such as JupyterLab and marimo. `settings` and `selection` are
+        what its user has chosen, `embedding`, `model` and `parameters` what is shown.
 
     Examples
     --------
