@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 MPI := $(VENV)/.mpi
+SITE := $(VENV)/.site
+SPELLING := libenchant-2-2 hunspell-en-us
 SLEPC := openmpi-bin python3-petsc4py python3-slepc4py libopenblas0-pthread
 APT := $(if $(filter 0,$(shell id -u)),,sudo) apt-get
 
@@ -21,7 +23,7 @@ LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
   viz/test_plots baselines/test_call io/test_columnar io/test_hdf5))
 
-.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format parameters api bench bench-tuning clean
+.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format docs docs-check docs-links parameters api bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -57,8 +59,21 @@ lint: $(READY)  ## style, types, and the order of the layers
 	@if git describe --tags --abbrev=0 >/dev/null 2>&1; then $(BIN)/griffe check hne --search src; \
 	  else echo "griffe check: no release to compare with; tests/contract/api.txt has the names"; fi
 
-parameters: $(READY)  ## write docs/parameters.md from hne/settings.py
-	$(BIN)/python tests/helpers/parameters_table.py > docs/parameters.md
+docs: $(SITE)  ## the site, docs/_build/html/index.html; its examples are run, and again where they or the library changed
+	$(ONE_THREAD) $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "the site: docs/_build/html/index.html"
+
+docs-check: docs $(BROWSER)  ## every page of the site in Chromium, its links, the length of what is written, and the spelling
+	@ls /usr/lib/*/libenchant-2.so.2 >/dev/null 2>&1 && ls /usr/share/hunspell/en_US.dic >/dev/null \
+	  || { $(APT) update && $(APT) install -y --no-install-recommends $(SPELLING); }
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -D plot_gallery=0 -b spelling docs docs/_build/spelling
+	$(BIN)/python docs/check_site.py
+
+docs-links: $(SITE)  ## the addresses of other sites that the pages name; needs the network
+	$(BIN)/sphinx-build --quiet -D plot_gallery=0 -b linkcheck docs docs/_build/links
+
+parameters: $(READY)  ## write docs/guide/parameters.md from hne/settings.py
+	$(BIN)/python tests/helpers/parameters_table.py > docs/guide/parameters.md
 
 format: $(READY)  ## let the linter mend what it can
 	$(BIN)/ruff check --fix .
@@ -77,7 +92,7 @@ bench-tuning: $(READY)  ## settings chosen blind beside the truth, on some 70 da
 	$(ONE_THREAD) $(BIN)/python benchmarks/run.py tuning tuning_cost
 
 clean:  ## remove the environment, all caches and the demo's files
-	rm -rf $(VENV) $(LOWEST) build dist paper/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced
+	rm -rf $(VENV) $(LOWEST) build dist paper/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png demo.csv demo.html reproduced docs/_build docs/gallery docs/benchmarks docs/reference/generated docs/reference/backreferences docs/reference/commands
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Pages are tested in a real browser, their modules by node, the widget in JupyterLab; where one of these cannot be
@@ -88,6 +103,11 @@ $(BROWSER): $(READY)
 	  || echo "chromium or node could not be installed: tests of pages in a browser will skip"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebook]' \
 	  || echo "JupyterLab could not be installed: tests of the widget will skip"
+	@touch $@
+
+$(SITE): $(READY)
+	@echo "installing what builds the site, about a minute ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 # The eigenproblem is tested on MPI; where it cannot be installed, those tests skip with a reason.

@@ -1,4 +1,4 @@
-"""docs/charts.png: surfaces in space, by MLLE told the truth, by the published method and by `HNE()`.
+"""docs/images/charts.png: surfaces in space, by MLLE told the truth, by the published method and by `HNE()`.
 
 python benchmarks/first_picture.py
 """
@@ -27,7 +27,7 @@ SHOWN = {
     "roll of 600, noise .6": "600 with noise",
     "band of 37.7 x 1.5, 900": "a band, 25 times as long as wide",
 }
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "charts.png"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "charts.png"
 
 Drawing = tuple[str, FloatArray]
 

@@ -1,4 +1,4 @@
-"""Data in pieces: what each policy makes of it, beside scikit-learn's LLE, and docs/pieces.png."""
+"""Data in pieces: what each policy makes of it, beside scikit-learn's LLE, and docs/images/pieces.png."""
 
 import sys
 import warnings
@@ -17,7 +17,7 @@ from hne.viz.plots import embedding_panel, position_colors, pyplot
 from tables import table
 
 TITLE = "Pieces"
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pieces.png"
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "pieces.png"
 POLICIES = ("separate", "join", "largest")
 SEEDS = range(10)
 GOOD = 0.05
@@ -91,7 +91,7 @@ def measure() -> str:
         "",
         _over_seeds(),
         "",
-        "![Four data sets in pieces and their embeddings](../docs/pieces.png)",
+        "![Four data sets in pieces and their embeddings](../docs/images/pieces.png)",
     ]
     return "\n".join(text)
 

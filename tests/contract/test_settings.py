@@ -64,7 +64,7 @@ def test_the_linear_estimator_has_the_published_defaults_for_what_it_shares():
 
 
 def test_the_documented_table_is_that_of_the_settings():
-    page = Path(__file__).parents[2] / "docs" / "parameters.md"
+    page = Path(__file__).parents[2] / "docs" / "guide" / "parameters.md"
     assert page.read_text() == parameters_page(), "run: make parameters"
 
 

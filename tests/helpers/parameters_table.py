@@ -1,4 +1,4 @@
-"""The tables of docs/parameters.md, made from `hne.settings`: `make parameters` writes them."""
+"""The tables of docs/guide/parameters.md, made from `hne.settings`: `make parameters` writes them."""
 
 import inspect
 
@@ -6,8 +6,9 @@ from hne.settings import DEFAULTS, PUBLISHED, RUN, STAGES, Parameters, known_set
 
 INTRODUCTION = """# Parameters
 
-Those of `hne.HNE`, of `hne.embed` and, with dashes, of the command `hne embed`, under the first stage whose result they
-change. `help(hne.HNE)` says what larger and smaller do. Made from `hne/settings.py` by `make parameters`.
+All parameters of {py:class}`hne.HNE`, {py:func}`hne.embed` and, with dashes, the command `hne embed`. Each stands under
+the first stage whose result it changes. [Its page](../reference/generated/hne.HierarchicNeighborsEmbedding.rst) says what
+larger and smaller values do. The column "published" holds the values of `hne.PUBLISHED`.
 """
 HEAD = """
 ## {title}
