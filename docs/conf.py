@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -50,6 +51,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -88,13 +90,16 @@ def _may_run() -> str:
 
 
 def _library_changed() -> bool:
-    """Whether the library is another than when examples were run last: their pictures are then made again."""
+    """Whether the library is another than at the last build: all examples and figures are then made again."""
     sources = sorted(path for kind in ("*.py", "*.cpp", "*.h") for path in (ROOT / "src").rglob(kind))
     now = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     kept = BUILD / "library.sha256"
     was = kept.read_text(encoding="utf-8") if kept.exists() else None
     BUILD.mkdir(exist_ok=True)
     kept.write_text(now, encoding="utf-8")
+    if was != now:
+        for made in (".doctrees", "plot_directive"):
+            shutil.rmtree(BUILD / "html" / made, ignore_errors=True)
     return was != now
 
 
