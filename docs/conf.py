@@ -5,10 +5,13 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import PycodeError
+from sphinx.pycode import ModuleAnalyzer
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -158,6 +161,18 @@ def picture_first(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = text[: first_code.start()] + picture[0] + "\n\n" + text[first_code.start() :]
 
 
+def told_at_home(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Constants are imported from where they are made: take the comment that stands there."""
+    short = name.rpartition(".")[2]
+    for module in [one for one in sys.modules if one.startswith("hne.")] if what == "data" else ():
+        if getattr(sys.modules[module], short, None) is value:
+            with suppress(PycodeError):  # the compiled one
+                analyzer = ModuleAnalyzer.for_module(module)
+                analyzer.analyze()
+                lines[:] = analyzer.attr_docs.get(("", short), lines)
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx calls this."""
     app.connect("source-read", picture_first)
+    app.connect("autodoc-process-docstring", told_at_home)

@@ -35,7 +35,9 @@ def write_commands(folder: Path) -> None:
         told = subprocess.run(call, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"})  # noqa: S603
         _write(folder / f"{command}.md", f"# hne {command}\n\n```text\n{told.stdout}```\n")
     intro = "# Commands\n\nAll options of each command, as `hne COMMAND --help` prints them. "
-    _write(folder / "index.md", intro + "[How to use them](../../guide/command_line/index.md).\n\n" + _toctree(COMMANDS))
+    _write(
+        folder / "index.md", intro + "[How to use them](../../guide/command_line/index.md).\n\n" + _toctree(COMMANDS)
+    )
 
 
 def _toctree(names: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+#: Version of the package, as text.
 __version__ = "0.1.0"
 
 logging.getLogger("hne").addHandler(logging.NullHandler())

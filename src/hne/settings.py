@@ -1,8 +1,8 @@
 """Every parameter once: its type, choices, default, range, help, and the stage that it belongs to. No NumPy.
 
-The constructor of `hne.HNE`, the checks, the options of the command line, the table in docs/parameters.md and the keys
-of checkpoints all come from here. A parameter belongs to the first stage whose result it changes: that stage and those
-after it are made anew with it. To add one: a field of `Parameters` and of `Settings`, and the stage that uses it.
+The constructor of `hne.HNE`, the checks, the options of the command line, the keys of checkpoints and the table in
+docs/guide/parameters.md all come from here. A parameter belongs to the first stage whose result it changes: that stage
+and those after it are made anew with it. To add one: a field of `Parameters` and of `Settings`, and the stage.
 """
 
 from __future__ import annotations
@@ -71,115 +71,119 @@ class Parameters:
     Parameters
     ----------
     n_neighbors : int, "auto" or None, default=None
-        k, the neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach across
-        folds; smaller follows finer structure, until the graph falls into pieces. None goes by how much of small
-        neighborhoods lies in `n_components` directions: near a surface (88 % and more) 12, or 8 of more than 5 000
-        samples; elsewhere, as for tables and images, 5; of a graph that is given as `neighbors`, all. `n_neighbors_`
-        says which. "auto", here or in `variant` and `reg`: whatever of the three is "auto" is chosen by fitting many
-        settings and scoring them without knowing the truth, see :func:`hne.tuning.tune`.
-    n_components : int or "auto", default=2
-        d, the number of coordinates, at most the number of features. "auto" takes the intrinsic dimension, see
-        :func:`hne.metrics.intrinsic_dimension`.
-    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
-        How the outer layer is weighed. "ihne": each neighbor's neighborhood rebuilds the sample on its own
-        (affine invariance first; the fastest, and the nearest to the truth in a chart). "rhne": all of them at once
-        (reconstruction first). "bhne": in turn, each rebuilding what the others leave (balanced; the published
-        default).
-    reg : float, "auto" or None, default=None
-        Ridge of the small problems, relative to the trace of their Gram matrix. Too large bends straight
-        lines, up to an eigenvector that is a parabola of another; too small chases noise, and does less harm. None
-        takes 1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere; `reg_` says which.
-    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
-        What `embedding_` is in. "chart": the lengths of X, in the span of up to 20 eigenvectors. Near a surface, the
-        map of them that keeps the lengths of near pairs and spreads the most; elsewhere, that which keeps lengths of
-        ways along the graph, or between those and straight lines, whichever keeps more neighbors, and a few steps from
-        there, in the size of the samples (`chart_`). "rescaled": the first `n_components` eigenvectors in the lengths
-        of X, by one matrix for the whole. "eigenvectors", as published: columns of unit length, whatever the shape.
-    metric : str or callable, default="euclidean"
-        The distance by which neighbors are searched: a metric of scikit-learn, or a function of two samples. Weights
-        are those of the coordinates, whatever the metric. "precomputed": X holds distances, and weights come from
-        them; a full square matrix, or a sparse graph such as `KNeighborsTransformer` makes, with enough neighbors
-        (some 40 times `n_neighbors`) to know the distances among neighbors' neighbors.
-    n_jobs : int or None, default=None
-        Threads of every stage: -1 for all cores; None too, unless a `joblib.parallel_config` names another number above
-        one. The result is the same to the bit for any number of them, on one machine with one version of its
-        libraries.
-    verbose : int, default=0
-        What standard error sees of `fit` and `transform`: 1 shows a line for each stage with counts and its time,
-        and a counter while it runs; 2 adds a line for each task of a stage; 0 shows nothing.
+        Number k of neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach
+        across folds; smaller follows finer structure, until the neighbor graph falls into pieces.
 
-        The parameters from here on are needed now and then:
+        - None: near a surface 12, or 8 of more than 5 000 samples; elsewhere, as for tables and images, 5; of a graph
+          given as `neighbors`, all. Near a surface, `n_components` directions hold 88 % of the variance of small
+          neighborhoods, or more.
+        - "auto": fit several settings and keep the one of the best score, which needs no truth (`hne.tuning.tune`).
+          `variant` and `reg` are chosen together with it where they are "auto".
+    n_components : int or "auto", default=2
+        Number d of coordinates, at most the number of features. 2 is for pictures; fewer than the data has
+        dimensions lose structure, more repeat it. "auto" takes `hne.metrics.intrinsic_dimension`.
+    variant : {"ihne", "rhne", "bhne", "auto"}, default="ihne"
+        How the outer layer, the neighbors' neighbors, is weighed.
+
+        - "ihne": each neighbor's neighborhood rebuilds the sample on its own (affine invariance first). The fastest,
+          and in a chart the nearest to the truth.
+        - "rhne": all of them rebuild it at once (reconstruction first).
+        - "bhne": each in turn rebuilds what the others leave (balanced; the published default).
+    reg : float, "auto" or None, default=None
+        Ridge of the small least-squares problems, relative to the trace of their Gram matrix. Too large bends straight
+        lines, until one eigenvector is a parabola of another; too small follows noise, which does less harm. None takes
+        1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere.
+    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
+        What `embedding_` holds.
+
+        - "chart": coordinates in the lengths of X, made of up to 20 eigenvectors. Near a surface they keep the lengths
+          of near pairs and unfold it; elsewhere they follow shortest paths along the graph, straight lines or
+          something between, whichever keeps most neighbors (`chart_` says which).
+        - "rescaled": the first `n_components` eigenvectors, brought to the lengths of X by one matrix.
+        - "eigenvectors": as published, columns of unit length, whatever the shape of the data.
+    metric : str or callable, default="euclidean"
+        Distance of the neighbor search: a metric of scikit-learn, or a function of two samples. Weights come from the
+        coordinates whatever the metric. With "precomputed", X holds distances, and weights come from these: a full
+        square matrix, or a sparse graph as of `sklearn.neighbors.KNeighborsTransformer` with some 40 times as many
+        neighbors as `n_neighbors`, which knows the distances among neighbors' neighbors.
+    n_jobs : int or None, default=None
+        Threads of every stage. More are faster and change no bit of the result on one machine with one version of its
+        libraries. -1 and None take all cores; None follows a `joblib.parallel_config` of more than one.
+    verbose : int, default=0
+        What `fit` and `transform` write to standard error: nothing (0), a line for each stage with its time and a
+        counter while it runs (1), or a line for each task of a stage too (2).
     pieces : {"separate", "join", "largest", "raise"}, default="separate"
-        What becomes of a neighbor graph that falls into pieces, between which the method knows nothing. "separate"
-        embeds each on its own and lays them side by side, larger ones larger, near ones near; where one has fewer than
-        `n_components` + 2 samples, by their principal components. "join" adds the shortest edges between pieces.
-        "largest" embeds the largest alone; other samples get NaN. "raise" is an error.
+        What to do with a neighbor graph in several pieces (connected components), whose relative places are unknown.
+
+        - "separate": embed each on its own and lay them side by side, larger ones larger, near ones near. A piece of
+          fewer than `n_components` + 2 samples is drawn by its principal components.
+        - "join": add the shortest edges between pieces.
+        - "largest": embed the largest alone; other samples get NaN.
+        - "raise": raise `hne.exceptions.DisconnectedGraphError`.
     short_circuits : {"cut", "keep"}, default="cut"
-        What becomes of edges of the neighbor graph that lead across a gap to another sheet: those that leave the
-        tangent planes at both of their ends, and around which it is a long way along others. "cut": they are cut before
-        weights are made, whoever has searched or given the graph, and whatever its metric; lengths and planes are those
-        of the coordinates, or of the distances where X holds these. "keep", as published: they stay, and are counted
-        against the embedding. Of more than 60 million neighbors nobody looks for them. See `short_circuits_`.
+        What to do with edges of the neighbor graph that jump across a gap to another sheet: those that leave the
+        tangent planes at both ends and have a long way round. "cut" removes them before weights are made, in a given
+        graph too. "keep", as published, leaves them in and counts them against the embedding. They are not searched
+        for among more than 60 million neighbors. See `short_circuits_`.
     cut_edges : array-like of shape (n_edges, 2) or None, default=None
-        Pairs of samples, by their numbers from 0, whose edge is cut by hand, with any `short_circuits`: for edges that
-        lead astray and that nobody suspects. A pair without an edge changes nothing, and what else is suspected does
-        not depend on them. A chart puts none of them back; `pieces="join"` may, where they parted a piece.
+        Pairs of samples, counted from 0, whose edge to cut by hand: for wrong edges that were not found. A pair without
+        an edge changes nothing, nor do these change what else is found. A chart puts none of them back;
+        `pieces="join"` may, where they parted a piece.
     keep_edges : array-like of shape (n_edges, 2) or None, default=None
-        Pairs of samples whose edge is no short circuit, whatever speaks against it: for single edges that should not
-        have been cut, where `short_circuits="keep"` would keep the wrong ones too. Far edges of isolated samples are
-        cut nonetheless (see `neighbors`).
+        Pairs of samples whose edge to keep, whatever speaks against it: for single edges that are right, where
+        `short_circuits="keep"` would keep wrong ones too. Far edges of isolated samples are cut nonetheless.
     neighbors : str, sparse matrix or pair of arrays, default="auto"
-        How neighbors are searched: "auto", "exact" or "approximate"; or the neighbors themselves, as a sparse graph
-        of distances or as (indices, distances), short rows filled up with -1: all of them, or where `n_neighbors` is
-        given the nearest so many. Samples that only far edges tie to others are cut off, in a given graph too, by its
-        own distances. "exact" takes a tree up to 12 features, and else time of n^2 D.
-        "approximate" (the extra `approx`) aims at missing one neighbor in a hundred: see `neighbor_recall_`. "auto" is
-        exact up to n^2 D = 1.5e12, which is 120 000 samples of 100 features; beyond, it is approximate where the extra
-        is installed.
-        Below 5 000 samples, or with k beyond n / 32, "approximate" is exact, which is faster there.
+        How neighbors are searched, or the neighbors themselves: a sparse graph of distances, or (indices, distances)
+        with short rows filled up with -1. `n_neighbors` takes the nearest so many of them. Samples that only far edges
+        tie to others are cut off.
+
+        - "exact": by a tree up to 12 features, and beyond in time of n^2 D.
+        - "approximate": aims to miss one neighbor in a hundred (`neighbor_recall_`); needs the extra `approx`. Exact
+          where that is faster, below 5 000 samples or with k beyond n / 32.
+        - "auto": exact up to n^2 D = 1.5e12, which is 120 000 samples of 100 features; beyond, approximate where the
+          extra is installed.
     metric_params : dict or None, default=None
         Further arguments of the metric, such as p of "minkowski".
     n_landmarks : int or None, default=None
-        For more samples than any solver takes, millions: the embedding is found on so many of them, evenly spread,
-        between which the others are rebuilt from their nearest landmarks, and then refined on all samples by a few
-        steps. It needs `eigen_solver="auto"` and a dense X. What comes out is near the eigenvectors and not equal to
-        them, the nearer the more landmarks: take a hundredth of the samples or more, as many as a solver would take
-        as samples. Landmarks farther apart than the folds of the data are too few. See `eigen_certificate_`: an
-        embedding that still moved when refinement ended raises a `LandmarkWarning`. None: all samples are solved for.
+        For millions of samples: solve on so many of them, evenly spread, and refine on all. None solves for all. More
+        are nearer to the eigenvectors and take longer: take 1 % of the samples or more, nearer to each other than the
+        folds of the data. Needs `eigen_solver="auto"` and a dense X; an embedding that still moves when refinement
+        ends raises `hne.exceptions.LandmarkWarning`.
     assess : bool, default=True
-        Whether the fit ends with measuring how far it can be believed (`trust_`), which may warn. False leaves that
-        stage out; `trust_` is then measured when it is asked for.
+        Whether to end by measuring how far the embedding can be trusted (`trust_`), which may warn. False saves that
+        time; `trust_` is then measured when you read it.
     executor : DaskExecutor or None, default=None
-        Who runs the blocks of a fit: None for this process, and for a Dask array the cluster of the client that is
-        there; or the workers of a Dask cluster (`hne.scale`, docs/scale.md). Neighbors and weights are the same to the
-        bit, approximate search apart.
+        Who runs the blocks of a fit: a `hne.scale.DaskExecutor`; None for this process, or for a Dask array the active
+        client. Neighbors and weights are the same to the bit, approximate search apart. See the guide on large data.
     checkpoint : path or None, default=None
-        Folder in which each finished stage and block is kept. The same fit, killed at any moment and called again, goes
-        on from there and ends with the same bits; a fit with another `reg` finds the neighbors.
-
-        The parameters from here on are hardly ever needed:
+        Folder that keeps each finished stage and block. The same fit, killed at any moment and called again, goes on
+        from there to the same bits; a fit with another `reg` finds the neighbors there. None keeps nothing.
     outer_reg : float or None, default=None
-        Ridge of the outer problems; None takes `reg`.
+        Ridge of the outer problems, with the effect of `reg`, which None takes.
     gamma : float, default=1.0
-        Weight of the inner layer in the objective. Between 0.5 and 10 it hardly matters.
+        Weight of the inner layer in the objective. Larger is nearer to plain LLE; between 0.5 and 10 it hardly matters.
     n_rounds : int, default=1
-        Rounds of "bhne" after its first; other variants do not use it. 0 is worse, more than 1 costs time
-        and changes little.
+        Rounds of "bhne" after its first; other variants do not use it. 0 is worse, more than 1 costs time and changes
+        little.
     include_self : bool, default=True
-        Whether a sample stays in its own outer layer, as a neighbor of its neighbors. True as in the paper,
-        whose reconstruction errors are small in part because of it.
+        Whether a sample takes part in rebuilding itself, as a neighbor of its neighbors. True as in the paper, whose
+        reconstruction errors are small in part because of it.
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
-        "dense" is LAPACK on the full matrix; "direct" a shift-invert iteration on a sparse factorization, for
-        samples on curves and surfaces; "iterative" does without a factorization, for samples that fill so many
-        dimensions that factors get too large (on surfaces it is far slower). "auto" takes "dense" up to 250
-        samples, beyond that what is fastest by the predicted size of the factors and fits into free memory; if
-        that fails, the next. "slepc" factors on several processes or machines by MPI, where slepc4py is installed
-        (see docs/scale.md); below 2 000 samples, and where it is not, "auto" takes over and a warning says so.
+        How eigenvectors are found: a matter of time and memory more than of the result.
+
+        - "auto": "dense" up to 250 samples, beyond what is fastest by predicted size and fits into free memory; if
+          that fails, the next.
+        - "dense": LAPACK on the full matrix.
+        - "direct": a sparse factorization, for curves and surfaces.
+        - "iterative": no factorization, for data that fills so many dimensions that factors get too large; far slower
+          on surfaces.
+        - "slepc": a factorization spread over processes or machines by MPI. "auto" takes over below 2 000 samples, and
+          with a `hne.exceptions.FallbackWarning` where slepc4py is missing. See the guide on large data.
     tol : float, default=1e-7
-        Angle in radians by which the embedding plane may still move when an iteration stops.
+        Angle in radians by which the embedding may still move when an iteration stops. Larger stops earlier.
     random_state : int, RandomState or None, default=None
-        Start vectors of the iterations, on which the answer does not depend beyond rounding, and the index
-        of approximate neighbors. None starts from the same ones every time: all runs give the same bits.
+        Seed of start vectors, on which the answer does not depend beyond rounding, and of the index of approximate
+        neighbors. None uses the same seed every time, so all runs give the same bits.
     """
 
     n_neighbors: int | Auto | None = setting(
@@ -323,7 +327,7 @@ def known_settings() -> Mapping[str, Setting]:
 
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType({one.name: one.default for one in fields(Parameters)})
-# The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
+#: The settings of the published method: `HNE(**PUBLISHED)`, or `HNE(**PUBLISHED | {"n_neighbors": 8})`.
 PUBLISHED: Mapping[str, Any] = MappingProxyType(
     {name: one.published for name, one in known_settings().items() if one.published is not None}
 )

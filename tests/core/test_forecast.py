@@ -62,7 +62,7 @@ def test_it_says_everything_in_a_line():
 def test_what_does_not_fit_says_so(solver):
     huge = forecast(10**10, 3, 8, eigen_solver=solver)
     assert not huge.fits
-    assert str(huge).endswith("transform the rest, or spread them over Dask workers (docs/scale.md).")
+    assert str(huge).endswith("transform the rest, or spread them over Dask workers (see the guide on large data).")
     wide = forecast(10**9, 300, 8, eigen_solver=solver)
     assert str(wide).endswith("Reduce the features (PCA), or embed a part of the samples and transform the rest.")
 

@@ -58,40 +58,40 @@ def baseline_embedding(
 ) -> FloatArray:
     """Embed the samples of X by another method than HNE.
 
-    Copies of a sample count once and get the same coordinates, and the order of the samples does not matter. Methods
-    from "pca" on run with the defaults of their libraries, but for the parameters below; the perplexity of "tsne" is a
-    third of the other samples where these are fewer than 90.
+    Copies of a sample count once and get the same coordinates, and the order of the samples does not matter. LLE, MLLE,
+    HLLE and LTSA are scikit-learn's; methods from "pca" on run with the defaults of their libraries.
 
     Parameters
     ----------
     method : {"lle", "mlle", "hlle", "ltsa", "pca", "isomap", "spectral", "tsne", "umap", "phate"}
-        The method: a name of `METHODS`; `BASELINES` tells more of each. "umap" needs umap-learn, "phate" phate.
+        The method: a name of `METHODS`. `BASELINES` tells more of each. "umap" needs umap-learn, "phate" phate.
     X : array-like of shape (n_samples, n_features)
-        The samples, one a row.
-    n_neighbors : int, default=None
-        k, the neighbors of a sample. "mlle" needs d, "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them. None is 5 up
-        to "ltsa", and beyond what the libraries choose; "pca" and "tsne" have no such parameter.
+        The samples, one in each row.
+    n_neighbors : int or None, default=None
+        Neighbors k of each sample. More smooth over noise and gaps, fewer follow finer structure. "mlle" needs d,
+        "ltsa" d + 2, "hlle" more than d(d + 3) / 2 of them. None is 5 up to "ltsa", and else what the library chooses;
+        "pca" and "tsne" have no such parameter.
     n_components : int, default=2
-        d, the number of coordinates.
+        Number d of coordinates; 2 are good to look at.
     reg : float, default=1e-3
-        Ridge of the small problems, relative to the trace of their Gram matrix. "mlle" uses 1e-3 whatever it is told,
-        "hlle" and "ltsa" use none: see `BASELINES[method].uses_reg`.
+        Ridge of the small problems of "lle", relative to the trace of their Gram matrix. Larger bends straight lines,
+        smaller chases noise. "mlle" uses 1e-3 whatever it is told, the others none.
     random_state : int, RandomState or None, default=0
-        The start of the iterative eigensolver, which runs from some thousands of samples on, and all that "tsne",
-        "umap" and "phate" draw.
+        Seed of the iterative eigensolver, which runs from some thousands of samples on, and of all that "tsne", "umap"
+        and "phate" draw.
     n_jobs : int or None, default=None
-        Threads: -1 or None for all cores, unless joblib names another number above one.
+        Number of threads, as in `hne.HNE`: None or -1 for all cores.
 
     Returns
     -------
     ndarray of shape (n_samples, n_components)
-        The coordinates.
+        The coordinates, in the units of the method.
 
     Raises
     ------
     BaselineError
         The method has no answer: neighborhoods are too small for it, its solver fails, or its coordinates are not
-        finite, not of full rank, or put every piece of the neighbor graph at one point.
+        finite, repeat each other, or put every piece of the neighbor graph (its connected components) at one point.
     MissingExtraError
         The library of the method is not installed.
 
@@ -100,6 +100,29 @@ def baseline_embedding(
     DisconnectedGraphWarning
         The neighbor graph is in several pieces, and coordinates may only tell them apart. scikit-learn's "hlle" and
         "ltsa" leave a sample out of its own neighborhood: there, one that is nobody's neighbor is a piece, too.
+
+    See Also
+    --------
+    hne.HNE : The method that these are compared with.
+    hne.viz.compare : Several embeddings side by side.
+
+    Notes
+    -----
+    The methods are LLE [1]_, MLLE [2]_, Hessian eigenmaps (HLLE) [3]_, LTSA [4]_, PCA, Isomap [5]_, Laplacian eigenmaps
+    ("spectral") [6]_, t-SNE [7]_, UMAP [8]_ and PHATE [9]_. The perplexity of t-SNE is 30, or a third of the other
+    samples where these are fewer than 90.
+
+    References
+    ----------
+    .. [1] Roweis and Saul, Science 290 (2000) 2323-2326.
+    .. [2] Zhang and Wang, Advances in Neural Information Processing Systems 19 (2006) 1593-1600.
+    .. [3] Donoho and Grimes, Proceedings of the National Academy of Sciences 100 (2003) 5591-5596.
+    .. [4] Zhang and Zha, SIAM Journal on Scientific Computing 26 (2004) 313-338.
+    .. [5] Tenenbaum, de Silva and Langford, Science 290 (2000) 2319-2323.
+    .. [6] Belkin and Niyogi, Neural Computation 15 (2003) 1373-1396.
+    .. [7] van der Maaten and Hinton, Journal of Machine Learning Research 9 (2008) 2579-2605.
+    .. [8] McInnes, Healy and Melville, arXiv:1802.03426 (2018).
+    .. [9] Moon et al., Nature Biotechnology 37 (2019) 1482-1492.
 
     Examples
     --------

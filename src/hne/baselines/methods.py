@@ -35,18 +35,54 @@ COLLAPSED, ROUNDING = 1e-6, 1e-12
 
 @dataclass(frozen=True)
 class Baseline:
-    """What there is to know about a method before it runs."""
+    """What there is to know about a method before it runs.
 
-    name: str  # as `baseline_embedding` takes it
-    label: str  # as tables and figures show it
-    uses_reg: bool = False  # whether the parameter `reg` changes its answer
-    least_neighbors: Callable[[int], int] = lambda _: 1  # of the number of components
-    least_rule: str = "at least 1"  # the same in words
-    leaves_out_self: bool = False  # whether a sample is in its neighbors' neighborhoods alone, and not in its own
-    estimator: str = ""  # the class that runs with its own defaults; empty for LLE and its relatives
-    neighbors: str = ""  # the parameter of that class for n_neighbors; empty where it has none
-    library: str = "scikit-learn"  # whose class it is, as pip knows it
-    pair_bytes: int = 0  # that it takes for each pair of samples; 0 where it does not hold all pairs
+    Attributes
+    ----------
+    name : str
+        The method as `baseline_embedding` takes it.
+    label : str
+        The method as tables and figures show it.
+    uses_reg : bool
+        Whether the parameter `reg` changes its answer.
+    least_neighbors : callable
+        The smallest n_neighbors that it can take, as a function of the number of components.
+    least_rule : str
+        The same in words.
+    leaves_out_self : bool
+        Whether a sample is left out of its own neighborhood.
+    estimator : str
+        The class that runs with its own defaults; empty for LLE and its relatives.
+    neighbors : str
+        The parameter of that class that n_neighbors is passed to; empty where it has none.
+    library : str
+        The library of that class, as pip knows it.
+    pair_bytes : int
+        Bytes that the method takes for each pair of samples; 0 where it does not hold all pairs.
+
+    See Also
+    --------
+    hne.baselines.BASELINES : One of these for each method.
+    hne.baselines.baseline_embedding : Runs a method.
+
+    Examples
+    --------
+    >>> from hne.baselines import BASELINES
+    >>> hlle = BASELINES["hlle"]
+    >>> hlle.label, hlle.uses_reg, hlle.least_neighbors(2)
+    ('HLLE', False, 6)
+    """
+
+    name: str
+    label: str
+    uses_reg: bool = False
+    least_neighbors: Callable[[int], int] = lambda _: 1
+    least_rule: str = "at least 1"
+    leaves_out_self: bool = False
+    estimator: str = ""
+    neighbors: str = ""
+    library: str = "scikit-learn"
+    pair_bytes: int = 0
 
     @property
     def graph(self) -> str:
@@ -65,7 +101,13 @@ class Baseline:
             refuse(f"method={self.name!r}", f"needs {self.library}", "none installed", remedy, MissingExtraError)
 
     def check_memory(self, n: int) -> None:
-        """Raise where the pairs of so many samples do not fit into free memory."""
+        """Raise `hne.exceptions.TooLargeError` where the pairs of so many samples do not fit into free memory.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        """
         needed, free = self.pair_bytes * n**2, available_bytes()
         if needed > free:
             rule = f"needs about {gigabytes(needed)} for all pairs of {n} samples"
@@ -73,7 +115,13 @@ class Baseline:
             refuse(f"method={self.name!r}", rule, f"{gigabytes(free)} free", remedy, TooLargeError)
 
     def check_neighbors(self, settings: Settings) -> None:
-        """Raise where neighborhoods are too small for the method."""
+        """Raise `hne.exceptions.BaselineError` where neighborhoods are too small for the method.
+
+        Parameters
+        ----------
+        settings : Settings
+            The checked parameters.
+        """
         k, d = settings.n_neighbors, settings.n_components
         least = self.least_neighbors(d)
         if k < least:
@@ -82,7 +130,22 @@ class Baseline:
             refuse(f"method={self.name!r}", rule, f"n_neighbors={k}", remedy, BaselineError)
 
     def check_answer(self, Y: FloatArray, pieces: Pieces, settings: Settings) -> FloatArray:
-        """Return the coordinates, or raise BaselineError for what is none."""
+        """Return the coordinates, or raise `hne.exceptions.BaselineError` where they are no embedding.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_samples, n_components)
+            What the method gave.
+        pieces : Pieces
+            The connected components of its graph.
+        settings : Settings
+            The checked parameters.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The same coordinates.
+        """
         method, k, d = f"method={self.name!r}", settings.n_neighbors, settings.n_components
         # Those with defaults of their own know best how many neighbors they take.
         first = f"Lower n_components (now {d})" if self.estimator else f"Raise n_neighbors (now {k})"
@@ -103,7 +166,15 @@ class Baseline:
         return Y
 
     def warn_of_pieces(self, pieces: Pieces, settings: Settings) -> None:
-        """Warn where the neighbor graph is in pieces."""
+        """Warn where the graph of the method is in pieces.
+
+        Parameters
+        ----------
+        pieces : Pieces
+            The connected components of its graph.
+        settings : Settings
+            The checked parameters.
+        """
         if pieces.count > 1:
             msg = (
                 f"the {self.graph} has {_counted(pieces)}: coordinates of method={self.name!r} may tell them apart "
@@ -172,5 +243,7 @@ _ALL = (
     Baseline("umap", "UMAP", estimator="umap.UMAP", neighbors="n_neighbors", library="umap-learn"),
     Baseline("phate", "PHATE", estimator="phate.PHATE", neighbors="knn", library="phate"),
 )
+#: What is known of each method, by its name: a mapping of `str` to `hne.baselines.Baseline`.
 BASELINES = {baseline.name: baseline for baseline in _ALL}
+#: Names of the methods that `hne.baselines.baseline_embedding` takes.
 METHODS = tuple(BASELINES)

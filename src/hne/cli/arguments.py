@@ -198,7 +198,7 @@ def with_sample_pairs(parameters: Mapping[str, Any], rows: Any, n_samples: int) 
 
 def add_scale(parser: argparse.ArgumentParser) -> None:
     """Add where it is computed and kept."""
-    add = parser.add_argument_group("scale", "Runs beyond this process, see docs/scale.md.").add_argument
+    add = parser.add_argument_group("scale", "Runs beyond this process, see the guide on large data.").add_argument
     told = (
         "compute on the workers of this Dask scheduler: its address, or the .json file that it wrote; workers "
         "read .zarr and .npy files, and the --columns of .parquet, without ids and labels"

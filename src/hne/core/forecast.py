@@ -68,27 +68,31 @@ RESERVE = 1.2
 
 @dataclass(frozen=True, repr=False)
 class Forecast:
-    """Memory and time that an embedding will take.
+    """Memory and time that an embedding will take; print it to read all of it in one line.
 
     Attributes
     ----------
+    n_samples, n_features, n_neighbors : int
+        What it was made for.
+    intrinsic_dimension : int
+        Dimension that the samples were taken to fill.
     stages : dict of str to float
         Bytes of the whole process that should be enough at the peak of each stage, the samples and the libraries
         included: 0.8 to 1.5 times what was measured.
     seconds : dict of str to float
         Rough time of each stage on 2 cores: far too short where the samples fill more dimensions than was said.
-    seconds_range : tuple of float
-        Least and most that all of it should take.
     solver : str
         Eigensolver that "auto" would take, or the one asked for.
     available_bytes : int
         Memory that is free now.
-    intrinsic_dimension : int
-        Dimension that the samples were taken to fill.
     fits : bool
         Whether what is not there yet is free, with a reserve of a tenth.
     advice : str
-        What to do where it does not fit.
+        What to do where it does not fit, else empty.
+
+    See Also
+    --------
+    hne.forecast : Makes it.
     """
 
     n_samples: int
@@ -104,12 +108,12 @@ class Forecast:
 
     @property
     def peak_bytes(self) -> float:
-        """Largest of all stages."""
+        """Memory of the largest stage."""
         return max(self.stages.values())
 
     @property
     def seconds_range(self) -> tuple[float, float]:
-        """Least and most of all stages together."""
+        """Least and most seconds that all stages together should take."""
         total = sum(self.seconds.values())
         return total / TIME_FACTOR, total * TIME_FACTOR
 
@@ -136,24 +140,35 @@ def forecast(
     eigen_solver: str = "auto",
     n_landmarks: int | None = None,
 ) -> Forecast:
-    """Predict the memory of an embedding without its data.
+    """Predict memory, time and solver of an embedding from the shape of its data.
 
     Parameters
     ----------
     n_samples, n_features : int
-        Shape of X.
-    n_neighbors, n_components, coordinates, eigen_solver, n_landmarks
-        As in :class:`hne.HierarchicNeighborsEmbedding`; n_neighbors=None is what it takes near a surface.
+        Shape of X. Memory grows about in proportion to the samples.
+    n_neighbors : int or None, default=None
+        Neighbors of a sample: more take more of both. None is what `hne.HierarchicNeighborsEmbedding` takes near a
+        surface.
+    n_components : int, default=2
+        Number of coordinates.
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
         fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
-        Of samples that are at hand, :func:`hne.metrics.intrinsic_dimension` tells.
+        `hne.metrics.intrinsic_dimension` measures it on samples you have.
+    coordinates, eigen_solver : str, default="chart", "auto"
+        As in `hne.HierarchicNeighborsEmbedding`.
+    n_landmarks : int or None, default=None
+        As there: fewer take less memory.
 
     Returns
     -------
     Forecast
-        `peak_bytes`, whether it `fits`, the `solver`, `advice`, and the bytes of each stage in `stages`; printed, it
-        says all of it in a line.
+        Printed, it says in a line whether it fits, and what to do if not.
+
+    See Also
+    --------
+    hne.core.forecast.Forecast : Its fields.
+    hne.exceptions.TooLargeError : Raised by a fit for which there is too little memory.
 
     Examples
     --------
@@ -232,7 +247,8 @@ def _foresee(
     if not fits and stages["neighbors"] - present <= MEMORY_SHARE * free:
         advice = remedies(sizes, (solver,))
     elif not fits and is_tree:
-        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (docs/scale.md)."
+        advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (see the guide "
+        advice += "on large data)."
     elif not fits:
         advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
     tree = TREE_SECONDS * n * TREE_GROWTH ** max(0, dimension - 3) if is_tree else math.inf

@@ -35,26 +35,33 @@ NOT_MEASURED = float("nan")
 
 
 def embed(X: ArrayLike, *, executor: Any = None, checkpoint: Any = None, **parameters: Any) -> Embedding:
-    """Embed the samples of X and keep what every stage made.
+    """Embed the samples of X and return what every stage made, as one frozen record.
+
+    `hne.HierarchicNeighborsEmbedding` does the same as an estimator; its `from_embedding` makes one of the record.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples, one a row; or with metric="precomputed" their distances. With a :class:`hne.scale.DaskExecutor`
-        also a Dask array or data frame, an array of Zarr, or the path of a .zarr, .parquet or .npy file, which
-        workers read and nobody gathers.
+        The samples, one a row; or with `metric="precomputed"` their distances. With a `hne.scale.DaskExecutor` also a
+        Dask array or data frame, a Zarr array, or the path of a .zarr, .parquet or .npy file, which the workers read.
     executor : DaskExecutor, default=None
-        Who runs the blocks of each stage; None is this process, or for Dask's collections the client that is there.
+        Who runs the blocks of each stage: this process, or for Dask's collections the active client, where None.
     checkpoint : path, default=None
-        Folder in which every finished block and stage is kept: the same call goes on from there.
+        Folder that keeps every finished block and stage: the same call goes on from there. None keeps nothing.
     **parameters
-        Those of :class:`hne.HierarchicNeighborsEmbedding`, with the same defaults.
+        Those of `hne.HierarchicNeighborsEmbedding`, with the same defaults.
 
     Returns
     -------
     Embedding
-        Frozen record: `Y`, the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors` it came from,
-        `trust`, how far it can be believed, and `tuning`, what settings were chosen by.
+        The coordinates `Y`, the `graph`, `pieces`, `weights`, `eigenpairs` and `reconstruction_errors` they came from,
+        how far to trust them (`trust`), and how settings were chosen (`tuning`).
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : The estimator, whose page explains the method.
+    hne.core.records.Embedding : The record.
+    hne.viz.write_report : Write a page about it.
 
     Examples
     --------

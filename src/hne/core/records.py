@@ -220,14 +220,44 @@ class UniqueSamples:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """How the coordinates of a piece were found in the span of its eigenvectors, which are unit vectors."""
+    """How the chart of a piece was found in the span of its eigenvectors, and how well it keeps lengths.
+
+    Attributes
+    ----------
+    route : str
+        "unfolded" near a surface. Elsewhere the picture that keeps most neighbors: "along the graph" (lengths of
+        shortest paths), "straight lines", "between graph and straight lines", or "first eigenvectors".
+    B : ndarray of shape (n_eigenvectors, n_components)
+        Map of the unit eigenvectors to the chart; the nearest such map where a picture was freed from their span.
+    stress : float
+        Mean of :math:`(|y_i - y_j| / |x_i - x_j| - 1)^2` over pairs within two steps of the neighbor graph: 0 keeps
+        all near lengths.
+    spectrum : ndarray of shape (n_eigenvectors,)
+        Eigenvalues of the unfolding, descending. Where they fall off tells the dimension.
+    way_stress : float
+        Share of the lengths of paths that is not kept; NaN where none were measured.
+    n_put_back : int
+        Number of edges that were cut and put back, because the chart closes them.
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : Has the chart of the largest piece as `chart_`.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> chart = HNE().fit(make_swiss_roll(300, random_state=0).X).chart_
+    >>> chart.route, chart.B.shape, chart.stress < 0.001
+    ('unfolded', (20, 2), True)
+    """
 
     route: str  # one of ROUTES
-    B: FloatArray  # (m, d), the map of the eigenvectors; where a picture was freed from their span, the nearest
-    stress: float  # mean of (|y_i - y_j| / |x_i - x_j| - 1)^2 over pairs within two hops
-    spectrum: FloatArray  # (m,), descending: eigenvalues of P; where they fall off tells the dimension
-    way_stress: float = nan  # share of the lengths of ways that is not kept; NaN where none were measured
-    n_put_back: int = 0  # edges that were cut and that the chart could close
+    B: FloatArray
+    stress: float
+    spectrum: FloatArray  # eigenvalues of P
+    way_stress: float = nan
+    n_put_back: int = 0
 
     def __str__(self) -> str:
         return f"{self.route} from {len(self.B)} eigenvectors, stress {self.stress:.2g}"
@@ -235,12 +265,28 @@ class Chart:
 
 @dataclass(frozen=True)
 class Rescaled:
-    """The embedding in the lengths of the samples, in the scale of the pipeline: a chart, or eigenvectors rescaled."""
+    """Coordinates in the lengths of the samples, charts or rescaled eigenvectors, in the units of the pipeline.
 
-    Y: FloatArray  # (m, d)
-    matrices: tuple[FloatArray | None, ...]  # (m, d), m = d but for charts; None: principal axes
-    charts: tuple[Chart | None, ...] = ()  # of each piece; none where coordinates are no charts
-    is_refused: bool = False  # whether a rescaling would have drawn the largest piece larger than it is
+    Attributes
+    ----------
+    Y : ndarray of shape (n_distinct, n_components)
+        The coordinates.
+    matrices : tuple of ndarray or None
+        Map of the eigenvectors to the coordinates for each piece; None for one drawn by its principal components.
+    charts : tuple of Chart or None
+        The chart of each piece; empty where coordinates are no charts.
+    is_refused : bool
+        Whether a rescaling would have drawn the largest piece larger than it is.
+
+    See Also
+    --------
+    hne.core.records.Embedding : Its `rescaled_Y` are these coordinates in the units of X.
+    """
+
+    Y: FloatArray
+    matrices: tuple[FloatArray | None, ...]
+    charts: tuple[Chart | None, ...] = ()
+    is_refused: bool = False
 
     def __str__(self) -> str:
         if self.charts and self.charts[0] is not None:
@@ -266,15 +312,46 @@ class Core:
 
 @dataclass(frozen=True, repr=False)
 class Embedding(PicklesFields):
-    """Everything that the stages from X to Y made, a row for each sample; `core` has a row for each distinct one."""
+    """What every stage from X to Y made: arrays have a row for each sample, copies included.
+
+    Attributes
+    ----------
+    settings : Settings
+        The parameters, none of them open.
+    distinct : UniqueSamples
+        Which samples are copies of each other.
+    units : InputScaling
+        Shift and scale between X and the pipeline.
+    core : Core
+        The stages themselves, with a row for each distinct sample, in an order of their own.
+    dtype : type
+        Kind of the coordinates; all is computed in float64.
+    trust : Assessment or None
+        How far to trust it; None where that has not been measured, as in a loaded model.
+    tuning : Tuning or None
+        How settings were chosen; None where nothing was "auto", and in a loaded model.
+
+    See Also
+    --------
+    hne.embed : Makes it.
+    hne.HierarchicNeighborsEmbedding.from_embedding : Makes an estimator of it.
+
+    Examples
+    --------
+    >>> from hne import embed
+    >>> from hne.datasets import make_swiss_roll
+    >>> result = embed(make_swiss_roll(300, random_state=0).X)
+    >>> result.Y.shape, result.weights.W.shape, result.pieces.count
+    ((300, 2), (300, 300), 1)
+    """
 
     settings: Settings
     distinct: UniqueSamples
     units: Any
     core: Core
-    dtype: Any  # of the coordinates that are handed out; all is computed in float64
-    trust: Any = None  # Assessment; None where that has not been measured, as in a loaded model
-    tuning: Any = None  # what settings were chosen by; None where nothing was, as in a loaded model
+    dtype: Any
+    trust: Any = None
+    tuning: Any = None
 
     @cached_property
     def Y(self) -> NDArray[Any]:
@@ -289,12 +366,12 @@ class Embedding(PicklesFields):
 
     @property
     def kind(self) -> str:
-        """What its coordinates in the lengths of X are called: "chart" or "rescaled" ones."""
+        """What `rescaled_Y` is: "chart" or "rescaled"."""
         return "chart" if self.settings.coordinates == "chart" else "rescaled"
 
     @property
     def is_cut(self) -> bool:
-        """Whether edges that are short circuits were cut; else they are only suspected."""
+        """Whether short circuits were cut; else they are only suspected."""
         return self.settings.short_circuits == "cut"
 
     @property
@@ -355,7 +432,7 @@ class Embedding(PicklesFields):
 
     @property
     def reconstruction_error(self) -> float:
-        """Their mean over the samples with neighbors; NaN where none has any, inf where float64 ends."""
+        """Mean of `reconstruction_errors`, NaN left out; inf where float64 ends."""
         errors = self.reconstruction_errors[~np.isnan(self.reconstruction_errors)]
         with np.errstate(over="ignore"):
             return float(errors.mean()) if errors.size else float("nan")

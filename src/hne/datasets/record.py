@@ -22,29 +22,36 @@ MOST_NOISE = 1e100
 class Dataset:
     """Samples with what is known about them: places on the manifold, groups, pictures.
 
-    `dataclasses.replace(dataset, X=...)` gives the same truth about other samples, such as noisy ones.
+    All generators of `hne.datasets` return one. `dataclasses.replace(dataset, X=...)` gives the same truth about other
+    samples, such as noisy ones.
 
     Attributes
     ----------
-    X : ndarray of shape (n, D)
-        Samples, one a row.
-    chart : ndarray of shape (n, q)
-        True coordinates of each sample; q is 0 where only the labels are known.
+    X : ndarray of shape (n_samples, n_features)
+        The samples, one in each row.
+    chart : ndarray of shape (n_samples, n_coordinates)
+        True coordinates of each sample. Without columns where only the labels are known.
     name : str
         What it is, for titles and tables.
     citation : str
         Where it comes from.
-    labels : ndarray of shape (n,)
-        Group of each sample: all 0 where there is one group, -1 for samples that join groups.
+    labels : ndarray of shape (n_samples,)
+        Group of each sample: all 0 where there is one group, -1 for samples that join two groups.
     chart_names : tuple of str
         A word or two for each column of `chart`.
     image_shape : tuple of int or None, default=None
-        Rows, columns and, of colored ones, channels: `X[i].reshape(image_shape)` is a picture in [0, 1]. None where
-        the samples are no pictures.
+        Rows, columns and, for colored pictures, channels: `X[i].reshape(image_shape)` is a picture in [0, 1]. None
+        where the samples are no pictures.
+
+    See Also
+    --------
+    hne.datasets.make_swiss_roll : The best known of the generators.
+    hne.metrics.affine_errors : How far an embedding is from the chart.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from hne.datasets import Dataset
     >>> line = Dataset.of_one_group(np.eye(3), np.arange(3.0)[:, None], name="corners", citation="", chart_names=("i",))
     >>> len(line), line.labels
     (3, array([0, 0, 0]))
@@ -62,7 +69,22 @@ class Dataset:
 
     @classmethod
     def of_one_group(cls, X: FloatArray, chart: FloatArray, **facts: Any) -> Dataset:
-        """Dataset whose samples are all of one group, 0; `facts` are its other fields."""
+        """Dataset whose samples are all of one group, 0.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            The samples.
+        chart : ndarray of shape (n_samples, n_coordinates)
+            Their true coordinates.
+        **facts
+            The other fields but `labels`.
+
+        Returns
+        -------
+        Dataset
+            The samples with these facts.
+        """
         return cls(X, chart, labels=np.zeros(len(X), dtype=np.intp), **facts)
 
     def __len__(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hne._runtime.docstrings import described_as_in
 from hne.core.records import FloatArray
 from hne.datasets.record import JOINING, Dataset, Draw
 
@@ -25,57 +26,83 @@ HNE_CITATION = "Liu, Yu, Liu, Qiao, Feng and Feng, Hierarchic Neighbors Embeddin
 
 
 def make_swiss_roll(n_samples: int = 1000, *, even: bool = False, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample the Swiss roll (t cos t, h, t sin t), a strip rolled up one and a half times.
+    r"""Sample the Swiss roll: a strip 89 long and 21 wide, rolled up one and a half times.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of samples. 300 is sparse: neighbors along the strip are hardly nearer than the next turn.
+        Number of samples. 300 are sparse: neighbors along the strip are hardly nearer than the next turn.
     even : bool, default=False
-        Spread the samples evenly over the strip, by Sobol's low-discrepancy sequence, scrambled. Otherwise
-        the angle t is uniform, which crowds the inner turn.
+        True spreads the samples evenly over the surface, without clumps and gaps, by a scrambled Sobol sequence; False
+        draws them at random.
     noise : float, default=0.0
-        Standard deviation of Gaussian noise on each coordinate of `X`; the chart stays that of the sample without
-        it. The turns are 6.3 apart: with more than about 1 they run into each other.
+        Standard deviation of Gaussian noise on each coordinate of `X`, in the units of X. Larger blurs the shape until
+        parts that are near each other touch; 0 keeps it sharp. The chart stays that of the samples without noise.
     random_state : int, default=0
-        Seed.
+        Seed: the same one gives the same samples.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, 3), `chart` with the arc length of t and the height h.
+        `X` of shape (n_samples, 3), `chart` with arc length and height, which have the true lengths.
+
+    See Also
+    --------
+    hne.datasets.make_swiss_hole : The same roll with a hole.
+    hne.datasets.make_s_curve : A strip that is bent less.
+
+    Notes
+    -----
+    .. math:: x = (t \cos t, \; h, \; t \sin t), \qquad 3 \pi / 2 \le t \le 9 \pi / 2, \quad 0 \le h \le 21 .
+
+    At random, the angle t is uniform, which crowds the inner turn. Turns are 6.3 apart: with a noise above about 1 they
+    run into each other. The roll is that of [1]_.
+
+    References
+    ----------
+    .. [1] Tenenbaum, de Silva and Langford, Science 290 (2000) 2319-2323.
 
     Examples
     --------
-    >>> roll = make_swiss_roll(300, even=True)
-    >>> roll.X.shape, roll.chart.shape
-    ((300, 3), (300, 2))
+    >>> from hne.datasets import make_swiss_roll
+    >>> make_swiss_roll(300, even=True)
+    <Dataset: Swiss roll, 300 samples, spread evenly, X (300, 3), chart (arc length, height)>
     """
     draw = Draw(n_samples, random_state, even=even, noise=noise)
     return _strip("Swiss roll", draw, *_on_strip(draw.unit_square(), draw.even), ROLL_CITATION)
 
 
+@described_as_in(make_swiss_roll)
 def make_swiss_hole(n_samples: int = 1000, *, even: bool = False, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample the Swiss roll with a rectangular hole, where 9 < t < 12 and 9 < h < 14.
+    """Sample the Swiss roll with a rectangular hole.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of samples that remain around the hole. With fewer than about 300, gaps are as wide as the hole.
-    even, noise, random_state
-        As in `make_swiss_roll`.
 
-    Returns
-    -------
-    Dataset
-        `X` of shape (n_samples, 3), `chart` with the arc length of t and the height h.
+    See Also
+    --------
+    hne.datasets.make_swiss_roll : The same roll without a hole.
+    hne.datasets.make_severed_sphere : A sphere with a slice cut out.
+
+    Notes
+    -----
+    The roll is that of `make_swiss_roll` without samples where 9 < t < 12 and 9 < h < 14. Shortest paths go around the
+    hole, which stretches embeddings that trust them [1]_.
+
+    References
+    ----------
+    .. [1] Donoho and Grimes, Proceedings of the National Academy of Sciences 100 (2003) 5591-5596.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_swiss_hole
     >>> hole = make_swiss_hole(500)
     >>> t, h = np.hypot(hole.X[:, 0], hole.X[:, 2]), hole.X[:, 1]
-    >>> np.sum((t > 9) & (t < 12) & (h > 9) & (h < 14)), len(hole)
-    (np.int64(0), 500)
+    >>> int(np.sum((t > 9) & (t < 12) & (h > 9) & (h < 14)))
+    0
     """
     (t_low, t_high), (low, high) = HOLE_ANGLES, HOLE_HEIGHTS
     times = 1
@@ -90,28 +117,44 @@ def make_swiss_hole(n_samples: int = 1000, *, even: bool = False, noise: float =
         times *= 2
 
 
+@described_as_in(make_swiss_roll)
 def make_two_surfaces(n_samples: int = 150, *, random_state: int = 0) -> Dataset:
-    """Sample two bent strips, weakly linked by nine samples on a line between them.
-
-    Both are pieces of the roll (t cos t, c, t sin t) with c from -1 to 3: one with t from 5/6 pi to 4/3 pi, the other
-    from 3/2 pi to 2 pi. The line joins the sample of least third coordinate of each.
+    r"""Sample two bent strips, weakly linked by nine samples on a line between them.
 
     Parameters
     ----------
     n_samples : int, default=150
-        Number of samples, the nine of the line included. The default is sparse; with more, the line is the one
-        place that stays thin.
-    random_state : int, default=0
-        Seed.
+        Number of samples, the nine of the line included. The default is sparse; with more, the line is the one place
+        that stays thin.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, 3), the line last; `labels` 0 and 1 for the strips, -1 for the line; `chart` with
-        the arc length of t and c, on the line in equal steps from that of one end to that of the other.
+        `X` of shape (n_samples, 3), the line last; `labels` 0 and 1 for the strips, -1 for the line; `chart` with arc
+        length and height, on the line in equal steps from one end to the other.
+
+    See Also
+    --------
+    hne.datasets.make_clusters : Groups on a line instead of strips.
+    hne.datasets.make_swiss_roll : The whole roll.
+
+    Notes
+    -----
+    Both strips are parts of a roll [1]_,
+
+    .. math:: x = (t \cos t, \; c, \; t \sin t), \qquad -1 \le c \le 3,
+
+    one with t from 5/6 pi to 4/3 pi, the other from 3/2 pi to 2 pi. The line joins their samples of least third
+    coordinate.
+
+    References
+    ----------
+    .. [1] Liu et al., "Hierarchic Neighbors Embedding", arXiv:1909.07142 (2019).
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_two_surfaces
     >>> surfaces = make_two_surfaces(150)
     >>> [int(np.sum(surfaces.labels == group)) for group in (0, 1, -1)]
     [71, 70, 9]

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.integrate import cumulative_simpson
 from scipy.interpolate import CubicSpline
 
+from hne._runtime.docstrings import described_as_in
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray
 from hne.datasets.record import JOINING, Dataset, Draw
-from hne.datasets.rolls import HNE_CITATION, N_JOINING, STRIP_NAMES, between
+from hne.datasets.rolls import HNE_CITATION, N_JOINING, STRIP_NAMES, between, make_swiss_roll
 from hne.exceptions import refuse
 
 # Half of the S-curve's arc length, 3 pi / 2, is three quarters of a unit circle.
@@ -37,20 +38,37 @@ TORUS_CITATION = "Flat torus: Clifford, Proceedings of the London Mathematical S
 Curve = Callable[[FloatArray], FloatArray]
 
 
+@described_as_in(make_swiss_roll)
 def make_s_curve(n_samples: int = 1000, *, even: bool = False, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample a strip bent to the letter S: two opposite three-quarter turns of unit radius.
+    r"""Sample a strip bent to the letter S, 9.4 long and 2 wide.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of samples; 100 still outline the letter.
-    even, noise, random_state
-        As in `make_swiss_roll`.
 
-    Returns
-    -------
-    Dataset
-        `X` of shape (n_samples, 3), `chart` with the arc length, 0 to 3 pi, and the height, 0 to 2: isometric.
+    See Also
+    --------
+    hne.datasets.make_swiss_roll : A strip that is rolled up.
+    hne.datasets.make_twin_peaks : A sheet that cannot be flattened.
+
+    Notes
+    -----
+    Two opposite three-quarter turns of unit radius, as in [1]_:
+
+    .. math:: x = (\sin t, \; h, \; \operatorname{sign}(t) (\cos t - 1)), \quad |t| \le 3 \pi / 2, \quad 0 \le h \le 2 .
+
+    References
+    ----------
+    .. [1] Saul and Roweis, Journal of Machine Learning Research 4 (2003) 119-155.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_s_curve
+    >>> curve = make_s_curve(500)
+    >>> np.allclose(curve.X[:, 0], np.sin(curve.chart[:, 0] - 1.5 * np.pi))
+    True
     """
     draw = Draw(n_samples, random_state, even=even, noise=noise)
     u, v = draw.unit_square()
@@ -59,27 +77,42 @@ def make_s_curve(n_samples: int = 1000, *, even: bool = False, noise: float = 0.
     return draw.dataset("S-curve", X, np.column_stack([t + S_HALF, height]), STRIP_NAMES, LLE_CITATION)
 
 
+@described_as_in(make_swiss_roll)
 def make_punctured_sphere(n_samples: int = 1000, *, random_state: int = 0) -> Dataset:
-    """Sample a sphere that is open at the top, as a disk wrapped around it from below.
+    r"""Sample a sphere that is open at the top, dense at the rim and thin at the bottom.
 
-    The plane's point p goes to the unit sphere about (0, 0, 1) by stereographic projection from the top,
-    (a p, 2 - 2 a) with a = 4 / (4 + |p|^2). Points uniform on a disk of radius 5 are 53 times as dense at the rim of
-    the opening as at the bottom: one size of neighborhood has to fit both.
+    Samples are 53 times as dense at the rim as at the bottom: one size of neighborhood has to fit both.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of samples. Few leave the bottom almost bare.
-    random_state : int, default=0
-        Seed.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, 3), `chart` with the point of the disk: angles are true, lengths are not.
+        `X` of shape (n_samples, 3), `chart` with the point p of the disk: angles are true, lengths are not.
+
+    See Also
+    --------
+    hne.datasets.make_severed_sphere : A sphere with a slice cut out.
+    hne.datasets.make_twin_peaks : Another surface that cannot be flattened.
+
+    Notes
+    -----
+    Points p, uniform on a disk of radius 5, go to the unit sphere around (0, 0, 1) by stereographic projection from the
+    top, as in [1]_:
+
+    .. math:: x = (a p, \; 2 - 2 a), \qquad a = 4 / (4 + \|p\|^2) .
+
+    References
+    ----------
+    .. [1] Saul and Roweis, Journal of Machine Learning Research 4 (2003) 119-155.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_punctured_sphere
     >>> sphere = make_punctured_sphere(500)
     >>> np.allclose(np.linalg.norm(sphere.X - [0, 0, 1], axis=1), 1)
     True
@@ -93,26 +126,37 @@ def make_punctured_sphere(n_samples: int = 1000, *, random_state: int = 0) -> Da
     return draw.dataset("Punctured sphere", X, point, ("disk x", "disk y"), LLE_CITATION)
 
 
+@described_as_in(make_swiss_roll)
 def make_severed_sphere(n_samples: int = 1000, *, random_state: int = 0) -> Dataset:
-    """Sample a unit sphere without its polar caps and with a slice cut out of its side, so that it can spread open.
-
-    Longitude is uniform from 0 to 2 pi - 0.55, the angle from the pole from pi / 8 to 7 pi / 8.
+    r"""Sample a unit sphere without its polar caps and with a slice cut out, so that it can spread open.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of samples. With fewer than about 300 the slice is no wider than other gaps.
-    random_state : int, default=0
-        Seed.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, 3), `chart` with longitude and angle from the pole, in radians: no flat chart of a
-        sphere has true lengths.
+        `X` of shape (n_samples, 3), `chart` with longitude and polar angle in radians: no flat chart of a sphere has
+        true lengths.
+
+    See Also
+    --------
+    hne.datasets.make_punctured_sphere : A sphere that is open at the top.
+    hne.datasets.make_swiss_hole : A roll with a hole.
+
+    Notes
+    -----
+    .. math:: x = (\sin \theta \cos \phi, \; \sin \theta \sin \phi, \; \cos \theta), \qquad
+        0 \le \phi \le 2 \pi - 0.55, \quad \pi / 8 \le \theta \le 7 \pi / 8,
+
+    both angles uniform. The shape is that of scikit-learn's example on a severed sphere.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_severed_sphere
     >>> sphere = make_severed_sphere(500)
     >>> np.allclose(sphere.X[:, 2], np.cos(sphere.chart[:, 1]))
     True
@@ -125,20 +169,43 @@ def make_severed_sphere(n_samples: int = 1000, *, random_state: int = 0) -> Data
     return draw.dataset("Severed sphere", X, chart, ("longitude", "polar angle"), SEVERED_CITATION)
 
 
+@described_as_in(make_swiss_roll)
 def make_twin_peaks(n_samples: int = 1000, *, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample a square sheet with two peaks and two hollows, (x, y, sin(pi x) tanh(3 y)).
+    r"""Sample a square sheet with two peaks and two hollows.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of samples, uniform in x and y from -1 to 1; slopes are sampled more thinly than level ground.
-    noise, random_state
-        As in `make_swiss_roll`.
+        Number of samples, uniform in x and y: slopes are sampled more thinly than level ground.
 
     Returns
     -------
     Dataset
         `X` of shape (n_samples, 3), `chart` with x and y. The sheet is stretched, so lengths are not true.
+
+    See Also
+    --------
+    hne.datasets.make_s_curve : A sheet that can be flattened.
+    hne.datasets.make_punctured_sphere : Another surface that cannot.
+
+    Notes
+    -----
+    As in [1]_,
+
+    .. math:: (x, \; y, \; \sin(\pi x) \tanh(3 y)), \qquad -1 \le x, y \le 1 .
+
+    References
+    ----------
+    .. [1] van der Maaten, Postma and van den Herik, "Dimensionality reduction: a comparative review", Tilburg
+       University TiCC-TR 2009-005 (2009).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_twin_peaks
+    >>> sheet = make_twin_peaks(500)
+    >>> np.array_equal(sheet.X[:, :2], sheet.chart)
+    True
     """
     draw = Draw(n_samples, random_state, noise=noise)
     x, y = 2 * draw.unit_square() - 1
@@ -146,22 +213,44 @@ def make_twin_peaks(n_samples: int = 1000, *, noise: float = 0.0, random_state: 
     return draw.dataset("Twin peaks", X, np.column_stack([x, y]), ("x", "y"), PEAKS_CITATION)
 
 
+@described_as_in(make_swiss_roll)
 def make_helix(n_samples: int = 1000, *, n_turns: int = 8, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample a helix wound around a torus, ((2 + cos m t) cos t, (2 + cos m t) sin t, sin m t), a closed curve.
+    r"""Sample a helix wound around a torus, a closed curve.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of samples, uniform in arc length. With fewer than about 30 a turn, neighbors are found across turns.
+        Number of samples, uniform in arc length. With fewer than about 30 for each turn, neighbors are found across
+        turns.
     n_turns : int, default=8
         Number m of turns; more come nearer to each other.
-    noise, random_state
-        As in `make_swiss_roll`.
 
     Returns
     -------
     Dataset
         `X` of shape (n_samples, 3), `chart` with the arc length. The curve is closed: its end is its beginning.
+
+    See Also
+    --------
+    hne.datasets.make_trefoil : A closed curve with a knot.
+
+    Notes
+    -----
+    The toroidal helix of [1]_,
+
+    .. math:: x = ((2 + \cos m t) \cos t, \; (2 + \cos m t) \sin t, \; \sin m t), \qquad 0 \le t < 2 \pi .
+
+    References
+    ----------
+    .. [1] Coifman and Lafon, Applied and Computational Harmonic Analysis 21 (2006) 5-30.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_helix
+    >>> x, y, z = make_helix(500).X.T
+    >>> np.allclose((np.hypot(x, y) - 2) ** 2 + z**2, 1)  # on a torus of radii 2 and 1
+    True
     """
     n_turns = check_integer("n_turns", n_turns, 1, "Try n_turns=8")
 
@@ -176,8 +265,9 @@ def make_helix(n_samples: int = 1000, *, n_turns: int = 8, noise: float = 0.0, r
     return _closed_curve(f"Helix of {n_turns} turns, closed", draw, place, speed, n_turns, HELIX_CITATION)
 
 
+@described_as_in(make_helix)
 def make_trefoil(n_samples: int = 1000, *, noise: float = 0.0, random_state: int = 0) -> Dataset:
-    """Sample the trefoil knot (sin t + 2 sin 2t, cos t - 2 cos 2t, -sin 3t), a closed curve.
+    r"""Sample the trefoil knot, a closed curve.
 
     No projection to the plane leaves it free of crossings, yet as a curve it is a circle.
 
@@ -185,13 +275,28 @@ def make_trefoil(n_samples: int = 1000, *, noise: float = 0.0, random_state: int
     ----------
     n_samples : int, default=1000
         Number of samples, uniform in arc length. With fewer than about 100, neighbors are found across strands.
-    noise, random_state
-        As in `make_swiss_roll`.
 
-    Returns
-    -------
-    Dataset
-        `X` of shape (n_samples, 3), `chart` with the arc length. The curve is closed: its end is its beginning.
+    See Also
+    --------
+    hne.datasets.make_helix : A closed curve without a knot.
+
+    Notes
+    -----
+    The knot 3_1 of [1]_, as
+
+    .. math:: x = (\sin t + 2 \sin 2 t, \; \cos t - 2 \cos 2 t, \; -\sin 3 t), \qquad 0 \le t < 2 \pi .
+
+    References
+    ----------
+    .. [1] Rolfsen, "Knots and Links", Publish or Perish (1976).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_trefoil
+    >>> x, y, z = make_trefoil(500).X.T
+    >>> np.allclose(((5 - x**2 - y**2) / 4) ** 2 + z**2, 1)  # x^2 + y^2 = 5 - 4 cos 3t
+    True
     """
 
     def place(t: FloatArray) -> FloatArray:
@@ -215,25 +320,38 @@ def _closed_curve(kind: str, draw: Draw, place: Curve, speed: Curve, n_turns: in
 
 
 def make_clusters(n_samples: int = 300, *, random_state: int = 0) -> Dataset:
-    """Sample five clusters in space, on a string: nine samples join each to the next.
-
-    Centers are uniform in a cube of side 10; each cluster is uniform in a cube about its center whose side is the
-    smallest distance of two centers, divided by sqrt(12).
+    """Sample five clusters in space, each joined to the next by nine samples on a line.
 
     Parameters
     ----------
     n_samples : int, default=300
-        Number of samples, the 36 of the string included; the others are shared out equally.
+        Number of samples, the 36 on the lines included; the others are shared out equally. More make the clusters
+        denser, the lines stay thin.
     random_state : int, default=0
-        Seed: also of the centers, which are near each other for some and far for others.
+        Seed, also of the centers, which are near each other for some seeds and far for others.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, 3), the string last; `labels` 0 to 4, -1 on the string; `chart` without columns.
+        `X` of shape (n_samples, 3), the lines last; `labels` 0 to 4, -1 on the lines; `chart` without columns.
+
+    See Also
+    --------
+    hne.datasets.make_two_surfaces : Two strips joined by a line.
+
+    Notes
+    -----
+    Centers are uniform in a cube of side 10. Each cluster is uniform in a cube around its center, whose side is the
+    smallest distance between two centers divided by the square root of 12. The data are those of [1]_.
+
+    References
+    ----------
+    .. [1] Liu et al., "Hierarchic Neighbors Embedding", arXiv:1909.07142 (2019).
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_clusters
     >>> clusters = make_clusters(300)
     >>> [int(np.sum(clusters.labels == group)) for group in range(-1, 5)]
     [36, 53, 53, 53, 53, 52]
@@ -250,29 +368,47 @@ def make_clusters(n_samples: int = 300, *, random_state: int = 0) -> Dataset:
     return replace(clusters, labels=joined.astype(np.intp))
 
 
+@described_as_in(make_swiss_roll)
 def make_cube(
     n_samples: int = 1000, *, dimension: int = 3, n_features: int = 8, noise: float = 0.0, random_state: int = 0
 ) -> Dataset:
-    """Sample the unit cube of d dimensions, every edge bent to a half circle in a plane of its own.
+    r"""Sample the unit cube of d dimensions, every edge bent to a half circle in a plane of its own.
 
-    The cube keeps its inner lengths, being a piece of a flat torus, but is curved in every direction; the whole is
-    turned at random.
+    The cube keeps its inner lengths, but is curved in every direction.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of samples; each dimension more needs several times as many.
+        Number of samples; each further dimension needs several times as many.
     dimension : int, default=3
         Dimensions d of the cube.
     n_features : int, default=8
         Dimensions of the space, at least 2 d. More change nothing but the cost.
-    noise, random_state
-        As in `make_swiss_roll`.
 
     Returns
     -------
     Dataset
-        `X` of shape (n_samples, n_features), `chart` of shape (n_samples, d) with the place in the cube: isometric.
+        `X` of shape (n_samples, n_features), `chart` of shape (n_samples, d) with the place in the cube, which has the
+        true lengths.
+
+    See Also
+    --------
+    hne.datasets.make_swiss_roll : A surface of two dimensions with true lengths.
+    hne.metrics.intrinsic_dimension : Finds d from the samples.
+
+    Notes
+    -----
+    A part of a flat torus, turned by a random matrix R with orthonormal rows: for u uniform in the unit cube,
+
+    .. math:: x = (\cos \pi u_1, \dots, \cos \pi u_d, \; \sin \pi u_1, \dots, \sin \pi u_d) \, R / \pi .
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.datasets import make_cube
+    >>> cube = make_cube(500, dimension=3)
+    >>> np.allclose(np.linalg.norm(cube.X, axis=1), np.sqrt(3) / np.pi)
+    True
     """
     draw = Draw(n_samples, random_state, noise=noise)
     dimension = check_integer("dimension", dimension, 1, "Try dimension=3")

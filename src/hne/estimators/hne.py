@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["HNE", "HierarchicNeighborsEmbedding"]
 
 
-class HierarchicNeighborsEmbedding(
+class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are documented in the order of need
     SavedMixin,
     ReportedMixin,
     CallbackSupportMixin,
@@ -42,123 +42,184 @@ class HierarchicNeighborsEmbedding(
     BaseEstimator,
     Parameters,
 ):
-    """Hierarchic Neighbors Embedding: unroll a manifold from two layers of neighbors.
+    r"""Unroll a manifold from two layers of neighbors: Hierarchic Neighbors Embedding (HNE).
 
-    Locally linear embedding rebuilds each sample from its k neighbors. HNE rebuilds it from its neighbors'
-    neighbors as well, and finds coordinates that keep both in the span of the bottom eigenvectors of one sparse matrix.
-    It holds where samples are few or areas hang together by threads. Edges of the neighbor graph that lead across a gap
-    are cut first, and the coordinates are a chart, in the lengths of the samples. `HNE(**hne.PUBLISHED)` is the method
-    as it was published.
+    Locally linear embedding (LLE) rebuilds each sample from its k neighbors. HNE also rebuilds it from its neighbors'
+    neighbors, and finds coordinates that keep both in the span of the bottom eigenvectors of one sparse matrix.
+
+    By default edges of the neighbor graph that jump across a gap (short circuits) are cut first, and the coordinates
+    are a chart: up to twenty eigenvectors, combined so that lengths between near samples are those of the data. Every
+    fit ends with a verdict on how far to trust it. `HNE(**hne.PUBLISHED)` is the method as it was published.
+
+    `HNE` is a short name for this class. Parameters are listed by how often they are needed; `HNE()` needs none.
 
     {parameters}
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates Y: columns centered over the distinct samples, of fixed sign, and orthonormal where they are
+        The coordinates Y: columns centered over the distinct samples and of fixed sign; orthonormal where they are
         eigenvectors. float32 where X is, computed in float64. Copies of a sample share one place and count once.
-    chart_ : Chart or None
-        How the coordinates of the largest piece were found: `route` ("unfolded" near a surface; elsewhere
-        what keeps ranks of neighbors best of "along the graph", "between graph and straight lines", "straight lines"
-        and "first eigenvectors"), `stress` (mean squared relative error of the lengths of near pairs), `spectrum`
-        (where its eigenvalues fall off tells the dimension), `B` (the map of the eigenvectors), `n_put_back` (edges
-        that were cut and that the chart closes). None where `coordinates` are no chart, and for a handful of samples.
-    short_circuits_ : ndarray of shape (n_edges, 2)
-        Pairs of samples whose edge leads across a gap, the worst first: cut, or kept as `short_circuits` says. Those of
-        `cut_edges` and `keep_edges` are not among them.
-    rescaled_embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates in the lengths of X, along their principal axes: the chart, and where `coordinates` are no
-        chart the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid flat.
-    rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
-        The matrix whose product with the eigenvectors of the largest piece has the lengths of X. None
-        for one of a handful of samples, which is drawn by its principal components.
-    trust_ : Assessment
-        How far the embedding can be believed, measured without knowing the truth: `level` ("good", "doubtful", "bad",
-        or "unknown" where there is nothing to tell it by, as for images), `verdict`, `findings` (what speaks against
-        it, and what to do), `score`, `dimension` and more. One that has collapsed or repeats a coordinate
-        raises an `UntrustworthyWarning`.
     verdict_ : str
-        The same in a sentence: can it be believed, why, and what to do if not.
+        Whether to trust the embedding, in a sentence.
+    trust_ : Assessment
+        What the verdict rests on: `level`, `findings`, `score`, `dimension` and more.
+    n_neighbors_, n_components_, variant_, reg_ : int, int, str, float
+        The settings of the fit, given or chosen.
+    tuning_ : Tuning or None
+        The search that chose them; None where nothing was "auto", and for a loaded model.
+    chart_ : Chart or None
+        How the chart of the largest piece was found and how well it keeps lengths, see `hne.core.records.Chart`. None
+        where `coordinates` is no "chart", and for a handful of samples.
+    rescaled_embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates in the lengths of X.
+    rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
+        The matrix that maps the eigenvectors of the largest piece to these lengths. None for a piece of a handful of
+        samples, which is drawn by its principal components.
+    short_circuits_ : ndarray of shape (n_edges, 2)
+        Pairs of samples whose edge jumps across a gap, the worst first: cut, or kept as `short_circuits` says. Those of
+        `cut_edges` and `keep_edges` are not among them.
+    n_pieces_ : int
+        Number of pieces (connected components) of the neighbor graph.
+    piece_labels_ : ndarray of shape (n_samples,)
+        The piece of each sample, 0 the largest.
+    bridges_ : ndarray of shape (n_links, 2)
+        Pairs of samples without whose edges a piece would fall apart.
+    is_embedded_ : ndarray of shape (n_samples,)
+        Whether each sample has coordinates: all True, except with `pieces="largest"`.
+    n_distinct_ : int
+        Number of samples that differ.
+    same_as_ : ndarray of shape (n_samples,)
+        The first sample that each one equals: itself, except for copies.
     eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of the columns, gamma |A y|^2 + |B y|^2, ascending. With several pieces, this and what else is
-        said of eigenvectors is about the largest; empty where that is too small to have any.
+        The first eigenvalues, :math:`\gamma |A y|^2 + |B y|^2`, ascending. With several pieces, this and what follows
+        about eigenvectors is about the largest; empty where that is too small to have any.
     eigen_residuals_ : ndarray of shape (n_components,)
         Lengths of G y - lambda y.
     eigen_certificate_ : Certificate or None
-        The proof that what `embedding_` is made of are eigenvectors, measured on themselves: `residuals`, the `gap` to
-        the next eigenvalue, `relative_residuals`, `orthogonality`, `ritz_error`, `rounding`, and whether the
-        eigenvalues can be told apart (`is_resolved`).
+        The proof that the embedding is made of eigenvectors, see `hne.core.eigen.certificate.Certificate`.
     eigen_solver_ : str
         The solver that ran; "landmarks" with `n_landmarks`.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
-        W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+        W and J, the weights with which the neighbors, and the neighbors' neighbors, rebuild each sample.
     reconstruction_errors_ : ndarray of shape (n_samples,)
-        Length of each sample minus its rebuilt self, through the joint weights; NaN for one without neighbors.
+        Distance of each sample to its rebuilt self, through the joint weights; NaN for one without neighbors.
     reconstruction_error_ : float
-        Their mean, the error of the paper's tables.
+        Their mean, the error of the paper's tables. No guide to `reg`, with which it falls long after
+        the embedding has gone wrong.
     reconstruction_includes_self_ : bool
         Whether samples took part in rebuilding themselves, which makes these errors small: `include_self` of the fit.
     neighbor_method_ : str
         The search that ran: "tree", "brute" and "metric" (all distances) are exact, "approximate" is not;
-        "precomputed" and "given" where distances or neighbors were.
+        "precomputed" or "given" where you passed distances or neighbors.
     neighbor_recall_ : float
-        Share of neighbors that are true ones: 1.0 where the search was exact, else measured on a sample of
-        rows. Less than 0.9 raises a `NeighborRecallWarning`.
-    n_pieces_ : int
-        Connected pieces of the neighbor graph. More than one is told in `verdict_`, or among the findings of `trust_`.
-    piece_labels_ : ndarray of shape (n_samples,)
-        The piece of each sample, 0 the largest.
-    is_embedded_ : ndarray of shape (n_samples,)
-        Whether each sample has coordinates: all True but with pieces="largest".
-    bridges_ : ndarray of shape (n_links, 2)
-        Pairs of samples whose link is all that holds two parts of a piece together, or that are all links of one sample
-        to a part, larger than a neighborhood, that hangs by it.
-    n_distinct_ : int
-        Samples that differ: all but copies.
-    same_as_ : ndarray of shape (n_samples,)
-        The first sample that each one equals: itself, but for copies.
-    n_neighbors_, n_components_, variant_, reg_ : int, int, str, float
-        The settings of the fit: those given, or those chosen for "auto".
-    tuning_ : Tuning or None
-        What they were chosen by; None where nothing was, and for a loaded model.
+        Share of the true neighbors that were found: 1.0 where the search was exact, else measured on some rows. Less
+        than 0.9 raises `hne.exceptions.NeighborRecallWarning`.
     timings_ : dict of str to float
         Seconds of each stage of the fit; empty for a loaded model.
     preparation_ : ColumnPreprocessor or None
-        What `hne embed` did to the columns of a file before the fit, in a model that it saved: its `transform` does
-        the same to others. None for samples that came as they are.
+        What `hne embed` did to the columns of a file before the fit; its `transform` does the same to new samples. None
+        for samples that came as they are.
     n_features_in_ : int
-        Features seen in `fit`; samples, where X holds distances.
+        Number of features seen in `fit`; of samples, where X holds distances.
     feature_names_in_ : ndarray of str
-        Their names, where X has them.
+        Names of the features, where X has them.
+
+    See Also
+    --------
+    hne.embed : The same as a function that returns the record of every stage.
+    hne.LinearHNE : The same objective over linear maps.
+    hne.tuning.tune : Choose `n_neighbors`, `reg` and `variant`.
+    hne.forecast : Predict memory and time.
+    hne.explore : Change parameters and watch, in a notebook.
+    sklearn.manifold.LocallyLinearEmbedding : LLE and its relatives.
+
+    Notes
+    -----
+    Row i of the inner weights W rebuilds :math:`x_i` from its k neighbors :math:`N(i)` [2]_. It solves, with r = `reg`
+    and the Gram matrix :math:`C_i` of the differences :math:`x_j - x_i`,
+
+    .. math::
+
+        \min_w \Bigl\| x_i - \sum_{j \in N(i)} w_j x_j \Bigr\|^2 + r \operatorname{tr}(C_i) \, \|w\|^2,
+        \qquad \sum_j w_j = 1 .
+
+    Row i of the joint weights J rebuilds :math:`x_i` from the neighbors of its neighbors [1]_. With "ihne",
+    :math:`v^{(l)}` solves the same problem for :math:`x_i` and the samples of :math:`N(l)`, and
+
+    .. math::
+
+        J_{im} = \sum_{l \in N(i)} W_{il} \, v^{(l)}_m .
+
+    Every row of W and J sums to one. With :math:`A = I - W` and :math:`B = I - J`, the published coordinates minimize
+
+    .. math::
+
+        \operatorname{tr}(Y^\top G Y) = \gamma \|A Y\|_F^2 + \|B Y\|_F^2,
+        \qquad G = \gamma A^\top A + B^\top B, \qquad Y^\top Y = I,
+
+    so they are eigenvectors 2 to d + 1 of G; the first is constant, with eigenvalue 0. A chart is :math:`Y = V M` for
+    the bottom m eigenvectors V and an m x d matrix M (`chart_.B`). Near a surface, M makes the stress small,
+
+    .. math::
+
+        \operatorname{mean}_{(i, j)} \bigl( \|y_i - y_j\| / \|x_i - x_j\| - 1 \bigr)^2,
+
+    over pairs within two steps of the neighbor graph, starting from the map of largest variance that keeps their
+    lengths [3]_.
+
+    References
+    ----------
+    .. [1] Liu, S., Yu, Y., Liu, Y., Qiao, H., Feng, L. and Feng, J. (2019). Hierarchic Neighbors Embedding.
+       arXiv:1909.07142.
+    .. [2] Roweis, S. T. and Saul, L. K. (2000). Nonlinear dimensionality reduction by locally linear embedding. Science
+       290, 2323-2326.
+    .. [3] Weinberger, K. Q., Sha, F., Zhu, Q. and Saul, L. K. (2006). Graph Laplacian regularization for large-scale
+       semidefinite programming. Advances in Neural Information Processing Systems 19.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from hne import HNE
-    >>> t = np.linspace(0, np.pi, 40)
-    >>> arc = np.column_stack([np.cos(t), np.sin(t)])
-    >>> y = HNE(n_neighbors=2, n_components=1).fit_transform(arc)[:, 0]
-    >>> bool((np.diff(y) > 0).all() or (np.diff(y) < 0).all())  # the arc is laid out in order
-    True
+    >>> from hne.datasets import make_swiss_roll
+    >>> roll = make_swiss_roll(300, random_state=0)
+    >>> model = HNE().fit(roll.X)
+    >>> print(model.verdict_)
+    Can be believed: the chart keeps the lengths between near samples (stress 0.00025).
+    >>> model.embedding_.shape, model.transform(roll.X[:5]).shape
+    ((300, 2), (5, 2))
     """
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Embed the samples of X.
 
+        A fit that fails leaves the model as it was.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples, one a row: an array, a data frame of numbers, a sparse matrix (which stays sparse); or with
-            metric="precomputed" their distances, (n_samples, n_samples). Or a Dask array or data frame, whose
+            `metric="precomputed"` their distances, (n_samples, n_samples). Or a Dask array or data frame, whose
             `embedding_` is a Dask array of the same chunks.
-        y : ignored
-            Present for scikit-learn's pipelines.
+        y : object, default=None
+            Ignored; scikit-learn's pipelines pass it.
 
         Returns
         -------
-        self
-            The fitted estimator.
+        HierarchicNeighborsEmbedding
+            The fitted estimator itself.
+
+        Raises
+        ------
+        hne.exceptions.InputError
+            For values that cannot be worked with, such as NaN or more neighbors than samples.
+        hne.exceptions.TooLargeError
+            For what does not fit into free memory, before it is computed.
+
+        Warns
+        -----
+        hne.exceptions.UntrustworthyWarning
+            For an embedding that has collapsed or repeats a coordinate.
         """
         parameters = self._saved_parameters()
         check_parameters(parameters)
@@ -187,19 +248,23 @@ class HierarchicNeighborsEmbedding(
 
     @classmethod
     def from_embedding(cls, embedding: Embedding, preparation: Any = None) -> Self:
-        """Make a fitted model of what :func:`hne.embed` made, to place others, to save or to report.
+        """Make a fitted model of what `hne.embed` returned, to transform, save or report with.
 
         Parameters
         ----------
         embedding : Embedding
-            The record; its samples may not have been a data frame, whose names of features it does not keep.
+            The record. It does not keep the names of features of a data frame.
         preparation : ColumnPreprocessor, default=None
-            What was done to columns before, which goes with the model as `preparation_`.
+            What was done to the columns before; kept as `preparation_`.
 
         Returns
         -------
-        estimator
+        HierarchicNeighborsEmbedding
             The model that `fit` would have made of the same samples and parameters.
+
+        See Also
+        --------
+        hne.embed : Makes the record.
 
         Examples
         --------
@@ -246,13 +311,20 @@ class HierarchicNeighborsEmbedding(
 
     @property
     def rescaled_embedding_(self) -> FloatArray:
-        """Y in the lengths of X, made when asked for."""
+        """The coordinates in the lengths of X, along their principal axes.
+
+        The chart, or else the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid
+        flat.
+        """
         check_is_fitted(self)
         return self._fitted.rescaled_Y
 
     @property
     def trust_(self) -> Assessment:
-        """How far it can be believed; of a loaded model, measured when asked for."""
+        """What the verdict rests on, measured without knowing the truth: a `hne.core.trust.verdict.Assessment`.
+
+        After `load` and with `assess=False` it is measured when you first read it.
+        """
         check_is_fitted(self)
         if self._fitted.trust is None:
             trust = assess(self._fitted.core, self._fitted.settings).of_samples(self._fitted.distinct.index)
@@ -261,24 +333,28 @@ class HierarchicNeighborsEmbedding(
 
     @property
     def verdict_(self) -> str:
-        """The sentence of `trust_`."""
+        """One sentence: can the embedding be trusted, why, and what to do if not."""
         return self.trust_.verdict
 
     @property
     def inner_weights_(self) -> SparseMatrix:
-        """W, made when asked for."""
+        """W, the weights with which the neighbors rebuild each sample, as a CSR array."""
         check_is_fitted(self)
         return self._fitted.weights.W
 
     @property
     def joint_weights_(self) -> SparseMatrix:
-        """J, made when asked for."""
+        """J, the weights with which the neighbors' neighbors rebuild each sample, as a CSR array."""
         check_is_fitted(self)
         return self._fitted.weights.J
 
     @property
     def bridges_(self) -> IndexArray:
-        """Bridges, searched when asked for."""
+        """Pairs of samples without whose edges a piece would fall apart.
+
+        Each edge alone holds two parts together, or is one of those from a single sample to a part, larger than a
+        neighborhood, that hangs by it.
+        """
         check_is_fitted(self)
         pairs = np.sort(self._fitted.distinct.index[find_bridges(self._fitted.core.graph).pairs], axis=1)
         return pairs[np.lexsort(pairs.T[::-1])]
@@ -289,9 +365,9 @@ class HierarchicNeighborsEmbedding(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, one a row.
-        y : ignored
-            Present for scikit-learn's pipelines.
+            The samples, one a row, as in `fit`.
+        y : object, default=None
+            Ignored; scikit-learn's pipelines pass it.
 
         Returns
         -------
@@ -301,27 +377,37 @@ class HierarchicNeighborsEmbedding(
         return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Place samples among the fitted ones.
+        r"""Place new samples among the fitted ones, which stay where they are.
 
-        A fitted sample gets exactly its own coordinates. A new one is rebuilt from its `n_neighbors` nearest
-        fitted samples (weights w) and, as in the fit, from those samples' neighbors (joint weights j). Its
-        coordinates are (gamma w Y + j Y) / (gamma + 1), which minimize its share of the objective while the
-        fitted samples stay where they are. Each row is placed on its own, whatever else X holds. The one
-        difference from the fit: nobody has a new sample as a neighbor, so it is not in its own outer layer.
-        Neighbors are those of the piece that its nearest one is in; with pieces="largest", a sample whose nearest is
-        not embedded gets NaN. A sample far from all fitted ones is placed somewhere among its nearest, without a
-        warning.
+        A fitted sample gets exactly its own coordinates. Each row is placed on its own, whatever else X holds. A sample
+        far from all fitted ones is placed somewhere among its nearest, without a warning: look at distances first.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            Samples in the units of the fitted ones; with metric="precomputed" their distances to the fitted samples.
+            Samples in the units of the fitted ones; with `metric="precomputed"` their distances to the fitted samples.
             Or a Dask array or data frame, whose chunks are placed by whoever computes the Dask array returned.
 
         Returns
         -------
         ndarray of shape (n_new, n_components)
-            Their coordinates.
+            Their coordinates; NaN with `pieces="largest"` where the nearest fitted sample is not embedded.
+
+        See Also
+        --------
+        hne.LinearHNE : An explicit linear map instead.
+
+        Notes
+        -----
+        A new sample is rebuilt from its `n_neighbors` nearest fitted samples (weights w) and, as in the fit, from those
+        samples' neighbors (joint weights j), all in the piece of the nearest. Its coordinates minimize its share of the
+        objective:
+
+        .. math::
+
+            y = (\gamma \, w Y + j Y) / (\gamma + 1) .
+
+        Unlike in the fit, it is in no outer layer, its own included: no fitted sample has it as a neighbor.
         """
         check_is_fitted(self)
         if is_elsewhere(X):
@@ -340,11 +426,10 @@ class HierarchicNeighborsEmbedding(
             return run_stage("placing", extend, new, fitted).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> FloatArray | SparseMatrix:
-        """Samples whose coordinates would be these points of the embedding.
+        """Go back from points of the embedding to samples that would have these coordinates.
 
-        The way of `transform` gone back: weights rebuild a point from its nearest fitted samples in the embedding and
-        their neighbors, and the samples themselves are added up with these weights. A fitted sample's own
-        coordinates give that sample.
+        Weights rebuild each point from its nearest fitted samples in the embedding and their neighbors; the same
+        weights then add up the samples themselves. A fitted sample's own coordinates give that sample.
 
         Parameters
         ----------
@@ -355,6 +440,11 @@ class HierarchicNeighborsEmbedding(
         -------
         ndarray of shape (n_points, n_features)
             Their samples; a CSR array where X was sparse.
+
+        Raises
+        ------
+        hne.exceptions.InputError
+            For a model that was fitted to distances.
         """
         check_is_fitted(self)
         self._check_has_coordinates("inverse_transform")
@@ -369,7 +459,7 @@ class HierarchicNeighborsEmbedding(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The samples through `joint_weights_`; `reconstruction_errors_` says how far off each is. NaN for samples
+            `joint_weights_` times the samples; `reconstruction_errors_` says how far off each is. NaN for samples
             without neighbors. A CSR array where X was sparse, in which rows of such samples are empty.
         """
         check_is_fitted(self)

@@ -48,30 +48,32 @@ FITTED: dict[str, Any] = {
 
 @dataclass(repr=False, eq=False)
 class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Linear Hierarchic Neighbors Embedding: the projection that keeps two layers of neighborhoods best.
+    r"""Project onto the directions that keep two layers of neighborhoods best: linear HNE.
 
-    The objective of :class:`HierarchicNeighborsEmbedding`, minimized over the linear maps of X: what neighborhood
-    preserving embedding (NPE) is to locally linear embedding. It cannot unroll what is rolled up; in return the map
-    is explicit and applies to any sample at the price of a matrix product. To see what a coordinate means, look at
-    `loadings_`: entries of `components_` are large where a feature hardly varies. Drop features that are nearly
-    constant, or put a PCA in front, where there are many.
+    The objective of `hne.HierarchicNeighborsEmbedding` [1]_ over linear maps of X, as neighborhood preserving embedding
+    (NPE) [2]_ is LLE over linear maps. It cannot unroll what is rolled up. In return the map is explicit, and a new
+    sample costs one matrix product.
+
+    To see what a coordinate means, look at `loadings_`: entries of `components_` are large where a feature hardly
+    varies. Where features are many, drop those that are nearly constant, or put a PCA in front.
 
     Parameters
     ----------
     n_neighbors : int, default=6
-        k, the neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. A
-        graph in several pieces does no harm: one map serves them all.
+        Number k of neighbors of a sample in each layer. Larger smooths over noise, smaller follows finer structure. A
+        neighbor graph in several pieces does no harm: one map serves them all.
     n_components : int, default=2
-        d, the number of coordinates, at most the number of dimensions that the samples span.
+        Number d of coordinates, at most the number of dimensions that the samples span. More keep more of X.
     constraint : {"uncorrelated", "orthonormal"}, default="uncorrelated"
-        What keeps the map from shrinking to nothing. "uncorrelated": coordinates of the fitted samples are
-        orthonormal, as in NPE: directions count by how well they are rebuilt relative to their spread. With at
-        least as many features as samples, every embedding is linear, and this one is that of
-        :class:`HierarchicNeighborsEmbedding`. "orthonormal": rows of `components_` are, as in orthogonal
-        neighborhood preserving projections: distances are never stretched, and a direction in which the samples
-        hardly differ is rebuilt well by any weights. Put a PCA in front where features are many.
+        What keeps the map from shrinking to nothing.
+
+        - "uncorrelated": coordinates of the fitted samples are orthonormal, as in NPE. Directions count by how well
+          they are rebuilt relative to their spread. With at least as many features as samples every embedding is
+          linear, and this one is that of `HNE(coordinates="eigenvectors")`.
+        - "orthonormal": rows of `components_` are orthonormal, as in [3]_. Distances are never stretched, but
+          directions in which the samples hardly differ come first: put a PCA in front.
     variant, reg, outer_reg, gamma, n_rounds, include_self : str, float, float or None, float, int, bool
-        How both layers are weighed, as in :class:`HierarchicNeighborsEmbedding`, by default as published.
+        How both layers are weighed, as in `hne.HierarchicNeighborsEmbedding`, by default as published.
     metric, metric_params, neighbors, short_circuits : str or callable, dict or None, str or graph, {"cut", "keep"}
         How neighbors are searched and which edges are cut, as there.
     n_jobs, random_state, verbose : int or None, int, RandomState or None, int
@@ -82,23 +84,48 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
     components_ : ndarray of shape (n_components, n_features)
         The map, one coordinate a row: the transpose of P.
     loadings_ : ndarray of shape (n_components, n_features)
-        The way back: what a unit of each coordinate is in X, by least squares over the fitted samples.
+        The way back: how X changes with each coordinate, by least squares over the fitted samples.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted samples, which the map takes to zero.
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the fitted samples, what `transform` makes of them, with the signs that
-        :class:`HierarchicNeighborsEmbedding` would give them.
+        Coordinates of the fitted samples, what `transform` makes of them; signs as in
+        `hne.HierarchicNeighborsEmbedding`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Share of each coordinate in the objective, gamma |A y|^2 + |B y|^2, ascending. With orthonormal components
-        it is in squared units of X, and 0 or inf where float64 cannot hold squares.
+        Share of each coordinate in the objective, :math:`\gamma |A y|^2 + |B y|^2`, ascending. With orthonormal
+        components it is in squared units of X, and 0 or inf where float64 cannot hold squares.
     rank_ : int
-        Dimensions that the samples span, as far as float64 can tell; directions beyond them do not enter the map.
+        Number of dimensions that the samples span, as far as float64 can tell; others do not enter the map.
     inner_weights_, joint_weights_ : CSR arrays of shape (n_samples, n_samples)
-        W and J: with which weights the neighbors, and the neighbors' neighbors, rebuild each sample.
+        W and J, the weights with which the neighbors, and the neighbors' neighbors, rebuild each sample.
     short_circuits_, neighbor_method_, neighbor_recall_ : ndarray of shape (n_edges, 2), str, float
-        Edges across a gap, and how neighbors were searched, as in :class:`HierarchicNeighborsEmbedding`.
+        Edges across a gap, and how neighbors were searched, as in `hne.HierarchicNeighborsEmbedding`.
     preparation_, n_features_in_, feature_names_in_ : ColumnPreprocessor or None, int, ndarray of str
         What is known of the features, as there.
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : The embedding that is not linear, which defines W, J and G.
+    sklearn.decomposition.PCA : The projection that keeps most variance.
+
+    Notes
+    -----
+    With centered samples :math:`X_c`, coordinates :math:`Y = X_c P` and G as in `hne.HierarchicNeighborsEmbedding`, P
+    minimizes :math:`\operatorname{tr}(P^\top X_c^\top G X_c P)`. Its columns are the bottom eigenvectors of
+
+    .. math::
+
+        X_c^\top G X_c \, p &= \lambda \, X_c^\top X_c \, p \quad \text{with } Y^\top Y = I \text{ (uncorrelated)}, \\
+        X_c^\top G X_c \, p &= \lambda \, p \quad \text{with } P^\top P = I \text{ (orthonormal)}.
+
+    They are computed from a singular value decomposition of :math:`X_c`; none of these products is formed.
+
+    References
+    ----------
+    .. [1] Liu, S., Yu, Y., Liu, Y., Qiao, H., Feng, L. and Feng, J. (2019). Hierarchic Neighbors Embedding.
+       arXiv:1909.07142.
+    .. [2] He, X., Cai, D., Yan, S. and Zhang, H.-J. (2005). Neighborhood preserving embedding. ICCV, 1208-1213.
+    .. [3] Kokiopoulou, E. and Saad, Y. (2007). Orthogonal neighborhood preserving projections: a projection-based
+       dimensionality reduction technique. IEEE Transactions on Pattern Analysis and Machine Intelligence 29, 2143-2156.
 
     Examples
     --------
@@ -135,15 +162,15 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, one a row. Of sparse ones, the features that have values are centered, which makes them dense:
-            what does not fit into free memory is refused.
-        y : ignored
-            Present for scikit-learn's pipelines.
+            The samples, one a row. Those features of a sparse matrix that have values are centered, which makes them
+            dense; what does not fit into free memory raises `hne.exceptions.TooLargeError`.
+        y : object, default=None
+            Ignored; scikit-learn's pipelines pass it.
 
         Returns
         -------
-        self
-            The fitted estimator.
+        LinearHNE
+            The fitted estimator itself.
         """
         settings = self._checked_parameters(self.get_params(deep=False))
         if settings.metric == PRECOMPUTED:
@@ -167,7 +194,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Project samples: (X - mean_) @ components_.T, each row on its own.
+        """Project samples: `(X - mean_) @ components_.T`, each row on its own.
 
         Computed in float64; single precision comes back in single precision.
 
@@ -191,7 +218,7 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         return project(matrix, self.mean_, self.components_).astype(output_kind(X), copy=False)
 
     def inverse_transform(self, Y: ArrayLike) -> NDArray[Any]:
-        """Find samples that have these coordinates: of all that do, what the fitted ones make likeliest.
+        """Go back from coordinates to samples: of all that have them, those the fitted ones make likeliest.
 
         Parameters
         ----------
@@ -201,8 +228,8 @@ class LinearHNE(SavedMixin, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
         Returns
         -------
         ndarray of shape (n_new, n_features)
-            Y @ loadings_ + mean_. What `transform` dropped stays lost; with as many components as `rank_`
-            nothing was.
+            `Y @ loadings_ + mean_`. What `transform` dropped stays lost; with as many components as `rank_` it
+            dropped nothing.
         """
         check_is_fitted(self)
         points = check_points(Y, len(self.components_))

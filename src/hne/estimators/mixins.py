@@ -48,13 +48,13 @@ class SavedMixin:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `load` reads, without pickle.
 
-        One file of arrays and a header of JSON, about as large as the arrays, which NumPy alone can read as well:
-        docs/format.md describes it. It is there whole or not at all; what was at the path before is replaced.
+        One file of arrays and a JSON header, about as large as the arrays. NumPy alone can read it too:
+        docs/guide/model_file.md describes the format. It is written whole or not at all, and replaces what was there.
 
         Parameters
         ----------
         path : str or path
-            Where to; any ending will do.
+            Where to write; any file name will do.
 
         Examples
         --------
@@ -74,11 +74,9 @@ class SavedMixin:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a fitted model that `save` wrote: the same parameters, the same bits.
+        """Read a fitted model that `save` wrote, with the same parameters and the same bits.
 
-        Nothing that the file says is run, so that files of others may be read. What is damaged, cut short, of another
-        class or of a later hne is a `ModelFileError`. A model of `hne embed` with filled or scaled columns comes with a
-        `PreparedModelWarning`: new samples need the same first, which `preparation_.transform` does to them.
+        Nothing in the file is executed, so you can load files of others.
 
         Parameters
         ----------
@@ -89,6 +87,17 @@ class SavedMixin:
         -------
         estimator
             The fitted estimator, of this class. Callbacks are not saved.
+
+        Raises
+        ------
+        hne.exceptions.ModelFileError
+            For a file that is damaged, cut short, of another class or of a later hne.
+
+        Warns
+        -----
+        hne.exceptions.PreparedModelWarning
+            For a model of `hne embed` with filled or scaled columns: pass new samples through
+            `preparation_.transform` first.
         """
         from hne.estimators.model_file import read_model  # noqa: PLC0415
 
@@ -183,26 +192,30 @@ class ReportedMixin:
     ) -> None:
         """Write a page to look at the embedding and to judge it by: one HTML file, which needs no network.
 
-        It opens with a verdict on how far the embedding can be believed, and shows chart or rescaled coordinates (zoom,
-        pan, select, hover), the numbers behind the verdict, neighbors of both layers, short circuits, the samples that
-        are rebuilt worst, how the coordinates were found, eigenvalues, measures of quality with how to read them and
-        PCA beside them, pieces, parameters, timings, warnings and versions.
+        It opens with the verdict and the embedding in the lengths of the data (zoom, pan, select, hover). Below are the
+        numbers behind the verdict, neighbors of both layers, short circuits, the samples that are rebuilt worst,
+        eigenvalues, measures of quality with those of PCA beside them, pieces, parameters, timings and versions.
 
         Parameters
         ----------
         path : str or path
-            Where to, best with the ending .html; what was there before is replaced, and `~` is the home folder.
+            Where to write, best with the ending .html; replaces what was there. `~` is the home folder.
         color : str or array-like of shape (n_samples,), default=None
-            What to color by at first: the name of a column, or values of its own, numbers or text.
+            What to color by at first: the name of a column, or one number or text for each sample.
         ids : sequence of shape (n_samples,), default=None
             Names of the samples; None counts rows from 1.
         columns : mapping or data frame, default=None
-            Columns of numbers or text to color by and to read off samples, by name. None takes the features, where
+            Columns of numbers or text, by name, to color by and to show for a sample. None takes the features, where
             they are dense and up to 100.
         images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-            Pictures of the samples: from 0 (black) to 1, to 255 where they are uint8, else to the brightest pixel.
+            Pictures of the samples, shown when you point at one. Pixels from 0 (black) to 1, to 255 where they are
+            uint8, else to the brightest.
         title : str, default=None
-            The headline.
+            The headline; None takes the name of the class.
+
+        See Also
+        --------
+        hne.viz.write_report : The same for a record of `hne.embed`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Fitted estimator <-> one file: arrays as `np.savez` writes them, and a header of JSON (docs/format.md).
+"""Fitted estimator <-> one file: arrays as `np.savez` writes them, and a header of JSON (docs/guide/model_file.md).
 
 Records are taken apart field by field and put together again. Every number that later code relies on is checked before
 a model has it, and nothing that a file says is run.

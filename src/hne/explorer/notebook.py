@@ -22,32 +22,40 @@ def explore(
     scale: str = "none",
     **parameters: Any,
 ) -> "ExplorerWidget":
-    """Turn the knobs and watch: the embedding of X in a notebook's cell, which changes with its settings.
+    """Show the embedding of X in a notebook cell, with controls that change its parameters as you watch.
+
+    It is the page of the command `hne explore`. It needs the extra `explore`: ``pip install 'hne[explore]'``.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The samples, one a row; of a data frame, columns of text are labels. With metric="precomputed" distances.
+        The samples, one a row. Text columns of a data frame become labels. With `metric="precomputed"`, distances.
     color : str or array-like of shape (n_samples,), default=None
-        What to color by at first: the name of a label or a feature, or values of its own.
+        What to color by at first: the name of a label or a feature, or one value for each sample.
     labels : mapping of str to array-like of shape (n_samples,), default=None
         Columns that are shown and not embedded.
     ids : sequence of shape (n_samples,), default=None
         Names of the samples; None counts them from 1.
     images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-        Pictures of the samples.
-    title : str
-        What the page is about.
+        Pictures of the samples, shown when you point at one.
+    title : str, default="X"
+        Headline of the page.
     scale : {"none", "standard", "robust"}, default="none"
-        What columns are scaled by at first.
+        How columns are scaled at first: not at all, by mean and standard deviation, or by median and quartiles. Columns
+        of unlike units need one of the latter two.
     **parameters
-        Those of :class:`hne.HNE` to begin with, none of them "auto".
+        Those of `hne.HierarchicNeighborsEmbedding` to start from, none of them "auto".
 
     Returns
     -------
     ExplorerWidget
-        To be shown by a notebook that shows anywidgets, such as JupyterLab and marimo. `settings` and `selection` are
-        what its user has chosen, `embedding`, `model` and `parameters` what is shown.
+        The widget, which JupyterLab, marimo and other hosts of anywidget show as the last line of a cell. You can read
+        and assign `settings` and `selection`; `embedding`, `model` and `parameters` are what is shown.
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : Explains the parameters.
+    hne.tuning.tune : Choose parameters without looking.
 
     Examples
     --------

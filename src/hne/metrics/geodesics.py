@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
+from hne._runtime.docstrings import described_as_in
 from hne._runtime.progress import track
 from hne._runtime.random import random_generator
 from hne._runtime.threads import thread_count
@@ -19,7 +20,7 @@ from hne.core.parameters import check_integer, check_settings
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, index_kind
 from hne.core.samples.canonical import InputScaling, unique_samples
 from hne.exceptions import DisconnectedGraphWarning, refuse
-from hne.metrics.errors import check_different, check_embedded
+from hne.metrics.errors import check_different, check_embedded, tangent_score
 
 # Paths start from all samples up to the first number, two seconds; of more, from the second unless told.
 MAX_LANDMARKS, DEFAULT_LANDMARKS = 2_000, 200
@@ -32,15 +33,44 @@ NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 @dataclass(frozen=True)
 class GeodesicQuality:
-    """How distances in Y agree with lengths of shortest paths through the neighbor graph of X."""
+    """How distances in Y agree with lengths of shortest paths along X, from `geodesic_quality`.
 
-    residual_variance: float  # 1 - r^2: 0 for proportional distances, 1 for distances that have nothing in common
-    rank_correlation: float  # Spearman's: 1 where longer paths are longer distances, 0 for nothing in common
-    n_landmarks: int  # samples that paths start from
-    n_pairs: int  # pairs of samples that were compared
-    share_connected: float  # of all pairs looked at, those with a path; below 1 the graph is in pieces
+    Attributes
+    ----------
+    residual_variance : float
+        1 - r^2 of the two: 0 for proportional distances, 1 for nothing in common.
+    rank_correlation : float
+        Spearman's correlation: 1 where longer paths are longer distances, 0 for nothing in common.
+    n_landmarks : int
+        Number of samples that paths start from.
+    n_pairs : int
+        Number of pairs of samples that were compared.
+    share_connected : float
+        Share of the pairs looked at that have a path. Below 1, the neighbor graph is in pieces.
+    n_neighbors : int
+        Neighbors of each sample in the graph.
+    search : str
+        How the neighbors were found: "tree", "brute" and so on.
+
+    See Also
+    --------
+    hne.metrics.geodesic_quality : The function that measures it.
+
+    Examples
+    --------
+    >>> from hne.metrics import geodesic_quality
+    >>> quality = geodesic_quality([[0.0], [1.0], [2.0]], [[0.0], [1.0], [2.0]], n_neighbors=1)
+    >>> quality.n_pairs, quality.share_connected
+    (3, 1.0)
+    """
+
+    residual_variance: float
+    rank_correlation: float
+    n_landmarks: int
+    n_pairs: int
+    share_connected: float
     n_neighbors: int
-    search: str  # how the neighbors were found
+    search: str
 
     def __str__(self) -> str:
         return (
@@ -49,6 +79,7 @@ class GeodesicQuality:
         )
 
 
+@described_as_in(tangent_score)
 def geodesic_quality(
     X: ArrayLike,
     Y: ArrayLike,
@@ -60,38 +91,41 @@ def geodesic_quality(
 ) -> GeodesicQuality:
     """Compare distances in Y with lengths of shortest paths through the neighbor graph of X.
 
-    The residual variance, 1 - r^2 of the two (Tenenbaum, de Silva and Langford 2000), asks for a true scale: 0 is an
-    isometric unrolling, and even a perfect embedding with whitened columns has some. The rank correlation asks for
-    the order alone. Both judge the large structure, as the ranks of neighbors judge the small one. They trust the
-    graph: where it links two sheets of a surface, paths take the short cut, and a good unrolling looks bad.
-
-    Pairs without a path between them are left out and not judged, `share_connected` tells how many have one.
-    Copies of a sample are one place of the graph. An embedding on one point has 1 and 0.
+    Both numbers judge the large structure, as ranks of neighbors judge the small one. The residual variance asks for
+    true lengths: 0 is an isometric unrolling, and eigenvectors, whose columns all have the same length, have some even
+    if they are perfect. The rank correlation asks for the order alone. An embedding on one point has 1 and 0.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
-    Y : array-like of shape (n_samples, n_components)
-        The embedding.
     n_neighbors : int, default=10
-        Links of each sample in the graph. Too few leave it in pieces, too many take short cuts.
-    n_landmarks : int, default=None
-        Number of samples that paths start from, drawn at random, 2 000 at most; paths end at all samples, or at as
-        many drawn at random as make four million pairs. More give steadier numbers and take longer. None takes all up
-        to 2 000 samples, and 200 of more.
+        Edges of each sample in the graph. Too few leave it in pieces, too many take short cuts between sheets.
+    n_landmarks : int or None, default=None
+        Number of samples that paths start from, drawn at random, 2 000 at most. More give steadier numbers and take
+        longer. Paths end at all samples, or at as many as make four million pairs. None takes all samples up to
+        2 000, beyond that 200.
     random_state : int, RandomState or None, default=0
-        Seed of the draws.
-    n_jobs : int, default=None
-        Number of threads of the neighbor search, as in `HNE`: None or -1 for all cores.
+        Seed of the draws; None draws other samples each time.
 
     Returns
     -------
     GeodesicQuality
-        Both numbers, and what they were measured on.
+        Residual variance and rank correlation, and what they were measured on.
+
+    See Also
+    --------
+    hne.metrics.residual_variance : The first number alone.
+    hne.metrics.geodesic_rank_correlation : The second number alone.
+    hne.metrics.rank_quality : Whether neighbors stay neighbors.
+
+    Notes
+    -----
+    The measures trust the graph: where an edge links two sheets of a surface, paths take the short cut, and a good
+    unrolling looks bad. Pairs without a path are left out, and `share_connected` tells how many have one. Copies of a
+    sample are one node of the graph.
 
     Examples
     --------
+    >>> from hne.metrics import geodesic_quality
     >>> corner = [[0.0, 2.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     >>> straight = [[0.0], [1.0], [2.0], [3.0], [4.0]]
     >>> print(geodesic_quality(corner, straight, n_neighbors=1))
@@ -152,6 +186,7 @@ def geodesic_qualities(
     )
 
 
+@described_as_in(geodesic_quality)
 def residual_variance(
     X: ArrayLike,
     Y: ArrayLike,
@@ -161,12 +196,38 @@ def residual_variance(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """1 - r^2 of distances in Y and lengths of paths along X: 0 an isometric unrolling, 1 nothing in common.
+    r"""Return 1 - r^2 of distances in Y and along X: 0 is an isometric unrolling, 1 nothing in common.
 
-    See `geodesic_quality` for the parameters. Warns where the neighbor graph is in pieces, which it judges one by one.
+    Returns
+    -------
+    float
+        The residual variance, from 0 to 1.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        The neighbor graph is in pieces: how these lie to each other is not judged.
+
+    See Also
+    --------
+    hne.metrics.geodesic_quality : The same, and the rank correlation, in one pass and without the warning.
+    hne.metrics.geodesic_rank_correlation : The same for the order of distances, whatever their units.
+
+    Notes
+    -----
+    With Pearson's correlation r between the lengths :math:`g_{ij}` of shortest paths through the neighbor graph and the
+    distances in the embedding, over all pairs with a path [1]_,
+
+    .. math:: 1 - r^2\bigl(g_{ij}, \|y_i - y_j\|\bigr) .
+
+    References
+    ----------
+    .. [1] Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear dimensionality reduction",
+       Science 290 (2000) 2319-2323.
 
     Examples
     --------
+    >>> from hne.metrics import residual_variance
     >>> residual_variance([[0.0], [1.0], [2.0], [3.0]], [[0.0], [2.0], [4.0], [6.0]], n_neighbors=1)
     0.0
     """
@@ -175,6 +236,7 @@ def residual_variance(
     return quality.residual_variance
 
 
+@described_as_in(geodesic_quality)
 def geodesic_rank_correlation(
     X: ArrayLike,
     Y: ArrayLike,
@@ -184,13 +246,35 @@ def geodesic_rank_correlation(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Spearman's correlation of distances in Y and lengths of paths along X: 1 the same order, 0 nothing in common.
+    r"""Rank correlation (Spearman's) of distances in Y and along X: 1 is the same order, 0 nothing in common.
 
-    See `geodesic_quality` for the parameters. Warns where the neighbor graph is in pieces, which it judges one by one.
+    Returns
+    -------
+    float
+        The rank correlation, from -1 to 1.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        The neighbor graph is in pieces: how these lie to each other is not judged.
+
+    See Also
+    --------
+    hne.metrics.geodesic_quality : The same, and the residual variance, in one pass and without the warning.
+    hne.metrics.residual_variance : The same for lengths instead of their order.
+
+    Notes
+    -----
+    With Pearson's correlation r, the lengths :math:`g_{ij}` of shortest paths through the neighbor graph, and ranks
+    over all pairs with a path, equal values sharing the mean of theirs,
+
+    .. math:: \rho = r\bigl(\operatorname{rank} g_{ij}, \operatorname{rank} \|y_i - y_j\|\bigr) .
 
     Examples
     --------
-    >>> print(f"{geodesic_rank_correlation([[0.0], [1.0], [2.0]], [[0.0], [1.0], [8.0]], n_neighbors=1):.3f}")
+    >>> from hne.metrics import geodesic_rank_correlation
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [8.0]]
+    >>> print(f"{geodesic_rank_correlation(X, Y, n_neighbors=1):.3f}")  # of ranks 1.5, 1.5, 3 and 1, 2, 3
     0.866
     """
     quality = geodesic_quality(X, Y, n_neighbors, n_landmarks=n_landmarks, random_state=random_state, n_jobs=n_jobs)

@@ -6,28 +6,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hne._runtime.docstrings import described_as_in
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
 from hne.exceptions import refuse
+from hne.metrics.errors import tangent_score
 from hne.metrics.rows import check_ranking, larger_rank_counts, neighbor_sums
 
 
 @dataclass(frozen=True)
 class RankQuality:
-    """How well neighbors are kept, each number between 0 and 1 (perfect), with its standard error.
+    """How well neighbors are kept, each number from 0 to 1 (perfect), from `rank_quality`.
 
-    Standard errors are 0 where all samples were measured.
+    Attributes
+    ----------
+    trustworthiness : float
+        High where few neighbors in Y are far in X.
+    continuity : float
+        High where few neighbors in X are far in Y.
+    preservation : float
+        Share of the neighbors in X that are neighbors in Y.
+    trustworthiness_standard_error, continuity_standard_error, preservation_standard_error : float
+        Their standard errors by the draw of samples; 0 where all were measured.
+    n_neighbors : int
+        Number of neighbors of each sample that were looked at.
+    n_rows_measured : int
+        Number of samples whose neighbors were measured.
+    is_exact : bool
+        True where these were all samples.
+
+    See Also
+    --------
+    hne.metrics.rank_quality : The function that measures it.
+
+    Examples
+    --------
+    >>> from hne.metrics import rank_quality
+    >>> X = [[0.0], [1.0], [3.0], [7.0]]
+    >>> print(rank_quality(X, X, n_neighbors=1))
+    trustworthiness 1.0000, continuity 1.0000, preservation 1.0000 (1 neighbors of 4 samples)
     """
 
-    trustworthiness: float  # few strangers among the neighbors in Y, by their ranks in X
-    continuity: float  # few neighbors in X lost from those in Y, by their ranks in Y
-    preservation: float  # share of neighbors in X that are neighbors in Y
+    trustworthiness: float
+    continuity: float
+    preservation: float
     trustworthiness_standard_error: float
     continuity_standard_error: float
     preservation_standard_error: float
     n_neighbors: int
     n_rows_measured: int
-    is_exact: bool  # whether all samples were measured
+    is_exact: bool
 
     def __str__(self) -> str:
         numbers = []
@@ -37,6 +65,7 @@ class RankQuality:
         return f"{', '.join(numbers)} ({self.n_neighbors} neighbors of {self.n_rows_measured} samples)"
 
 
+@described_as_in(tangent_score)
 def rank_quality(
     X: ArrayLike,
     Y: ArrayLike,
@@ -46,45 +75,49 @@ def rank_quality(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> RankQuality:
-    """Trustworthiness, continuity and preservation of neighbors, in one pass over the ranks.
+    """Trustworthiness, continuity and preservation of neighbors, in one pass.
 
-    Trustworthiness falls by each stranger among a sample's neighbors in Y, the farther it is in X; continuity by
-    each neighbor in X that is none in Y, the farther it is in Y (Venna and Kaski 2001). Both are 1 where all
-    neighbors are kept and near 0.5 for a random embedding; values below 0.9 are poor. Preservation is the plain
-    share of kept neighbors: 1 where all are, n_neighbors / (n_samples - 1) for a random embedding.
-
-    Neighbors and ranks are by Euclidean distance, a sample never its own, and of equally far samples the one
-    that comes first is nearer: where there are ties, copies of samples among them, another order of the samples can
-    give slightly other numbers, and scikit-learn, whose order of ties is arbitrary, does.
+    Trustworthiness falls with each sample that is near in Y and far in X; continuity with each that is near in X and
+    far in Y. Both are 1 where all neighbors are kept and near 0.5 for a random embedding; values below 0.9 are poor.
+    Preservation is the share of neighbors that are kept.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
-    Y : array-like of shape (n_samples, n_components)
-        The embedding.
     n_neighbors : int, default=5
-        Neighbors a sample, fewer than half of the samples. Small ones look at the finest structure, larger ones
-        at whole regions.
-    n_sampled : int, default=None
-        Number of samples whose neighbors are measured, drawn at random and ranked against all. None measures all
-        up to 20 000 samples, in time of their square, and 2 500 of more.
+        Neighbors of each sample, fewer than half of the samples. Small numbers look at the finest structure, larger
+        ones at whole regions.
+    n_sampled : int or None, default=None
+        Number of samples whose neighbors are measured, drawn at random and ranked against all. More give smaller
+        standard errors and take longer. None measures all samples up to 20 000 (time grows with the square), beyond
+        that 2 500.
     random_state : int, RandomState or None, default=0
-        Seed of the draw.
-    n_jobs : int, default=None
-        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
+        Seed of the draw; None draws other samples each time.
 
     Returns
     -------
     RankQuality
         The three numbers with their standard errors.
 
+    See Also
+    --------
+    hne.metrics.trustworthiness : The first number, with its equation.
+    hne.metrics.continuity : The second number, with its equation.
+    hne.metrics.neighborhood_preservation : The third number, with its equation.
+    hne.metrics.coranking : Kept neighbors for neighborhoods of all sizes.
+
+    Notes
+    -----
+    Neighbors and ranks are by Euclidean distance, and a sample is never its own neighbor. Of equally far samples the
+    one that comes first is nearer: where there are ties, as by copies of samples, another order of the rows can give
+    slightly different numbers.
+
     Examples
     --------
-    >>> X = [[0.0], [1.0], [3.0], [7.0]]
+    >>> from hne.metrics import rank_quality
+    >>> X, Y = [[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]]
     >>> rank_quality(X, X, n_neighbors=1).preservation
     1.0
-    >>> rank_quality(X, [[0.0], [1.0], [7.0], [3.0]], n_neighbors=1).preservation  # the last two lost theirs
+    >>> rank_quality(X, Y, n_neighbors=1).preservation  # the last two samples lost their neighbors
     0.5
     """
     k = check_integer("n_neighbors", n_neighbors, 1, "Try n_neighbors=5")
@@ -103,6 +136,7 @@ def rank_quality(
     return RankQuality(*shares, by_lost, by_also_lost, by_kept, k, len(ranking.rows), ranking.is_exact)
 
 
+@described_as_in(rank_quality)
 def trustworthiness(
     X: ArrayLike,
     Y: ArrayLike,
@@ -112,21 +146,45 @@ def trustworthiness(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Whether neighbors in the embedding can be trusted to be neighbors in X: 1 yes, near 0.5 at random.
+    r"""Whether neighbors in the embedding are neighbors in X: 1 always, near 0.5 at random.
 
-    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
-    On data without ties this is scikit-learn's function of that name, in a fraction of the memory and in less
+    Without ties this is the number of `sklearn.manifold.trustworthiness`, in a fraction of the memory and in less
     time.
+
+    Returns
+    -------
+    float
+        The trustworthiness, from 0 to 1.
+
+    See Also
+    --------
+    hne.metrics.continuity : The same with X and Y exchanged.
+    hne.metrics.rank_quality : Both and the preservation in one pass, with standard errors.
+
+    Notes
+    -----
+    With the rank r(i, j) of sample j by its distance from i in X, and the set :math:`U_i` of those of the k nearest
+    samples of i in Y that are not among the k nearest in X [1]_,
+
+    .. math:: T = 1 - \frac{2}{n k (2 n - 3 k - 1)} \sum_{i=1}^n \sum_{j \in U_i} (r(i, j) - k) .
+
+    References
+    ----------
+    .. [1] Venna and Kaski, "Neighborhood preservation in nonlinear projection methods: an experimental study", ICANN
+       2001, Lecture Notes in Computer Science 2130, 485-491.
 
     Examples
     --------
-    >>> trustworthiness([[0.0], [1.0], [3.0], [7.0]], [[0.0], [2.0], [6.0], [14.0]], n_neighbors=1)
-    1.0
+    >>> from hne.metrics import trustworthiness
+    >>> X, Y = [[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]]
+    >>> trustworthiness(X, Y, n_neighbors=1)  # two neighbors in Y have ranks 2 and 3 in X: 1 - 2 / 16 * (1 + 2)
+    0.625
     """
     quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
     return quality.trustworthiness
 
 
+@described_as_in(rank_quality)
 def continuity(
     X: ArrayLike,
     Y: ArrayLike,
@@ -136,20 +194,41 @@ def continuity(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Whether neighbors in X are still together in the embedding: 1 yes, near 0.5 at random.
+    r"""Whether neighbors in X are still neighbors in the embedding: 1 always, near 0.5 at random.
 
-    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
-    It is the trustworthiness of X as an embedding of Y.
+    Returns
+    -------
+    float
+        The continuity, from 0 to 1: the trustworthiness of X as an embedding of Y.
+
+    See Also
+    --------
+    hne.metrics.trustworthiness : The same with X and Y exchanged.
+    hne.metrics.rank_quality : Both and the preservation in one pass, with standard errors.
+
+    Notes
+    -----
+    With the rank :math:`\hat r(i, j)` of sample j by its distance from i in Y, and the set :math:`V_i` of those of the
+    k nearest samples of i in X that are not among the k nearest in Y [1]_,
+
+    .. math:: C = 1 - \frac{2}{n k (2 n - 3 k - 1)} \sum_{i=1}^n \sum_{j \in V_i} (\hat r(i, j) - k) .
+
+    References
+    ----------
+    .. [1] Venna and Kaski, "Local multidimensional scaling", Neural Networks 19 (2006) 889-899.
 
     Examples
     --------
-    >>> continuity([[0.0], [1.0], [3.0], [7.0]], [[0.0], [2.0], [6.0], [14.0]], n_neighbors=1)
-    1.0
+    >>> from hne.metrics import continuity
+    >>> X, Y = [[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]]
+    >>> continuity(X, Y, n_neighbors=1)  # two neighbors in X have ranks 2 and 3 in Y
+    0.625
     """
     quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
     return quality.continuity
 
 
+@described_as_in(rank_quality)
 def neighborhood_preservation(
     X: ArrayLike,
     Y: ArrayLike,
@@ -159,15 +238,29 @@ def neighborhood_preservation(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Mean share of a sample's neighbors in X that are its neighbors in the embedding: 1 all, 0 none.
+    r"""Mean share of a sample's neighbors in X that are its neighbors in the embedding: 1 all, 0 none.
 
-    See `rank_quality` for the parameters; it also tells the standard error where not all samples are measured.
-    It is Q_NX of `coranking` at this number of neighbors; a random embedding keeps
-    n_neighbors / (n_samples - 1).
+    Returns
+    -------
+    float
+        The share. A random embedding keeps n_neighbors / (n_samples - 1).
+
+    See Also
+    --------
+    hne.metrics.coranking : The same for neighborhoods of all sizes, and without what chance keeps.
+    hne.metrics.rank_quality : The same with trustworthiness and continuity, and standard errors.
+
+    Notes
+    -----
+    With the k nearest samples :math:`N_i` of i in X and :math:`M_i` in Y, this is
+
+    .. math:: Q = \frac{1}{n k} \sum_{i=1}^n |N_i \cap M_i| .
 
     Examples
     --------
-    >>> neighborhood_preservation([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]], n_neighbors=1)
+    >>> from hne.metrics import neighborhood_preservation
+    >>> X, Y = [[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]]
+    >>> neighborhood_preservation(X, Y, n_neighbors=1)  # the last two samples lost their neighbors
     0.5
     """
     quality = rank_quality(X, Y, n_neighbors, n_sampled=n_sampled, random_state=random_state, n_jobs=n_jobs)
@@ -176,15 +269,43 @@ def neighborhood_preservation(
 
 @dataclass(frozen=True)
 class Coranking:
-    """Kept neighbors over the size K of neighborhoods, from 1 to n - 2 (Lee, Peluffo-Ordonez and Verleysen 2015)."""
+    """Kept neighbors as curves over the size K of neighborhoods, from `coranking`.
 
-    sizes: IndexArray  # K
-    Q: FloatArray  # Q_NX(K): share of the K nearest in X that are among the K nearest in Y
-    R: FloatArray  # R_NX(K): the same, so that 1 is perfect and 0 is what chance keeps
-    area: float  # mean of R over log K, near 0 for a random embedding, 1 for a perfect one
-    area_standard_error: float  # its standard error; 0 where all samples were measured
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_samples - 2,)
+        The sizes K, from 1 to n_samples - 2.
+    Q : ndarray of shape (n_samples - 2,)
+        Q_NX(K), the share of the K nearest samples in X that are among the K nearest in Y.
+    R : ndarray of shape (n_samples - 2,)
+        R_NX(K), the same rescaled: 1 is perfect, 0 is what chance keeps.
+    area : float
+        Mean of R over log K, so that small neighborhoods count most: 1 is perfect, near 0 is random.
+    area_standard_error : float
+        Standard error of the area by the draw of samples; 0 where all were measured.
+    n_rows_measured : int
+        Number of samples whose ranks were measured.
+    is_exact : bool
+        True where these were all samples.
+
+    See Also
+    --------
+    hne.metrics.coranking : The function that measures it.
+
+    Examples
+    --------
+    >>> from hne.metrics import coranking
+    >>> print(coranking([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]]))
+    area 0.0000, best at 1 neighbors with R = 0.2500 (4 samples)
+    """
+
+    sizes: IndexArray
+    Q: FloatArray
+    R: FloatArray
+    area: float
+    area_standard_error: float
     n_rows_measured: int
-    is_exact: bool  # whether all samples were measured
+    is_exact: bool
 
     def __str__(self) -> str:
         error = "" if self.is_exact else f" +- {self.area_standard_error:.4f}"
@@ -195,6 +316,7 @@ class Coranking:
         )
 
 
+@described_as_in(rank_quality)
 def coranking(
     X: ArrayLike,
     Y: ArrayLike,
@@ -203,35 +325,41 @@ def coranking(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Coranking:
-    """Curves Q_NX and R_NX of kept neighbors over all sizes of neighborhoods, and the area under the latter.
+    r"""Curve of kept neighbors over neighborhoods of all sizes, and the area under it.
 
-    R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K) takes away what chance keeps. The area weighs sizes by 1 / K,
-    as a plot over log K does, so that small neighborhoods count: 1 for a perfect embedding, near 0 for a random
-    one. Compare methods by the area, and see from the curve whether one is better near or far.
-
-    Ranks are those of `rank_quality`, ties included.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
-    Y : array-like of shape (n_samples, n_components)
-        The embedding.
-    n_sampled : int, default=None
-        Number of samples whose ranks are measured, drawn at random and ranked against all. None measures all up to
-        20 000 samples, in time of their square, and 2 500 of more.
-    random_state : int, RandomState or None, default=0
-        Seed of the draw.
-    n_jobs : int, default=None
-        Number of threads, as in `HNE`: None or -1 for all cores. Results are the same.
+    Compare methods by the area, and see from the curve whether one is better near or far. Small neighborhoods count
+    most in the area, as in a plot over log K.
 
     Returns
     -------
     Coranking
-        The curves and the area.
+        The curves Q_NX and R_NX, the area under the latter, and its standard error.
+
+    See Also
+    --------
+    hne.metrics.neighborhood_preservation : Q_NX at one size, in less time.
+    hne.metrics.rank_quality : Numbers at one size that weigh lost neighbors by how far they went.
+
+    Notes
+    -----
+    With the K nearest samples :math:`N_i` of i in X and :math:`M_i` in Y [1]_,
+
+    .. math:: Q_{NX}(K) = \frac{1}{n K} \sum_{i=1}^n |N_i \cap M_i|, \qquad
+        R_{NX}(K) = \frac{(n - 1) \, Q_{NX}(K) - K}{n - 1 - K},
+
+    and the area is :math:`\sum_K R_{NX}(K) / K` over :math:`\sum_K 1 / K`, for K from 1 to n - 2 [2]_. Ties are broken
+    as in `rank_quality`.
+
+    References
+    ----------
+    .. [1] Lee and Verleysen, "Quality assessment of dimensionality reduction: Rank-based criteria", Neurocomputing 72
+       (2009) 1431-1443.
+    .. [2] Lee, Peluffo-Ordóñez and Verleysen, "Multi-scale similarities in stochastic neighbour embedding: Reducing
+       dimensionality while preserving both local and global structure", Neurocomputing 169 (2015) 246-261.
 
     Examples
     --------
+    >>> from hne.metrics import coranking
     >>> curves = coranking([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [7.0], [3.0]])
     >>> curves.Q  # the first two samples keep their nearest; every sample keeps one of its two nearest
     array([0.5, 0.5])

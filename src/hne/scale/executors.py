@@ -37,18 +37,24 @@ AGAIN = "run the same call again: a run with checkpoint=DIR goes on from there"
 
 
 class DaskExecutor:
-    """Workers of a Dask cluster: neighbor search, weights and the assembly of the eigenproblem run on them.
+    """Workers of a Dask cluster, on which neighbors, weights and the matrix of the eigenproblem are computed.
 
-    Samples and results travel through a folder that all workers see, never through the client.
+    Pass it as `executor` to `hne.HNE` or `hne.embed`. Samples and results travel through a folder that all workers see,
+    never through the client.
 
     Parameters
     ----------
     client : distributed.Client or str
-        The client of the cluster, or the address of its scheduler such as "tcp://node1:8786", or the path of the
-        .json file that `dask scheduler --scheduler-file` writes.
-    folder : path, default=None
-        Where blocks are kept while a run needs them: a folder on storage that this process and all workers share.
-        None takes that of `checkpoint`, else a temporary one, which workers on other machines do not see.
+        The client of the cluster, the address of its scheduler such as "tcp://node1:8786", or the path of the .json
+        file that `dask scheduler --scheduler-file` writes. A client that was passed stays open.
+    folder : path-like or None, default=None
+        Where blocks are kept while a run needs them: a folder on storage that this process and all workers share. None
+        takes that of `checkpoint`, or else a temporary one, which workers on other machines do not see.
+
+    See Also
+    --------
+    hne.embed : Takes an executor, and samples on disk or in Dask arrays.
+    hne.forecast : Time and memory of a fit in one process.
 
     Examples
     --------
@@ -87,7 +93,13 @@ class DaskExecutor:
             self._client = None
 
     def folder(self) -> Path:
-        """The folder that blocks are kept in, made where none was named; a temporary one ends with the executor."""
+        """Return the folder that blocks are kept in, made where none was named.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder; a temporary one ends with the executor.
+        """
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="hne-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -96,7 +108,13 @@ class DaskExecutor:
         return folder
 
     def check(self, folder: Path) -> None:
-        """Raise ExecutorError where there are no workers, they differ from this process, or do not see the folder."""
+        """Raise `hne.exceptions.ExecutorError` where the workers cannot be used.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            The folder that all workers must see. There must also be workers, and with the versions of this process.
+        """
         if getattr(self.client, "status", "") != "running":
             _fail("the Dask client must be connected", f"one that is {self.client.status}", "Pass a new Client")
         try:
@@ -109,7 +127,22 @@ class DaskExecutor:
         self._shared_folder = folder
 
     def map(self, what: str, task: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
-        """Results of the task, in the order of the items; a worker that dies leaves its block to another."""
+        """Run a task for each item on the workers; one that dies leaves its block to another.
+
+        Parameters
+        ----------
+        what : str
+            What the items are, for messages.
+        task : callable
+            The function of one item.
+        items : sequence
+            The items.
+
+        Yields
+        ------
+        object
+            The results, in the order of the items.
+        """
         import cloudpickle  # noqa: PLC0415, comes with dask
 
         with pickled_by_name():
@@ -127,7 +160,20 @@ class DaskExecutor:
             yield from self._results(futures, what)
 
     def compute(self, what: str, delayed: Sequence[Any]) -> Generator[Any, None, None]:
-        """Results of Dask's own delayed calls, in their order."""
+        """Run delayed calls of Dask on the workers.
+
+        Parameters
+        ----------
+        what : str
+            What they compute, for messages.
+        delayed : sequence of dask.delayed.Delayed
+            The calls.
+
+        Yields
+        ------
+        object
+            The results, in the order of the calls.
+        """
         yield from self._results(self.client.compute(list(delayed)), what)
 
     def _results(self, futures: list[Any], what: str) -> Generator[Any, None, None]:

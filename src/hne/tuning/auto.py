@@ -35,6 +35,7 @@ Grid = dict[str, tuple[Any, ...] | None]
 
 # Charts near a surface, 24 settings. On 21 data sets their choice has a mean error of .0048, that of 105 (k from 4 on,
 # reg from 1e-5 to .1) .0055, the defaults .0174.
+#: Values that `hne.tuning.tune` combines near a surface, by parameter ("variant", "n_neighbors", "reg"): 24 settings.
 GRID: dict[str, tuple[Any, ...]] = {"variant": VARIANTS, "n_neighbors": (8, 10, 12, 16), "reg": (1e-3, 1e-4)}
 # Charts elsewhere, 8 settings. On 24 tables and image sets their choice misses .109 of the truth, that of 105 settings
 # .118, the defaults .115: the score says less there.
@@ -56,29 +57,35 @@ def tune(
 ) -> Tuning:
     """Find the variant, n_neighbors and reg that suit the samples, without knowing the truth about them.
 
-    Each setting is fitted, and its embedding scored by :func:`hne.metrics.tangent_score`: how much it loses of the
-    tangent planes of small neighborhoods, and of their ranks. Neighbors and tangent frames are made once for all
-    settings; those that cannot win any more are stopped early.
+    Each setting is fitted, and its embedding scored by `hne.metrics.tangent_score`: how much it loses of the tangent
+    planes of small neighborhoods, of ranks and of lengths. All settings share one neighbor search; those that cannot
+    win any more are stopped early.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples, as for `HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the whole.
-    grid : dict, default=None
-        Values of "variant", "n_neighbors" and "reg" to try; what is left out keeps the usual ones: near a surface those
-        of `hne.tuning.GRID`, 24 settings in all, elsewhere 8 of few neighbors, without charts 84. None: near a surface
-        up to 7 of those, each n_neighbors first and, unless one of these is good enough, the best with another reg or
-        variant.
-    budget : float, default=None
-        Seconds after which no further settings are begun. The usually best ones come first.
+        The samples, as for `hne.HNE`. Of more than 20 000, a connected patch of 5 000 is tuned on, as dense as the
+        whole.
+    grid : dict or None, default=None
+        Values of "variant", "n_neighbors" and "reg" to try, all combinations of them. More take longer and may find
+        better. What is left out keeps the usual values: near a surface those of `hne.tuning.GRID`, 24 settings in all,
+        elsewhere 8 of few neighbors, without charts 84. None tries 4 to 7 of the 24: each n_neighbors first and, unless
+        one of these is good enough, the best with another reg or variant.
+    budget : float or None, default=None
+        Seconds after which no further settings are begun. The usually best ones come first. None has no limit.
     **parameters
-        Further parameters of `HNE`, such as n_components, metric or n_jobs. A variant, n_neighbors or reg among
+        Further parameters of `hne.HNE`, such as n_components, metric or n_jobs. A variant, n_neighbors or reg among
         them is kept, unless it is "auto".
 
     Returns
     -------
     Tuning
-        `best`, `runner_up`, `trials` (all of them), and `parameters` to pass to `HNE`.
+        `best`, `runner_up`, `trials` (all of them), and `parameters` to pass to `hne.HNE`.
+
+    See Also
+    --------
+    hne.HNE : Does the same in `fit` for what is "auto".
+    hne.viz.write_tuning_report : The search as a page to look at.
 
     Examples
     --------

@@ -61,27 +61,40 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trial:
-    """One setting and how its embedding scored.
+    """One setting, and how its embedding scored.
 
     Attributes
     ----------
-    variant, n_neighbors, reg
+    variant, n_neighbors, reg : str, int, float
         The setting.
     outcome : str
         "measured", "stopped early" (it could not win any more), "failed", or "not reached" within the budget.
     score : float
-        Lower is better, see :func:`hne.metrics.tangent_score`. Of one that was stopped, what it is at least; NaN where
-        nothing is known. The table has the one as `score`, the other as `score_above`.
+        Score by `hne.metrics.tangent_score`, lower is better. Where the trial was stopped, a lower bound; NaN where
+        nothing is known.
     measure : TangentScore or None
-        The parts of the score of one that was measured.
+        The parts of the score, where it was measured.
     n_pieces : int
-        Pieces of its neighbor graph; 0 where nobody looked.
+        Number of pieces (connected components) of its neighbor graph; 0 where it was not made.
     reason : str
         Why it was stopped or failed, in a few words.
     seconds : float
-        Time of its own work, that shared with others left out.
+        Time of its own work, without what trials share.
     Y : ndarray of shape (n_tuned, n_components) or None
-        Coordinates in the lengths of X, a chart or rescaled ones, kept of the best few.
+        Coordinates in the lengths of X, kept for the best few.
+
+    See Also
+    --------
+    hne.tuning.Tuning : All trials of a search.
+
+    Examples
+    --------
+    >>> from hne.tuning import Trial
+    >>> trial = Trial("ihne", 8, 1e-3, "measured", score=0.002)
+    >>> trial
+    <Trial: IHNE, k = 8, reg = 0.001: measured, score 0.002>
+    >>> trial.parameters
+    {'n_neighbors': 8, 'reg': 0.001, 'variant': 'ihne'}
     """
 
     variant: str
@@ -102,7 +115,7 @@ class Trial:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The setting as keyword arguments of `HNE`."""
+        """The setting as keyword arguments of `hne.HNE`."""
         return {"n_neighbors": self.n_neighbors, "reg": self.reg, "variant": self.variant}
 
     @property
@@ -116,24 +129,41 @@ class Trial:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Tuning:
-    """The outcome of a search: what to use, and all that was tried.
+    """The outcome of a search for settings: what to use, and all that was tried.
 
     Attributes
     ----------
-    best, runner_up : Trial, Trial or None
-        The choice, and the best of another variant or another number of neighbors.
+    best : Trial
+        The choice.
+    runner_up : Trial or None
+        The best of another variant or another number of neighbors.
     trials : tuple of Trial
-        All of the grid: the measured ones by score, then those that were stopped, failed or not reached.
+        All settings of the grid: the measured ones by score, then those that were stopped, failed or not reached.
     settings : Settings
-        All parameters with those of the choice.
+        All parameters of `hne.HNE`, with those of the choice.
     n_samples : int
-        Samples that X has.
+        Number of samples of X.
     rows : ndarray or None
-        The rows of X that were tuned on, where those were not all.
+        The rows of X that were tuned on; None where those were all.
     dimension : Dimension or None
-        The samples' own dimension, see :func:`hne.metrics.intrinsic_dimension`; None where they are too few to tell.
+        The intrinsic dimension of the samples; None where they are too few to tell.
     seconds : float
         Time of the whole search.
+
+    See Also
+    --------
+    hne.tuning.tune : The function that searches.
+    hne.viz.write_tuning_report : The search as a page to look at.
+
+    Examples
+    --------
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.tuning import tune
+    >>> found = tune(make_swiss_roll(300).X, grid={"n_neighbors": [8, 12]}, variant="ihne", reg=1e-3)
+    >>> print(found)
+    2 settings, 2 measured to the end
+    >>> found.table()["choice"]
+    ['chosen', 'runner-up']
     """
 
     best: Trial
@@ -147,15 +177,33 @@ class Tuning:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The choice as keyword arguments of `HNE`."""
+        """The choice as keyword arguments of `hne.HNE`."""
         return {**self.best.parameters, "n_components": self.settings.n_components}
 
     def role(self, trial: Trial) -> str:
-        """What the trial is in the end: "chosen", "runner-up", or nothing."""
+        """Tell what a trial is in the end.
+
+        Parameters
+        ----------
+        trial : Trial
+            One of `trials`.
+
+        Returns
+        -------
+        str
+            One of "chosen", "runner-up" and "".
+        """
         return "chosen" if trial is self.best else "runner-up" if trial is self.runner_up else ""
 
     def table(self) -> dict[str, list[Any]]:
-        """All trials as columns, the best first: `pandas.DataFrame(tuning.table())` is the whole search."""
+        """Return all trials as columns, the best first.
+
+        Returns
+        -------
+        dict of str to list
+            Columns by name: `pandas.DataFrame(tuning.table())` is the whole search. Where a trial was stopped, `score`
+            is NaN and `score_above` has the lower bound.
+        """
         trials, parts = self.trials, ("tangent_loss", "trustworthiness", "continuity", "unevenness")
         columns: dict[str, list[Any]] = {"choice": [self.role(trial) for trial in trials]}
         columns |= {name: [getattr(trial, name) for trial in trials] for name in ("variant", "n_neighbors", "reg")}

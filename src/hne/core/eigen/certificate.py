@@ -50,16 +50,51 @@ KEPT_STRESS = 0.004
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proof that vectors are eigenvectors of G, all of it measured on the vectors themselves."""
+    r"""The proof that vectors are eigenvectors of G, measured on the vectors themselves; print it to read it.
 
-    residuals: FloatArray  # (d,), lengths of G y - lambda y
-    gap: float  # from the last wanted eigenvalue to the next; inf where there is none
-    rounding: float  # what one rounding of the largest entry of G does to a residual
-    resolution: float  # smallest difference of eigenvalues that float64 shows through |A y| and |B y|
-    orthogonality: float  # largest entry of Y'Y - I, and of Y'1 / sqrt(n)
-    ritz_error: float  # largest relative difference of lambda and gamma |A y|^2 + |B y|^2
-    last_move: float = 0.0  # angle of the last refinement on landmarks, after which it ended; 0 for solvers that go on
-    next_share: float = 0.0  # the largest residual as a share of the next eigenvalue
+    It says that the eigenproblem was solved, not that the embedding is right: that is `trust_`.
+
+    Attributes
+    ----------
+    residuals : ndarray of shape (n_eigenvectors,)
+        Lengths of G y - lambda y.
+    gap : float
+        Difference of the last wanted eigenvalue and the next; inf where there is none.
+    rounding : float
+        What one rounding of the largest entry of G does to a residual.
+    resolution : float
+        Smallest difference of eigenvalues that float64 can show.
+    orthogonality : float
+        Largest entry of Y'Y - I, and of Y'1 / sqrt(n), in absolute value.
+    ritz_error : float
+        Largest relative difference of lambda and :math:`\gamma |A y|^2 + |B y|^2`.
+    last_move : float
+        Angle in radians of the last refinement on landmarks; 0 for solvers that go on until `tol`.
+    next_share : float
+        The largest residual over the next eigenvalue.
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : Has it as `eigen_certificate_`, and explains G.
+    hne.core.trust.verdict.Assessment : How far to trust the embedding.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> proof = HNE(coordinates="eigenvectors").fit(make_swiss_roll(300, random_state=0).X).eigen_certificate_
+    >>> bool(proof.is_resolved), bool(proof.relative_residuals.max() < 1e-6)
+    (True, True)
+    """
+
+    residuals: FloatArray
+    gap: float
+    rounding: float
+    resolution: float
+    orthogonality: float
+    ritz_error: float
+    last_move: float = 0.0
+    next_share: float = 0.0
 
     @property
     def relative_residuals(self) -> FloatArray:

@@ -250,12 +250,34 @@ def _held(X: Samples, members: IndexArray, n_components: int) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class Dimension:
-    """How many dimensions samples have, and what the two estimators say; agreed, it is right nearly always."""
+    """How many dimensions samples have, from `hne.metrics.intrinsic_dimension`.
 
-    dimension: int  # told by the likelihood, or by the two nearest where these tell less and chance cannot be why
-    by_likelihood: float  # from the middle and the farther neighbors; inf where these are all equally far
-    by_two_nearest: float  # from the ratio of the two nearest; inf where these are always equally far
-    is_agreed: bool  # whether both tell the same whole number
+    Attributes
+    ----------
+    dimension : int
+        The whole number that the likelihood tells, or the two nearest where these tell less than chance explains.
+    by_likelihood : float
+        Estimate from the middle and the farther neighbors; inf where these are all equally far.
+    by_two_nearest : float
+        Estimate from the ratio of the two nearest; inf where these are always equally far.
+    is_agreed : bool
+        Whether both tell the same whole number. If so, it is right nearly always; if not, it is a guess.
+
+    See Also
+    --------
+    hne.metrics.intrinsic_dimension : The function that estimates it, with the equations.
+
+    Examples
+    --------
+    >>> from hne.metrics import Dimension
+    >>> print(Dimension(2, by_likelihood=1.92, by_two_nearest=2.07, is_agreed=True))
+    2 (1.92 by likelihood, 2.07 by the two nearest: agreed)
+    """
+
+    dimension: int
+    by_likelihood: float
+    by_two_nearest: float
+    is_agreed: bool
 
     def __str__(self) -> str:
         agreement = "agreed" if self.is_agreed else "not agreed"

@@ -112,13 +112,40 @@ def ranks_of(X: Samples, settings: Settings, n_threads: int) -> Ranks:
 
 @dataclass(frozen=True, eq=False)
 class TangentScore:
-    """How much of X an embedding loses, seen from small neighborhoods: lower is better, 0 loses nothing."""
+    """How much of X an embedding loses, seen from small neighborhoods: lower is better, 0 loses nothing.
 
-    tangent_loss: float  # mean share of a tangent plane that the embedding does not keep, whatever its local maps
-    trustworthiness: float  # of the corrected embedding: few strangers among neighbors
-    continuity: float  # of the corrected embedding: few neighbors lost
-    unevenness: float  # 0 to 1: how much the corrected embedding stretches some places more than others; or NaN
-    correction: FloatArray  # A (d, d): Y A has the lengths of X
+    Attributes
+    ----------
+    tangent_loss : float
+        Mean share of a tangent plane that the embedding does not keep, from 0 to 1: folds, collapse, repeated
+        coordinates.
+    trustworthiness : float
+        Trustworthiness of the corrected embedding at 10 neighbors: 1 where all neighbors in Y are neighbors in X.
+    continuity : float
+        Continuity of the corrected embedding at 10 neighbors: 1 where all neighbors in X are neighbors in Y.
+    unevenness : float
+        How much more the corrected embedding stretches some places than others, from 0 to 1. NaN where samples are near
+        no surface of this dimension.
+    correction : ndarray of shape (n_components, n_components)
+        The matrix A with which Y @ A has the lengths of X.
+
+    See Also
+    --------
+    hne.metrics.tangent_score : The function that measures it, with the equation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hne.metrics import TangentScore
+    >>> print(TangentScore(0.01, trustworthiness=0.99, continuity=0.98, unevenness=0.05, correction=np.eye(2)))
+    score 0.0290: tangent loss 0.0100, trustworthiness 0.9900, continuity 0.9800, unevenness 0.0500
+    """
+
+    tangent_loss: float
+    trustworthiness: float
+    continuity: float
+    unevenness: float
+    correction: FloatArray
 
     @property
     def rank_loss(self) -> float:

@@ -48,43 +48,102 @@ TREATMENT = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that speaks against an embedding, or that its reader should know."""
+    """One thing that speaks against an embedding, or that you should know about it.
 
-    kind: str  # "score", "repeated", "collapsed", "pieces", "bridges", "short circuits", "dimension",
-    # "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given
-    level: str  # "bad", "doubtful", or "good" for what is only to be known
-    values: Mapping[str, Any]  # the numbers of its sentence by name; a "reason" where a kind has several
-    remedy: str = ""  # what to do about it, a sentence; empty where there is nothing to do
-    text: str = ""  # a plain sentence
+    Attributes
+    ----------
+    kind : str
+        What it is about: "score", "repeated", "collapsed", "pieces", "bridges", "short circuits", "dimension",
+        "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given.
+    level : str
+        How grave it is: "bad", "doubtful", or "good" for what is only to be known.
+    values : mapping of str to object
+        The numbers of its sentence by name; a "reason" where a kind has several.
+    remedy : str
+        What to do about it; empty where there is nothing to do.
+    text : str
+        What was found, as a sentence without its period.
+
+    See Also
+    --------
+    hne.core.trust.verdict.Assessment : Holds the findings of a fit.
+    """
+
+    kind: str
+    level: str
+    values: Mapping[str, Any]
+    remedy: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Assessment:
-    """How far an embedding can be believed."""
+    """How far an embedding can be trusted, measured without knowing the truth.
 
-    level: str  # one of LEVELS
-    verdict: str  # one sentence: can this be believed, why, and what to do if not
-    findings: tuple[Finding, ...]  # the gravest first
-    score: TangentScore | None  # None where it cannot be measured
-    eigenvalue_gap: float  # next eigenvalue over the last wanted one: near 1, the last coordinate is one of several
-    repeated_share: float  # largest share of a coordinate that is a smooth function of the others
-    self_share: float  # share of samples that are rebuilt mostly by themselves
+    Limits were calibrated on surfaces: of most tables and images the level is "unknown".
+
+    Attributes
+    ----------
+    level : str
+        "good", "doubtful", "bad", or "unknown" where nothing that was calibrated carries over.
+    verdict : str
+        One sentence: can it be trusted, why, and what to do if not.
+    findings : tuple of Finding
+        What speaks against it, the gravest first.
+    score : TangentScore or None
+        What it loses of small neighborhoods, lower is better; None where that cannot be measured.
+    eigenvalue_gap : float
+        The next eigenvalue over the last wanted one. Near 1, the last coordinate is one of several equally good ones.
+    repeated_share : float
+        Largest share of a coordinate that is a smooth function of the others. Near 1, it tells nothing new.
+    self_share : float
+        Share of samples that are rebuilt mostly by themselves.
+    n_pieces, n_bridges : int
+        Pieces (connected components) of the neighbor graph, and edges by which alone parts of it hang together.
+    short_circuits : ndarray of shape (n_edges, 2)
+        Pairs of samples that are near in X and far along the surface, the worst first.
+    dimension : Dimension or None
+        Estimate of the samples' own dimension.
+    collapsed_share : float
+        Share of neighborhoods that shrink to points or lines.
+
+    See Also
+    --------
+    hne.HierarchicNeighborsEmbedding : Has it as `trust_`, and the sentence as `verdict_`.
+    hne.metrics.tangent_score : The score of any embedding.
+
+    Examples
+    --------
+    >>> from hne import HNE
+    >>> from hne.datasets import make_swiss_roll
+    >>> trust = HNE().fit(make_swiss_roll(300, random_state=0).X).trust_
+    >>> trust.level, trust.n_pieces, trust.dimension.dimension
+    ('good', 1, 2)
+    """
+
+    level: str
+    verdict: str
+    findings: tuple[Finding, ...]
+    score: TangentScore | None
+    eigenvalue_gap: float
+    repeated_share: float
+    self_share: float
     n_pieces: int
     n_bridges: int
-    short_circuits: IndexArray  # (p, 2), pairs of samples that are near in X and far along the surface; worst first
-    dimension: Dimension | None  # what the samples' own dimension seems to be
-    collapsed_share: float = math.nan  # share of neighborhoods one side of which has all but vanished
+    short_circuits: IndexArray
+    dimension: Dimension | None
+    collapsed_share: float = math.nan
 
     @property
     def decisive(self) -> Finding | None:
-        """The finding that the verdict states; None where it can be believed."""
+        """The finding that the verdict states; None where nothing speaks against it."""
         if self.level == "unknown":
             return next((one for one in self.findings if one.kind == "unknown"), None)
         return next((one for one in self.findings if one.level == self.level != "good"), None)
 
     @property
     def summary(self) -> str:
-        """A few words, for where stages are told of."""
+        """The level and the score, in a few words."""
         return self.level if self.score is None else f"{self.level}, score {self.score.score:.4f}"
 
     def of_samples(self, first: IndexArray) -> "Assessment":

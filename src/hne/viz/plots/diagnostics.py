@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hne._runtime.docstrings import described_as_in
 from hne.core.eigenpairs import scree as eigenvalues
 from hne.core.parameters import check_integer
 from hne.core.pieces.bridges import find_bridges
@@ -12,6 +13,7 @@ from hne.core.records import FloatArray, SparseMatrix
 from hne.exceptions import refuse
 from hne.viz.plots import drawing, sources
 from hne.viz.plots.drawing import NOTE_COLOR, TOO_MANY, draw_links, draw_points, finish
+from hne.viz.plots.embeddings import scatter
 from hne.viz.plots.sources import PALETTE, has_place, paint, result_of
 
 INNER_COLOR, OUTER_COLOR, BRIDGE_COLOR, OTHERS_COLOR = *PALETTE[:3], "#d5d7da"
@@ -20,6 +22,7 @@ USED_COLOR, NEXT_COLOR, WORST_COLOR = PALETTE[0], "#9aa0a6", PALETTE[2]
 ROOM = 0.5
 
 
+@described_as_in(scatter)
 def neighbor_links(
     model: Any,
     color: Any = None,
@@ -29,29 +32,25 @@ def neighbor_links(
     components: Sequence[int] = (0, 1),
     title: str | None = None,
 ) -> Any:
-    """Draw an embedding with the edges of its graph, bridges and short circuits in red; or both layers of one sample.
+    """Draw an embedding with the edges of its neighbor graph, or both layers of one sample.
 
-    A bridge is all that holds two parts of a piece together: what it joins can turn about it. Dashed lines are short
-    circuits, edges that lead across a gap: those that were cut, or with short_circuits="keep" those that are suspected.
-    Other long edges across the embedding join what the samples had near each other and the coordinates have not.
+    Bridges are red: edges that alone hold two parts of a piece together, so that these can turn about them. Dashed red
+    lines are short circuits, edges that lead across a gap: those that were cut, or with short_circuits="keep" those
+    that are suspected. Other long edges join samples that are near in X and far in the embedding.
 
     Parameters
     ----------
     model : HNE, LinearHNE or Embedding
-        A fitted model, or what `embed` gave, in the coordinates of `scatter`; two of them or more, 200 000 samples or
-        fewer. LinearHNE knows no bridges and no short circuits.
-    color : array-like of shape (n_samples,), or a color, default=None
-        As of `scatter`; not used with `sample`.
-    sample : int, default=None
-        The row number of a sample, counted from 0, to show its inner layer, which are its neighbors, and its outer
-        layer, their neighbors, with what lies around them.
-    axes, components, title
-        As of `scatter`.
+        A fitted model, or what `hne.embed` gave, with two coordinates or more and 200 000 samples or fewer. LinearHNE
+        knows no bridges and no short circuits.
+    sample : int or None, default=None
+        Row number of a sample, counted from 0: shows its neighbors (inner layer) and their neighbors (outer layer) with
+        what lies around them; `color` is not used then. None shows all edges.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
+    See Also
+    --------
+    hne.viz.scatter : The embedding without edges.
+    hne.viz.reconstruction : Samples that their neighbors rebuild badly.
 
     Examples
     --------
@@ -129,27 +128,26 @@ def _draw_layers(axes: Any, points: FloatArray, W: SparseMatrix, sample: int) ->
     drawing.draw_key(axes, drawing.Key(entries=layers))
 
 
+@described_as_in(scatter)
 def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = None) -> Any:
-    """Draw the bottom eigenvalues, as many as coordinates marked, and how far the next one is.
+    """Draw the smallest eigenvalues, and how far the next one is from those of the coordinates.
 
-    A next eigenvalue several times the last marked one says that these eigenvectors stand out from all others. Next to
-    1, another number of them is as good, and small changes of the samples may exchange them; a chart, which is made of
-    more than it has coordinates, does not mind.
+    As many are marked as there are coordinates. If the next one is several times the last marked one, these
+    eigenvectors stand out from all others. If it is about the same, small changes of the samples may exchange them. A
+    chart, which is made of more eigenvectors than it has coordinates, does not mind.
 
     Parameters
     ----------
     model : HNE or Embedding
-        A fitted model, or what `embed` gave. Of several pieces, the largest is shown.
+        A fitted model, or what `hne.embed` gave. Of several pieces, the largest is shown.
     count : int, default=10
-        How many eigenvalues, one more than coordinates at least. Of large data, where more would take long, those of
-        the fit and the next.
-    axes, title
-        As of `scatter`.
+        How many eigenvalues, at least one more than coordinates; more show where the curve flattens. Of large data,
+        where more would take long, those of the fit and the next.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
+    See Also
+    --------
+    hne.viz.scatter : The coordinates themselves.
+    hne.metrics.intrinsic_dimension : How many coordinates to ask for.
 
     Examples
     --------
@@ -194,25 +192,24 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     return finish(axes, ("number after the constant one", "eigenvalue"), title)
 
 
+@described_as_in(scatter)
 def reconstruction(model: Any, *, n_labeled: int = 5, axes: Any = None, title: str | None = None) -> Any:
-    """Draw how well each sample is rebuilt by its neighbors' neighbors, all in order, the worst with their row numbers.
+    """Draw how well each sample is rebuilt by its joint weights, from best to worst.
 
-    A long flat line with a steep end says that few samples are unlike their neighbors: outliers, errors in the data,
-    or gaps. For where these are, `scatter(model, model.reconstruction_errors_)`.
+    A long flat line with a steep end says that few samples are unlike their neighbors: outliers, errors in the data, or
+    gaps. `scatter(model, model.reconstruction_errors_)` shows where these are.
 
     Parameters
     ----------
     model : HNE or Embedding
-        A fitted model, or what `embed` gave.
+        A fitted model, or what `hne.embed` gave.
     n_labeled : int, default=5
-        How many of the worst get the number of their row, counted from 0.
-    axes, title
-        As of `scatter`.
+        How many of the worst get their row number, counted from 0.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
+    See Also
+    --------
+    hne.metrics.reconstruction_errors : The numbers, for any weights.
+    hne.viz.neighbor_links : The neighbors of one sample.
 
     Examples
     --------

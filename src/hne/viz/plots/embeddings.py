@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hne._runtime.docstrings import described_as_in
 from hne.core.parameters import check_integer
 from hne.core.records import FloatArray, IndexArray
 from hne.core.samples.check import check_matrix
@@ -30,36 +31,41 @@ def scatter(
     labels: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Any:
-    """Draw an embedding, a dot a sample.
+    """Draw an embedding, one dot for each sample.
 
-    Beyond 20 000 samples dots are small, and pixels in files of vectors; beyond 200 000, cells show how many samples
-    they have, the mean of their numbers, or the name that most of them have. One coordinate is drawn against the
-    numbers of `color`, or else the number of the row.
+    Beyond 20 000 samples dots are small, and pixels in PDF and SVG files. Beyond 200 000, cells show the number of
+    their samples, the mean of their numbers, or the name that most of them have. A single coordinate is drawn against
+    the numbers of `color`, or else the row number.
 
     Parameters
     ----------
     model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        A fitted HNE or what `embed` gave, of which the chart or rescaled coordinates are drawn, in units of X; anything
+        A fitted HNE or what `hne.embed` gave, whose chart or rescaled coordinates are drawn in units of X; anything
         else with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
-    color : array-like of shape (n_samples,), or a color, default=None
-        Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own.
-        Samples without a value are gray. RGB colors, (n_samples, 3), are taken as they are. None colors by pieces of
-        the neighbor graph, where there are several.
-    axes : matplotlib Axes, default=None
+    color : array-like of shape (n_samples,), str or None, default=None
+        Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own. Samples
+        without a value are gray. RGB colors, (n_samples, 3), are taken as they are, and a str is one color for all.
+        None colors by pieces (connected components) of the neighbor graph, where there are several.
+    axes : matplotlib.axes.Axes or None, default=None
         Where to draw; None makes a figure.
     components : pair of int, default=(0, 1)
         Which coordinates, counted from 0, to draw along and across.
     links : bool, default=False
-        Whether to draw lines between neighbors; see `neighbor_links` for more of them.
-    labels : pair of str, default=None
+        True draws lines between neighbors; see `neighbor_links` for more of them.
+    labels : pair of str or None, default=None
         What to write at the two axes; None writes which coordinates they are.
-    title : str, default=None
+    title : str or None, default=None
         What to write above.
 
     Returns
     -------
-    matplotlib Axes
+    matplotlib.axes.Axes
         The axes; `axes.figure.savefig("embedding.png")` writes them to a file.
+
+    See Also
+    --------
+    hne.viz.scatter_images : The same with images beside the dots.
+    hne.viz.compare : Several embeddings side by side.
 
     Examples
     --------
@@ -104,6 +110,7 @@ def scatter(
     return axes
 
 
+@described_as_in(scatter)
 def scatter_images(
     model: Any,
     images: ArrayLike,
@@ -117,26 +124,23 @@ def scatter_images(
 ) -> Any:
     """Draw an embedding with images of some samples beside their dots.
 
-    Images are those of samples far from each other, each where there is room and tied to its dot by a line.
+    Images are those of samples far from each other, each where there is room and tied to its dot by a line. The
+    embedding must have two coordinates or more.
 
     Parameters
     ----------
-    model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        As of `scatter`; two coordinates or more.
     images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3)
         The images, all in one range of brightness: from 0 to 1, 0 to 255 where they are integers, and else from the
         darkest to the brightest pixel of all.
-    color, axes, components, title
-        As of `scatter`.
     n_images : int, default=14
         How many images. More cover each other and the dots.
-    zoom : float, default=None
-        Points (1/72 inch) a pixel of an image; None makes the longer side 36 points.
+    zoom : float or None, default=None
+        Points (1/72 inch) for each pixel of an image; larger images cover more. None makes the longer side 36 points.
 
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
+    See Also
+    --------
+    hne.viz.scatter : The same without images.
+    hne.viz.write_report : A page that shows the image of any dot.
 
     Examples
     --------
@@ -217,6 +221,7 @@ def _spread_out(points: FloatArray, count: int) -> IndexArray:
     return np.array(chosen, dtype=np.intp)
 
 
+@described_as_in(scatter)
 def compare(
     embeddings: Mapping[str, Any],
     color: Any = None,
@@ -227,32 +232,35 @@ def compare(
     titles: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> NDArray[Any]:
-    """Draw several embeddings of the same samples side by side, a panel each.
+    """Draw several embeddings of the same samples side by side, one panel for each.
 
-    Charts and rescaled coordinates, of a fitted HNE, are drawn to one scale; other panels are stretched to their
-    frames, because methods scale coordinates as they like. None is turned or mirrored without a chart.
+    Charts and rescaled coordinates of a fitted HNE are drawn to one scale. Other panels are stretched to their frames,
+    because methods scale coordinates as they like.
 
     Parameters
     ----------
     embeddings : mapping of str to model, array-like, exception or str
         Each method's name, and a fitted model or the coordinates that it gave; where it gave none, the error that it
         raised, or the reason in words.
-    color, components
-        As of `scatter`, one for all panels.
-    chart : array-like of shape (n_samples, n_components), default=None
-        True coordinates, to which all embeddings are turned, where they are known; those without lengths of X also
-        get its spread along each axis.
-    columns : int, default=None
+    chart : array-like of shape (n_samples, n_components) or None, default=None
+        True coordinates, to which all embeddings are turned and mirrored; those without lengths of X also get its
+        spread along each axis. None turns none.
+    columns : int or None, default=None
         Panels in a row; None makes five at most.
-    titles : mapping of str to str, default=None
-        What to write above the panels, by their names; without, the names.
-    title : str, default=None
+    titles : mapping of str to str or None, default=None
+        What to write above the panels, by their names; None writes the names.
+    title : str or None, default=None
         What to write above all.
 
     Returns
     -------
-    ndarray of matplotlib Axes
+    ndarray of matplotlib.axes.Axes
         The panels, in the order of the embeddings; `axes[0].figure` is the figure.
+
+    See Also
+    --------
+    hne.viz.scatter : One embedding, larger.
+    hne.baselines.baseline_embedding : Embeddings by other methods.
 
     Examples
     --------
@@ -260,9 +268,9 @@ def compare(
     >>> from hne.datasets import make_swiss_roll
     >>> from hne.viz import compare
     >>> roll = make_swiss_roll(200, random_state=0)
-    >>> axes = compare({"BHNE": HNE().fit(roll.X), "HLLE": "n_neighbors is too small"}, roll.chart[:, 0])
+    >>> axes = compare({"HNE": HNE().fit(roll.X), "HLLE": "n_neighbors is too small"}, roll.chart[:, 0])
     >>> [panel.get_title(loc="left") for panel in axes]
-    ['BHNE', 'HLLE: failed']
+    ['HNE', 'HLLE: failed']
     """
     shown = _check_embeddings(embeddings)
     n = next((len(Y) for Y in shown.values() if not isinstance(Y, str)), 0)

@@ -63,7 +63,36 @@ SIDE, LEAST_SIDE, MARGIN, MOST_DOTS = 300, 100, 10, 2_000
 
 
 def write_report(path: str | os.PathLike[str], result: Embedding, details: Details | None = None) -> None:
-    """Write the report of an embedding, `~` in its path being the home; the file is there whole or not at all."""
+    """Write a page to look at an embedding and to judge it by: one HTML file that needs no network.
+
+    For a fitted model, `report` of `hne.HNE` is shorter. A file at `path` is replaced, by the whole page or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The HTML file; `~` is the home folder.
+    result : Embedding
+        What `hne.embed` gave.
+    details : Details or None, default=None
+        What is known of the samples, as `hne.viz.report.gather_details` gathers it: columns to color by, names, images,
+        a title. None shows the embedding and its measures alone.
+
+    See Also
+    --------
+    hne.embed : Makes the embedding.
+    hne.viz.write_tuning_report : A page about a search for settings.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from hne import embed
+    >>> from hne.datasets import make_swiss_roll
+    >>> from hne.viz import write_report
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "roll.html"
+    >>> write_report(page, embed(make_swiss_roll(200).X))
+    >>> page.exists()
+    True
+    """
     write_page(path, report_page(result, details))
 
 

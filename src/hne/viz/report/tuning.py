@@ -39,33 +39,45 @@ def write_tuning_report(
     command: str = "",
     data_notes: Sequence[str] = (),
 ) -> None:
-    """Write a page about a search for settings, which is there whole or not at all.
+    """Write a page about a search for settings: the choice, the best embeddings, and all scores.
+
+    A file at `path` is replaced, by the whole page or not at all.
 
     Parameters
     ----------
     tuning : Tuning
-        What :func:`hne.tuning.tune` found.
-    path : path
+        What `hne.tuning.tune` found.
+    path : str or path-like
         The HTML file; `~` is the home folder.
-    title : str
-        What the page is about.
-    color : array-like of shape (n_samples,), default=None
-        What to color samples by; None takes the first coordinate of the choice.
-    color_name : str
-        What it is called.
-    source, command : str
-        What was read, and the command that embeds it with the choice.
-    data_notes : sequence of str
+    title : str, default="Settings chosen by hne"
+        The headline.
+    color : array-like of shape (n_samples,) or None, default=None
+        What to color samples by: numbers or names. None takes the first coordinate of the choice.
+    color_name : str, default=""
+        What the color is called.
+    source : str, default=""
+        What was read, in a line.
+    command : str, default=""
+        The command that embeds it with the choice; empty leaves it out.
+    data_notes : sequence of str, default=()
         What is worth knowing about the data.
+
+    See Also
+    --------
+    hne.tuning.tune : Makes the search.
+    hne.viz.write_report : A page about one embedding.
 
     Examples
     --------
+    >>> import pathlib, tempfile
     >>> from hne.datasets import make_swiss_roll
-    >>> from hne.viz.report import write_tuning_report
     >>> from hne.tuning import tune
-    >>> roll = make_swiss_roll(100)
-    >>> tuning = tune(roll.X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
-    >>> write_tuning_report(tuning, getfixture("tmp_path") / "settings.html", color=roll.chart[:, 0])
+    >>> from hne.viz import write_tuning_report
+    >>> found = tune(make_swiss_roll(100).X, grid={"n_neighbors": [5, 6]}, reg=1e-3)
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "settings.html"
+    >>> write_tuning_report(found, page)
+    >>> page.exists()
+    True
     """
     if color is not None and np.shape(color) != (tuning.n_samples,):
         rule = f"must have one value for each of {tuning.n_samples} samples"
