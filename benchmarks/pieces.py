@@ -21,7 +21,7 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "pieces.png"
 POLICIES = ("separate", "join", "largest")
 SEEDS = range(10)
 GOOD = 0.05
-N_NEIGHBORS = 6  # of HNE by default; LLE gets the same
+N_NEIGHBORS = 6  # of LLE
 BLOB_COLORS = ("#3b528b", "#21918c", "#c8553d", "#8a6fa8", "#b8860b")
 
 
@@ -81,7 +81,7 @@ def measure() -> str:
     text = [
         f"## {TITLE}",
         "",
-        f"Default settings (BHNE, k = {N_NEIGHBORS}, reg = 1e-4) but for `pieces`; LLE with the same k and reg. Errors",
+        f"`HNE()` but for `pieces`; LLE with k = {N_NEIGHBORS} and reg = 1e-4. Errors",
         "are affine errors of each roll's own coordinates; parts overlap if their bounding boxes do. The roll of 1000",
         f"samples alone has an error of {_alone(roll_and_points(), 0):.4f}. Rolls of 700 and 300 are spread evenly.",
         "",

@@ -20,10 +20,10 @@ LOOK = """() => {
   const article = document.querySelector("article") || document.body;
   const lines = p => Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight));
   const prose = article.cloneNode(true);
-  prose.querySelectorAll("pre, table, script, style, .sphx-glr-script-out, .prev-next-area, .sphx-glr-thumbcontainer, mjx-container")
-    .forEach(one => one.remove());
+  const aside = "pre, table, script, style, .sphx-glr-script-out, .sphx-glr-thumbcontainer, mjx-container";
+  prose.querySelectorAll(aside).forEach(one => one.remove());
   return {
-    words: (prose.textContent.match(/[\\p{L}][\\p{L}'’-]*/gu) || []).length,
+    words: (prose.textContent.match(/[\\p{L}][\\p{L}'-]*/gu) || []).length,
     long: [...article.querySelectorAll("p")].filter(p => !p.closest("table") && lines(p) > MOST_LINES)
       .map(p => lines(p) + " lines: " + p.textContent.slice(0, 60)),
     images: [...document.images].filter(one => !one.complete || !one.naturalWidth).map(one => one.src),

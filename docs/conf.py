@@ -18,7 +18,7 @@ ROOT = HERE.parent
 BUILD = HERE / "_build"
 
 sys.path.insert(0, str(HERE))
-from generate import generate_pages  # noqa: E402, beside this file
+from generate import generate_pages  # beside this file
 
 generate_pages()
 
@@ -154,8 +154,10 @@ def picture_first(app: Sphinx, docname: str, source: list[str]) -> None:
     """Move the first picture of an example above its code."""
     if not docname.startswith("gallery/"):
         return
-    first_code = re.search(r"^\.\. GENERATED FROM PYTHON SOURCE LINES .*\n+\.\. code-block:: Python", source[0], re.M)
-    picture = re.search(r"^\.\. image-sg::.*\n(?:[ ]+.*\n)+", source[0], re.M)
+    first_code = re.search(
+        r"^\.\. GENERATED FROM PYTHON SOURCE LINES .*\n+\.\. code-block:: Python", source[0], re.MULTILINE
+    )
+    picture = re.search(r"^\.\. image-sg::.*\n(?:[ ]+.*\n)+", source[0], re.MULTILINE)
     if first_code and picture:
         text = source[0].replace(picture[0], "", 1)
         source[0] = text[: first_code.start()] + picture[0] + "\n\n" + text[first_code.start() :]

@@ -1,4 +1,4 @@
-"""Pages that are made before the site is built: benchmarks/README.md a page a section, `hne COMMAND --help` a page each."""
+"""Pages that are made before the site is built: the sections of benchmarks/README.md, and the help of each command."""
 
 import os
 import re

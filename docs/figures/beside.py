@@ -73,4 +73,4 @@ def wine():
 def two_rolls():
     first, second = (make_swiss_roll(300, random_state=seed) for seed in (1, 2))
     chart = np.vstack([first.chart, second.chart])
-    show(np.vstack([first.X, second.X + [60, 0, 0]]), chart[:, 0], lambda Y: unrolled(Y, chart))
+    show(np.vstack([first.X, second.X + np.array([60, 0, 0])]), chart[:, 0], lambda Y: unrolled(Y, chart))

@@ -38,8 +38,8 @@ model = HNE(metric="precomputed").fit(distances)
 print(f"{len(distances)} airports. {model.verdict_}")
 
 # %%
-# For the truth, an azimuthal equal-area map centered on Kansas, which changes lengths within the country by 2 % at most.
-# An embedding knows no north: turn it, mirrored if need be, onto that map. Colors run from west to east.
+# The truth is an azimuthal equal-area map centered on Kansas, which changes lengths in the country by 2 % at most. An
+# embedding knows no north: turn it, mirrored if need be, onto that map. Colors run from west to east.
 
 middle = np.radians([39.0, -96.0])
 cosine = np.sin(middle[0]) * np.sin(latitude) + np.cos(middle[0]) * np.cos(latitude) * np.cos(longitude - middle[1])

@@ -58,8 +58,8 @@ print(f"all 50 components: type told {told(components):.3f}")
 print(model.verdict_)
 
 # %%
-# scanpy keeps the distances to the neighbors of each cell in ``obsp["distances"]``. Pass that graph as ``neighbors``, and
-# HNE searches none of its own. All of scanpy's count, here nine of each cell, and the picture is about as good.
+# scanpy keeps the distances to the neighbors of each cell in ``obsp["distances"]``. Pass that graph as ``neighbors``,
+# and HNE searches none of its own. All of scanpy's count, here nine of each cell, and the picture is about as good.
 
 given = HNE(neighbors=cells.obsp["distances"]).fit(components)
 cells.obsm["X_hne_graph"] = given.embedding_

@@ -39,7 +39,8 @@ for package in packages:
             names.append(name)
             package_of.append(package)
 
-words = TfidfVectorizer(stop_words="english", min_df=3, sublinear_tf=True, token_pattern=r"[A-Za-z]{3,}")
+letters = r"[A-Za-z]{3,}"
+words = TfidfVectorizer(stop_words="english", min_df=3, sublinear_tf=True, token_pattern=letters)
 X = words.fit_transform(texts)
 print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {100 * X.nnz / np.prod(X.shape):.1f} % of the matrix is filled")
 

@@ -45,12 +45,11 @@ model = HNE().fit(X)
 pca = baseline_embedding("pca", X)
 
 cyclic = LinearSegmentedColormap.from_list("beat", ["#3f90da", "#832db6", "#bd1f01", "#ffa90e", "#5fa052", "#3f90da"])
-figure, panels = plt.subplot_mosaic(
-    [["signal", "signal"], ["pca", "hne"]], figsize=(8, 5.6), height_ratios=[1, 2.2], layout="constrained"
-)
+grid = {"figsize": (8, 5.6), "height_ratios": [1, 2.2], "layout": "constrained"}
+figure, panels = plt.subplot_mosaic([["signal", "signal"], ["pca", "hne"]], **grid)
 panels["signal"].scatter(np.arange(len(signal)), signal, c=cyclic(phase_at(np.arange(len(signal)))), s=4)
-panels["signal"].set(title="electrocardiogram", xlabel="sample", ylabel="voltage, as stored")
-panels["signal"].title.set(fontsize=11, ha="left", x=0)
+panels["signal"].set(xlabel="sample", ylabel="voltage, as stored")
+panels["signal"].set_title("electrocardiogram", fontsize=11, loc="left")
 no_units = ("coordinate 1", "coordinate 2")
 scatter(pca, cyclic(phase)[:, :3], axes=panels["pca"], labels=no_units, title="PCA of the windows")
 scatter(model, cyclic(phase)[:, :3], axes=panels["hne"], labels=no_units, title="HNE of the windows")
@@ -65,11 +64,8 @@ plt.show()
 def phase_error(Y):
     """Mean error of the phase told by the angle around the center, in percent of a beat."""
     angle = np.angle((Y - Y.mean(axis=0)) @ [1, 1j])
-    errors = []
-    for turned in (angle, -angle):
-        apart = np.exp(1j * (turned - 2 * np.pi * phase))
-        errors.append(np.abs(np.angle(apart / apart.mean())).mean() / (2 * np.pi))
-    return 100 * min(errors)
+    both_ways = (np.exp(1j * (turned - 2 * np.pi * phase)) for turned in (angle, -angle))
+    return 100 * min(np.abs(np.angle(apart / apart.mean())).mean() / (2 * np.pi) for apart in both_ways)
 
 
 pictures = {"HNE": model.embedding_, "PCA": pca}

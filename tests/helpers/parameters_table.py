@@ -7,8 +7,8 @@ from hne.settings import DEFAULTS, PUBLISHED, RUN, STAGES, Parameters, known_set
 INTRODUCTION = """# Parameters
 
 All parameters of {py:class}`hne.HNE`, {py:func}`hne.embed` and, with dashes, the command `hne embed`. Each stands under
-the first stage whose result it changes. [The estimator](../reference/generated/hne.HierarchicNeighborsEmbedding.rst) says
-what larger and smaller values do. The column "published" holds the values of `hne.PUBLISHED`.
+the first stage whose result it changes; [its page](../reference/generated/hne.HierarchicNeighborsEmbedding.rst)
+says what larger and smaller values do. The column "published" holds the values of `hne.PUBLISHED`.
 """
 HEAD = """
 ## {title}
