@@ -25,7 +25,8 @@ from hne.viz import scatter
 
 # %%
 # Collect what the functions of eight subpackages say about themselves. Classes and docstrings of less than 200 letters
-# stay out, and so does ``scipy.special``, whose 350 functions would be most of the picture.
+# stay out, and so does ``scipy.special``, whose 350 functions would be a third of the picture. The options of the
+# vectorizer matter: with none of them, the picture below would name 89 % of the subpackages.
 
 packages = ["fft", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "stats"]
 texts, names, package_of = [], [], []
@@ -46,8 +47,8 @@ print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {100 * X.nnz / np.prod(X.sh
 
 # %%
 # The matrix stays sparse all the way. Rows of TF-IDF have length one, so ``metric="cosine"`` and the Euclidean default
-# find the same neighbors. Of 5 (the default here), 8, 10, 15 and 20 neighbors, 8 tell the subpackages best; the others
-# tell 90 to 92 %.
+# give the same embedding. Of 5 (the default here), 8, 10, 15 and 20 neighbors, 8 tell the subpackages best, the others
+# 90 to 92 %. Reducing to 50 singular vectors before the fit changes little (90 to 94 %).
 
 model = HNE(n_neighbors=8, metric="cosine").fit(X)
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")

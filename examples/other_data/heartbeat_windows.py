@@ -21,8 +21,8 @@ from hne.viz import scatter
 
 # %%
 # The recording ships with PyWavelets: 1024 samples, three R peaks, 329 samples from one to the next. A window of 329
-# samples is a vector of 329 features, and the next window starts one sample later. Windows get a color by their middle:
-# the share of a beat that has passed since the last R peak, on a cyclic color map.
+# samples is a vector of 329 features, and the next window starts one sample later: 696 windows, a bit more than two
+# beats. Windows get a color by their middle: the share of a beat since the last R peak, on a cyclic color map.
 
 signal = pywt.data.ecg().astype(float)
 peaks, _ = find_peaks(signal, distance=150, prominence=200)
@@ -77,7 +77,7 @@ print(model.verdict_)
 # %%
 # Shorter windows say less of where in the beat they are. With 200 samples, the five neighbors that :class:`hne.HNE`
 # takes by itself tie the beats together only where the heart rests: two beats become two loops, and the verdict says
-# not to believe it. With more neighbors the beats share one ring again.
+# not to believe it. With more neighbors the beats share one ring again, to be believed with care.
 
 X, phase = windows_of(200)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
