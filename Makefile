@@ -66,11 +66,11 @@ docs: $(SITE)  ## the site, docs/_build/html/index.html; its examples are run, a
 docs-check: docs $(BROWSER)  ## every page of the site in Chromium, its links, the length of what is written, and the spelling
 	@ls /usr/lib/*/libenchant-2.so.2 >/dev/null 2>&1 && ls /usr/share/hunspell/en_US.dic >/dev/null \
 	  || { $(APT) update && $(APT) install -y --no-install-recommends $(SPELLING); }
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -D plot_gallery=0 -b spelling docs docs/_build/spelling
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b spelling -d docs/_build/html/.doctrees docs docs/_build/spelling
 	$(BIN)/python docs/check_site.py
 
 docs-links: $(SITE)  ## the addresses of other sites that the pages name; needs the network
-	$(BIN)/sphinx-build --quiet -D plot_gallery=0 -b linkcheck docs docs/_build/links
+	$(BIN)/sphinx-build --quiet -D sphinx_gallery_conf.plot_gallery=0 -b linkcheck docs docs/_build/links
 
 parameters: $(READY)  ## write docs/guide/parameters.md from hne/settings.py
 	$(BIN)/python tests/helpers/parameters_table.py > docs/guide/parameters.md

@@ -24,7 +24,8 @@ LOOK = """() => {
   prose.querySelectorAll(aside).forEach(one => one.remove());
   return {
     words: (prose.textContent.match(/[\\p{L}][\\p{L}'-]*/gu) || []).length,
-    long: [...article.querySelectorAll("p")].filter(p => !p.closest("table") && lines(p) > MOST_LINES)
+    long: [...article.querySelectorAll("p")]
+      .filter(p => !p.closest("table, .sphx-glr-thumbcontainer") && !p.querySelector("img") && lines(p) > MOST_LINES)
       .map(p => lines(p) + " lines: " + p.textContent.slice(0, 60)),
     images: [...document.images].filter(one => !one.complete || !one.naturalWidth).map(one => one.src),
     links: [...document.querySelectorAll("a[href]")].map(one => one.href).filter(one => one.startsWith("file:")),

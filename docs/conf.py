@@ -109,6 +109,7 @@ def _library_changed() -> bool:
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
+    "subsection_order": [f"../examples/{part}" for part in ("real_data", "other_data", "workflows", "method")],
     "filename_pattern": _may_run(),
     "run_stale_examples": _library_changed(),
     "abort_on_example_error": True,
@@ -121,7 +122,7 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "copyfile_regex": r".*\.(csv|txt)",
     "image_scrapers": ("matplotlib",),
-    "min_reported_time": 5,
+    "write_computation_times": False,
     "parallel": 2,
 }
 
@@ -144,6 +145,7 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}
 
 spelling_lang = "en_US"
 spelling_word_list_filename = "spelling.txt"
