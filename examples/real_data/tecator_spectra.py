@@ -24,7 +24,7 @@ from hne.viz import scatter
 
 # %%
 # The Tecator spectra (Borggaard and Thodberg, 1992) come with sktime, as ``Tecator_TRAIN.ts`` and
-# ``Tecator_TEST.ts``; the folder is named by the environment variable ``HNE_DATA``. A line holds
+# ``Tecator_TEST.ts``; ``HNE_DATA`` names the folder that holds ``real/``. A line holds
 # 100 absorbances and, after a colon, the fat in percent by chemical analysis. The second derivative
 # removes offset and slope, which differ by how the light scatters.
 folder = Path(os.environ.get("HNE_DATA", ".")) / "real"

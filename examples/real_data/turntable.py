@@ -22,7 +22,7 @@ from hne.viz import scatter_images
 
 # %%
 # The images are Columbia University's COIL-20 in 32 x 32 pixels, ``COIL20.mat``; the environment
-# variable ``HNE_DATA`` names its folder. The table turns by 5 degrees from image to image.
+# variable ``HNE_DATA`` names the folder that holds ``real/``. The table turns by 5 degrees from image to image.
 coil = loadmat(Path(os.environ.get("HNE_DATA", ".")) / "real" / "COIL20.mat")
 X, item = coil["X"].astype(float), coil["Y"].ravel().astype(int)
 images = X.reshape(-1, 32, 32).transpose(0, 2, 1)

@@ -169,7 +169,8 @@ class Parameters:
         Whether a sample takes part in rebuilding itself, as a neighbor of its neighbors. True as in the paper, whose
         reconstruction errors are small in part because of it.
     eigen_solver : {"auto", "dense", "direct", "iterative", "slepc"}, default="auto"
-        How eigenvectors are found: a matter of time and memory more than of the result.
+        How eigenvectors are found: a matter of time and memory. Eigenvectors and charts of surfaces are the same to
+        rounding; charts of tables differ by up to a hundredth of their range.
 
         - "auto": "dense" up to 250 samples, beyond what is fastest by predicted size and fits into free memory; if
           that fails, the next.
@@ -182,8 +183,9 @@ class Parameters:
     tol : float, default=1e-7
         Angle in radians by which the embedding may still move when an iteration stops. Larger stops earlier.
     random_state : int, RandomState or None, default=None
-        Seed of start vectors, on which the answer does not depend beyond rounding, and of the index of approximate
-        neighbors. None uses the same seed every time, so all runs give the same bits.
+        Seed of start vectors and of the index of approximate neighbors. None uses the same seed every time, so all
+        runs give the same bits. Another seed moves eigenvectors and charts of surfaces by rounding, and charts of
+        tables by up to a hundredth of their range.
     """
 
     n_neighbors: int | Auto | None = setting(

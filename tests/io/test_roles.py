@@ -264,13 +264,13 @@ def test_columns_without_names_are_those_of_the_model_in_order(tmp_path):
         read("width,height,d\n4,5,6.5\n", features=features)
 
 
-def test_few_features_beside_other_columns_are_told():
+def test_features_beside_other_columns_are_told():
     assert read("a,b,kind\n1,2,x\n3,4,y\n").notices == ("Features: 'a', 'b'.",)
     assert read("a,b,c\n1,2,3\n3,4,4\n", columns=("a",)).notices == ("Features: 'a'.",)
     assert read("a,b\n1,2\n3,4\n").notices == ()
     assert read("a,b,c\n1,2,3\n3,4,4\n", features=("a",)).notices == ()
     names = [f"f{i}" for i in range(9)]
-    assert read(",".join([*names, "kind"]) + "\n" + "1," * 9 + "x\n").notices == ()
+    assert read(",".join([*names, "kind"]) + "\n" + "1," * 9 + "x\n").notices == ("Features: 9 columns, 'f0' to 'f8'.",)
 
 
 def test_rows_that_may_be_images_are_told(tmp_path):

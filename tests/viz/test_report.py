@@ -9,12 +9,13 @@ from dataclasses import astuple, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 
-from hne import PUBLISHED, embed
+from hne import HNE, PUBLISHED, embed
 from hne.core.records import ROUTES
 from hne.core.trust.verdict import Finding, embedding_warnings
 from hne.datasets import make_swiss_roll
@@ -554,7 +555,8 @@ def test_gathered_columns_are_labels_then_features_then_a_note(result):
     wide = np.zeros((60, 100))
     wide[:, 98] = np.arange(60)
     assert len(gather_details(features=wide).columns) == 100
-    for features, why in ((np.hstack([wide, wide]), "a page has at most 100"), (csr_array(wide), "they are sparse")):
+    many = "a page has at most 100 columns, labels among them"
+    for features, why in ((np.hstack([wide, wide]), many), (csr_array(wide), "they are sparse")):
         found = gather_details(features=features, color="x99", left_out=["More."])
         assert found.columns["x99"].tolist() == list(range(60))
         assert list(found.left_out) == ["More.", f"The {features.shape[1]} features as columns: {why}."]
@@ -636,3 +638,9 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
     constant = replace(result.core, rescaled=replace(result.core.rescaled, Y=np.zeros_like(result.core.Y)))
     assert "NaN" not in notebook_html(replace(result, core=constant))
+
+
+def test_a_model_of_a_data_frame_has_its_columns_in_the_report(tmp_path):
+    frame = pd.DataFrame(make_swiss_roll(60, random_state=0).X, columns=["length", "width", "height"])
+    HNE(n_neighbors=6).fit(frame).report(tmp_path / "frame.html")
+    assert "width" in (tmp_path / "frame.html").read_text(encoding="utf-8")

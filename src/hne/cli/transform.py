@@ -199,5 +199,5 @@ def _machine() -> tuple[dict[str, Any], list[str]]:
     ]
     for name, (extra, purpose) in EXTRAS.items():
         state = extras[name] or f"missing, in the extra {extra}"
-        lines.append(f"  {name:<12}{state:<32}{purpose}")
+        lines.append(f"  {name:<12}{state:<36}{purpose}")
     return facts, lines

@@ -49,7 +49,7 @@ class SavedMixin:
         """Write the fitted model to a file that `load` reads, without pickle.
 
         One file of arrays and a JSON header, about as large as the arrays. NumPy alone can read it too:
-        docs/guide/model_file.md describes the format. It is written whole or not at all, and replaces what was there.
+        The guide has a page on the format. It is written whole or not at all, and replaces what was there.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class ReportedMixin:
         Parameters
         ----------
         path : str or path
-            Where to write, best with the ending .html; replaces what was there. `~` is the home folder.
+            Where to write, best with the ending .html; replaces what was there. ``~`` is the home folder.
         color : str or array-like of shape (n_samples,), default=None
             What to color by at first: the name of a column, or one number or text for each sample.
         ids : sequence of shape (n_samples,), default=None

@@ -179,8 +179,9 @@ def _add_hints(table: Table) -> Table:
     n_samples, n_features = table.X.shape
     is_generic = all(GENERIC.fullmatch(name) for name in table.feature_names)
     has_others = bool(table.labels) or table.ids is not None
-    if has_others and not is_generic and n_features <= LISTED:
-        return table.noticed(f"Features: {listed(table.feature_names)}.")
+    if has_others and not is_generic:
+        many = f"{n_features} columns, {quoted(table.feature_names[0])} to {quoted(table.feature_names[-1])}"
+        return table.noticed(f"Features: {listed(table.feature_names) if n_features <= LISTED else many}.")
     side = isqrt(n_features)
     # As many rows as columns are rather distances.
     may_be_images = is_generic and FEWEST_PIXELS <= n_features == side**2 != n_samples

@@ -45,7 +45,7 @@ class DaskExecutor:
     Parameters
     ----------
     client : distributed.Client or str
-        The client of the cluster, the address of its scheduler such as "tcp://node1:8786", or the path of the .json
+        The client of the cluster, the address of its scheduler such as ``"tcp://node1:8786"``, or the path of the .json
         file that `dask scheduler --scheduler-file` writes. A client that was passed stays open.
     folder : path-like or None, default=None
         Where blocks are kept while a run needs them: a folder on storage that this process and all workers share. None

@@ -105,7 +105,8 @@ def gather_details(
     columns = {str(name): np.asarray(values) for name, values in (labels or {}).items()}
     numbers: dict[str, int] = {}  # of each feature by its name
     if features is not None:
-        for number, name in enumerate(feature_names or [f"x{one + 1}" for one in range(features.shape[1])]):
+        named = [f"x{one + 1}" for one in range(features.shape[1])] if feature_names is None else feature_names
+        for number, name in enumerate(named):
             numbers[free_name(str(name), {*columns, *numbers})] = number
     if isinstance(color, str):
         check_color(color, [*columns, *numbers])
@@ -116,7 +117,7 @@ def gather_details(
     elif hasattr(features, "tocsr"):
         reason = "they are sparse"
     elif numbers and len(columns) + len(numbers) > MAX_COLUMNS:
-        reason = f"a page has at most {MAX_COLUMNS}"
+        reason = f"a page has at most {MAX_COLUMNS} columns, labels among them"
     if reason:
         left_out.append(f"The {len(numbers)} features as columns: {reason}.")
     else:

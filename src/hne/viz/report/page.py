@@ -70,7 +70,7 @@ def write_report(path: str | os.PathLike[str], result: Embedding, details: Detai
     Parameters
     ----------
     path : str or path-like
-        The HTML file; `~` is the home folder.
+        The HTML file; ``~`` is the home folder.
     result : Embedding
         What `hne.embed` gave.
     details : Details or None, default=None

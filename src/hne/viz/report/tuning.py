@@ -48,7 +48,7 @@ def write_tuning_report(
     tuning : Tuning
         What `hne.tuning.tune` found.
     path : str or path-like
-        The HTML file; `~` is the home folder.
+        The HTML file; ``~`` is the home folder.
     title : str, default="Settings chosen by hne"
         The headline.
     color : array-like of shape (n_samples,) or None, default=None
