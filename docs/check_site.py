@@ -13,8 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 MOST_LINES = 6  # of a paragraph, in a window of this size
 MOST_WORDS = 1200  # of a page, without code and tables
 WINDOW = {"width": 1280, "height": 900}
-# The reference is for looking up; tables of benchmarks and the changelog are as long as they are.
-LONG = ("reference/", "development/changelog")
+LONG = ("reference/", "genindex")  # for looking up
 
 LOOK = """() => {
   const article = document.querySelector("article") || document.body;

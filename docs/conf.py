@@ -123,7 +123,6 @@ sphinx_gallery_conf = {
     "copyfile_regex": r".*\.(csv|txt)",
     "image_scrapers": ("matplotlib",),
     "write_computation_times": False,
-    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"

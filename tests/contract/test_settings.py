@@ -46,7 +46,7 @@ def test_every_parameter_belongs_to_exactly_one_stage():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_is_documented_once(name):
     assert parameters_section().count(f"\n{name} : ") == 1
-    assert f"    {name} : " in HNE.__doc__
+    assert f"\n{name} : " in HNE.__doc__
 
 
 def test_options_of_the_command_line_are_the_parameters_that_have_a_help():

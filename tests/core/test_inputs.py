@@ -527,7 +527,7 @@ def graph_of_blocks(*sizes):
     """Distances within blobs, stored, and none between them."""
     rng = np.random.default_rng(0)
     blobs = [rng.normal(size=(size, 2)) for size in sizes]
-    return sparse.csr_array(sparse.block_diag([cdist(blob, blob) for blob in blobs]))
+    return sparse.csr_array(sparse.block_diag([sparse.coo_array(cdist(blob, blob)) for blob in blobs]))
 
 
 def test_samples_that_no_distance_compares_are_no_copies():

@@ -4,7 +4,7 @@ import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
-from inspect import signature
+from inspect import getdoc, signature
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def test_defaults_are_declared_alike_on_the_class_the_settings_and_the_docstring
     declared = {name: p.default for name, p in signature(HNE).parameters.items()}
     places = {"executor": None, "checkpoint": None}
     assert declared == {field.name: field.default for field in fields(Settings)} | dict(DEFAULTS) | places
-    told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", HNE.__doc__, flags=re.MULTILINE))
+    told = dict(re.findall(r"^(\w+) : .*default=(.*)$", getdoc(HNE), flags=re.MULTILINE))
     assert told.keys() == declared.keys()
     for name, text in told.items():
         assert text.strip("\"'") == str(declared[name]) or float(text) == declared[name]
@@ -44,8 +44,8 @@ def test_every_fitted_attribute_is_documented_and_every_documented_one_fitted(ro
     # Weights are large, and made when they are asked for.
     made = {name for name, value in vars(HNE).items() if isinstance(value, property)} - {"_n_features_out"}
     fitted = {name for name in vars(HNE().fit(frame)) if name.endswith("_")} | made
-    section = HNE.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
-    documented = set(re.findall(r"\b([a-z_]+_)\b(?=[ ,:])", "\n".join(re.findall(r"^    \w.*", section, re.MULTILINE))))
+    section = getdoc(HNE).split("Attributes\n")[1].split("Examples\n")[0]
+    documented = set(re.findall(r"\b([a-z_]+_)\b(?=[ ,:])", "\n".join(re.findall(r"^\w.*", section, re.MULTILINE))))
     assert fitted == documented
 
 

@@ -4,7 +4,7 @@ import pickle
 import re
 import tracemalloc
 from dataclasses import replace
-from inspect import signature
+from inspect import getdoc, signature
 
 import numpy as np
 import pandas as pd
@@ -54,16 +54,16 @@ def test_parameters_are_those_of_hne_with_its_defaults_or_the_published_ones():
 
 
 def test_every_parameter_is_documented():
-    section = LinearHNE.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
-    entries = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
+    section = getdoc(LinearHNE).split("Parameters\n")[1].split("Attributes\n")[0]
+    entries = re.findall(r"^(\w[\w, ]*) : ", section, flags=re.MULTILINE)
     assert ", ".join(entries).split(", ") == list(signature(LinearHNE).parameters)
 
 
 def test_every_fitted_attribute_is_documented_and_every_documented_one_fitted(roll):
     frame = pd.DataFrame(roll.X, columns=["a", "b", "c"])
     fitted = {name for name in vars(LinearHNE().fit(frame)) if name.endswith("_")}
-    section = LinearHNE.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
-    documented = set(re.findall(r"\b([a-z_]+_)\b(?=[ ,:])", "\n".join(re.findall(r"^    \w.*", section, re.MULTILINE))))
+    section = getdoc(LinearHNE).split("Attributes\n")[1].split("Examples\n")[0]
+    documented = set(re.findall(r"\b([a-z_]+_)\b(?=[ ,:])", "\n".join(re.findall(r"^\w.*", section, re.MULTILINE))))
     assert fitted == documented
 
 

@@ -1,8 +1,10 @@
 """The tables of docs/guide/parameters.md, made from `hne.settings`: `make parameters` writes them."""
 
-import inspect
+import re
 
-from hne.settings import DEFAULTS, PUBLISHED, RUN, STAGES, Parameters, known_settings, parameters_of
+from numpydoc.docscrape import NumpyDocString
+
+from hne.settings import DEFAULTS, PUBLISHED, RUN, STAGES, parameters_of, parameters_section
 
 INTRODUCTION = """# Parameters
 
@@ -13,9 +15,10 @@ says what larger and smaller values do. The column "published" holds the values 
 HEAD = """
 ## {title}
 
-| parameter | type | default | published | |
+| parameter | type | default | published | what it sets |
 |---|---|---|---|---|
 """
+DESCRIBED = {one.name: one for one in NumpyDocString(parameters_section())["Parameters"]}
 
 
 def parameters_page():
@@ -29,13 +32,10 @@ def parameters_page():
 
 
 def row_of(name):
-    known, default = known_settings()[name], DEFAULTS[name]
-    kinds = [f'"{choice}"' for choice in known.choices] or inspect.get_annotations(Parameters)[name].split(" | ")
-    if known.choices and known.may_be_auto:
-        kinds.append("Auto")
-    kind = " or ".join(kinds).replace("Auto", '"auto"')
-    text = known.help.partition(" [")[0].replace(", or auto", "")
-    return f"| `{name}` | {kind} | `{default!r}` | `{PUBLISHED.get(name, default)!r}` | {text} |\n"
+    described, default = DESCRIBED[name], DEFAULTS[name]
+    kind = described.type.partition(", default")[0]
+    first = re.split(r"(?<=[.:])\s", " ".join(described.desc))[0].rstrip(".:").replace("|", "\\|")
+    return f"| `{name}` | {kind} | `{default!r}` | `{PUBLISHED.get(name, default)!r}` | {first} |\n"
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from textwrap import indent
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -504,7 +504,7 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         return int(self.embedding_.shape[1])
 
 
-HierarchicNeighborsEmbedding.__doc__ = (HierarchicNeighborsEmbedding.__doc__ or "").replace(
-    "{parameters}", indent(parameters_section(), " " * 4).strip()
+HierarchicNeighborsEmbedding.__doc__ = (
+    cleandoc(HierarchicNeighborsEmbedding.__doc__ or "").replace("{parameters}", parameters_section()) + "\n"
 )
 HNE = HierarchicNeighborsEmbedding

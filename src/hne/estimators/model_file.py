@@ -23,17 +23,7 @@ from hne._runtime.files import atomic_write
 from hne.core import records
 from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.parameters import check_settings
-from hne.core.records import (
-    ROUTES,
-    Core,
-    Embedding,
-    FloatArray,
-    IndexArray,
-    NeighborGraph,
-    SparseMatrix,
-    UniqueSamples,
-    Weights,
-)
+from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, Weights
 from hne.core.samples.canonical import FARTHEST, ORDINARY, InputScaling
 from hne.core.samples.kinds import Distances, stored_matrix, stored_values
 from hne.exceptions import ModelFileError, refuse
@@ -49,8 +39,8 @@ CSR: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 # The records that a file may hold.
 RECORDS: dict[str, Any] = {name: record for name, record in vars(records).items() if is_dataclass(record)}
 RECORDS |= {each.__name__: each for each in (Certificate, EigenPairs, Distances, InputScaling)}
-# Their arrays, by hint: what NDArray[...] is made of depends on the version of NumPy.
-ARRAYS: dict[Any, Any] = {FloatArray: np.float64, IndexArray: np.intp}
+# Kinds of arrays by their hints, which are taken whole: what NDArray[...] is made of depends on the version of NumPy.
+ARRAYS: dict[Any, Any] = {NDArray[np.float32]: np.float32, NDArray[np.float64]: np.float64, IndexArray: np.intp}
 # Made before any file is read: nothing is evaluated then.
 HINTS = {each: get_type_hints(each, localns=RECORDS) for each in RECORDS.values()}
 # Kinds of what the header holds, and of the fit of HNE.

@@ -64,8 +64,9 @@ def read_mat(file: File, options: ReadOptions) -> Table:
     from scipy.io import loadmat, whosmat
 
     def load(*names: str) -> dict[str, Any]:
-        # SciPy's reader of damaged files raises whatever comes.
-        with file.reading("a MAT file", (Exception,)):
+        # SciPy's reader of damaged files raises whatever comes, and warns that sparse ones will be of another class.
+        with file.reading("a MAT file", (Exception,)), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
             return loadmat(file.path, variable_names=names)
 
     entries, others = [], []

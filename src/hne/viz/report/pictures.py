@@ -15,7 +15,6 @@ from hne.viz.report.details import Column
 # Numbers of colors, as the style sheets have them: steps of the ramp from 0, what is missing, ten categories, others.
 RAMP, TEN = 17, 10
 MISSING, FIRST_CATEGORY, OTHERS = RAMP, RAMP + 1, RAMP + 1 + TEN
-EPOCH = np.datetime64("1970-01-01", "D")
 # Positive numbers over more than this factor are told apart by their logarithms.
 LOG_FACTOR = 300
 # Pixels of a side: of the sheet, which browsers and graphics cards of today all take, and of a thumbnail.
@@ -39,7 +38,7 @@ def color_by(column: Column) -> Coloring:
     """Numbers on a ramp; of categories, the most frequent have colors and the others share one."""
     if column.categories is None:
         codes, *ends = ramp_steps(column.values.astype(np.float64))
-        low, high = (str(EPOCH + round(end)) if column.is_time else f"{end:.4g}" for end in ends)
+        low, high = (str(np.datetime64(round(end), "D")) if column.is_time else f"{end:.4g}" for end in ends)
         return Coloring(codes, ends=(low, high))
     names = column.categories
     colored = most_frequent(column, TEN)
