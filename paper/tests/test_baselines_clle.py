@@ -1,7 +1,7 @@
 """CLLE: two overlapping parts, their matrices added, and scikit-learn's contract."""
 
 import re
-from inspect import signature
+from inspect import getdoc, signature
 
 import numpy as np
 import pandas as pd
@@ -100,14 +100,14 @@ def test_single_precision_comes_back_in_single_precision(roll):
 
 
 def test_defaults_and_attributes_are_those_of_the_docstring(roll):
-    told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", CLLE.__doc__, flags=re.MULTILINE))
+    told = dict(re.findall(r"^(\w+) : .*default=(.*)$", getdoc(CLLE), flags=re.MULTILINE))
     declared = {name: parameter.default for name, parameter in signature(CLLE).parameters.items()}
     assert {name: str(value) for name, value in declared.items()} == {**told, "reg": "0.001"}
     fitted = {
         name for name in vars(CLLE(n_neighbors=7).fit(pd.DataFrame(roll.X, columns=list("abc")))) if name[-1] == "_"
     }
-    section = CLLE.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
-    assert fitted == set(re.findall(r"^    (\w+_) : ", section, flags=re.MULTILINE))
+    section = getdoc(CLLE).split("Attributes\n")[1].split("Examples\n")[0]
+    assert fitted == set(re.findall(r"^(\w+_) : ", section, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("shared", [0, -0.5, 1.5, np.nan])

@@ -2,7 +2,7 @@
 
 import pickle
 import re
-from inspect import signature
+from inspect import getdoc, signature
 
 import numpy as np
 import pandas as pd
@@ -137,13 +137,13 @@ def test_pickled_models_place_the_same_bits(roll):
 
 
 def test_defaults_and_attributes_are_those_of_the_docstring(roll):
-    told = dict(re.findall(r"^    (\w+) : .*default=(.*)$", LLC.__doc__, flags=re.MULTILINE))
+    told = dict(re.findall(r"^(\w+) : .*default=(.*)$", getdoc(LLC), flags=re.MULTILINE))
     declared = {name: parameter.default for name, parameter in signature(LLC).parameters.items()}
     assert {name: str(value) for name, value in declared.items()} == {**told, "reg": "0.001", "tol": "0.001"}
     model = LLC(n_neighbors=7).fit(pd.DataFrame(roll.X, columns=list("abc")))
-    section = LLC.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
+    section = getdoc(LLC).split("Attributes\n")[1].split("Examples\n")[0]
     fitted = {name for name in vars(model) if name.endswith("_")}
-    assert fitted == set(re.findall(r"^    (\w+_) : ", section, flags=re.MULTILINE))
+    assert fitted == set(re.findall(r"^(\w+_) : ", section, flags=re.MULTILINE))
     assert list(model.get_feature_names_out()) == ["llc0", "llc1"]
 
 
