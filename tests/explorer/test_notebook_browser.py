@@ -74,6 +74,8 @@ class Notebook:
         """Execute a cell; what is pressed before the kernel is ready is lost in silence."""
         prompt = self.page.locator(".jp-CodeCell").nth(cell).locator(".jp-InputPrompt")
         for _ in range(20):
+            if self.page.locator(".jp-Dialog").count():  # JupyterLab's own, as of a connection that was slow to open
+                self.page.keyboard.press("Escape")
             self.page.locator(".jp-CodeCell .jp-InputArea-editor").nth(cell).click()
             self.page.keyboard.press("Control+Enter")
             self.page.wait_for_timeout(3_000)
