@@ -77,7 +77,9 @@ docs: $(SITE)  ## the site, docs/_build/html/index.html; its examples are run, a
 docs-check: docs $(BROWSER)  ## every page of the site in Chromium, its links, the length of what is written, and the spelling
 	@ls /usr/lib/*/libenchant-2.so.2 >/dev/null 2>&1 && ls /usr/share/hunspell/en_US.dic >/dev/null \
 	  || { $(APT) update && $(APT) install -y --no-install-recommends $(SPELLING); }
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b spelling -d docs/_build/html/.doctrees docs docs/_build/spelling
+	@rm -rf docs/_build/spelling
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b spelling -d docs/_build/html/.doctrees docs docs/_build/spelling \
+	  || { find docs/_build/spelling -name "*.spelling" -exec cat {} +; echo "words that are right go to docs/spelling.txt"; exit 1; }
 	$(BIN)/python docs/check_site.py
 
 docs-links: $(SITE)  ## the addresses of other sites that the pages name; needs the network

@@ -149,6 +149,7 @@ html_context = {"default_mode": "auto"}
 spelling_lang = "en_US"
 spelling_word_list_filename = "spelling.txt"
 spelling_show_suggestions = True
+spelling_ignore_importable_modules = False  # what is right should not depend on what is installed
 
 
 def picture_first(app: Sphinx, docname: str, source: list[str]) -> None:
