@@ -115,8 +115,8 @@ class Parameters:
     pieces : {"separate", "join", "largest", "raise"}, default="separate"
         What to do with a neighbor graph in several pieces (connected components), whose relative places are unknown.
 
-        - "separate": embed each on its own and lay them side by side, larger ones larger, near ones near. A piece of
-          fewer than `n_components` + 2 samples is drawn by its principal components.
+        - "separate": embed each on its own and lay them side by side, larger ones larger, near ones near. A piece
+          of a handful of samples is drawn by its principal components.
         - "join": add the shortest edges between pieces.
         - "largest": embed the largest alone; other samples get NaN.
         - "raise": raise `hne.exceptions.DisconnectedGraphError`.
