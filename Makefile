@@ -82,8 +82,8 @@ docs-check: docs $(BROWSER)  ## every page of the site in Chromium, its links, t
 	  || { find docs/_build/spelling -name "*.spelling" -exec cat {} +; echo "words that are right go to docs/spelling.txt"; exit 1; }
 	$(BIN)/python docs/check_site.py
 
-docs-links: $(SITE)  ## the addresses of other sites that the pages name; needs the network
-	$(BIN)/sphinx-build --quiet -D sphinx_gallery_conf.plot_gallery=0 -b linkcheck docs docs/_build/links
+docs-links: docs  ## the addresses of other sites that the pages name; needs the network
+	$(BIN)/sphinx-build --quiet -b linkcheck -d docs/_build/html/.doctrees docs docs/_build/links
 
 parameters: $(READY)  ## write docs/guide/parameters.md from hne/settings.py
 	$(BIN)/python tests/helpers/parameters_table.py > docs/guide/parameters.md
