@@ -1,11 +1,16 @@
 """Samples X, a picture Y of them in two dimensions and the truth -> numbers that say how good the picture is."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
 from sklearn.neighbors import NearestNeighbors
 
 from hne.core.records import FloatArray
-from hne.metrics import trustworthiness
+from hne.metrics import procrustes_error, trustworthiness
 
 # "quantity": columns of numbers; "classes": one label a sample.
 KINDS = ("quantity", "classes")
@@ -13,6 +18,8 @@ N_VOTERS = 5  # neighbors in Y that guess a sample's truth
 N_RANKED = 10  # neighbors of trustworthiness
 # A picture is cut into 20 x 20 cells, of which the 4 fullest are 1 %.
 CELLS_PER_SIDE, N_FULLEST = 20, 4
+# Share of the samples that are left out when stability is measured.
+LEFT_OUT = 0.03
 
 Truth = NDArray[np.generic]
 
@@ -26,6 +33,7 @@ def scores(X: FloatArray, Y: FloatArray, truth: Truth, kind: str) -> dict[str, f
         "truth": truth_recovered(Y, truth, kind),
         "densest_share": densest_share(Y),
         "trustworthiness": float(trustworthiness(X, Y, N_RANKED)),
+        "distance_correlation": distance_correlation(X, Y),
         "rms_size": rms_radius(Y) / rms_radius(X),
         "largest_size": largest_radius(Y) / largest_radius(X),
     }
@@ -61,3 +69,16 @@ def rms_radius(points: FloatArray) -> float:
 def largest_radius(points: FloatArray) -> float:
     """Distance of the farthest point from the center."""
     return float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).max()))
+
+
+def distance_correlation(X: FloatArray, Y: FloatArray) -> float:
+    """Compute the rank correlation between all pairwise distances in X and in Y."""
+    return float(spearmanr(pdist(X), pdist(Y)).statistic)
+
+
+def movements(embed: Callable[[FloatArray], Any], X: FloatArray, Y: FloatArray, n_draws: int) -> Iterator[float]:
+    """Yield the Procrustes error between Y and an embedding of the samples without a random 3 % of them, per draw."""
+    for seed in range(n_draws):
+        draw = np.random.default_rng(seed)
+        kept = np.sort(draw.choice(len(X), len(X) - max(1, round(LEFT_OUT * len(X))), replace=False))
+        yield float(procrustes_error(Y[kept], np.asarray(embed(X[kept]), dtype=float)))

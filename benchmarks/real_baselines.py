@@ -52,6 +52,12 @@ def _phate(X: FloatArray) -> Any:
     return PHATE(n_components=2, random_state=SEED, verbose=0).fit_transform(X)
 
 
+def _pacmap(X: FloatArray) -> Any:
+    from pacmap import PaCMAP
+
+    return PaCMAP(n_components=2, random_state=SEED).fit_transform(X)
+
+
 # Those that keep distances or weights of neighbors, and those that arrange samples by attraction and repulsion.
 CLASSIC: dict[str, Callable[[FloatArray], Any]] = {
     "PCA": _pca,
@@ -61,9 +67,14 @@ CLASSIC: dict[str, Callable[[FloatArray], Any]] = {
     "LTSA": partial(_locally_linear, "ltsa"),
     "SpectralEmbedding": _spectral,
 }
-ARRANGING: dict[str, Callable[[FloatArray], Any]] = {"UMAP": _umap, "t-SNE": _tsne, "PHATE": _phate}
+ARRANGING: dict[str, Callable[[FloatArray], Any]] = {
+    "UMAP": _umap,
+    "t-SNE": _tsne,
+    "PHATE": _phate,
+    "PaCMAP": _pacmap,
+}
 BASELINES = CLASSIC | ARRANGING
-_PACKAGES = {"UMAP": "umap-learn", "PHATE": "phate"}
+_PACKAGES = {"UMAP": "umap-learn", "PHATE": "phate", "PaCMAP": "pacmap"}
 
 
 def library_of(baseline: str) -> str:

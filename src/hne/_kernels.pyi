@@ -89,6 +89,35 @@ def own_shares(
     shares: FloatArray,
 ) -> None: ...
 
+# layout.cpp
+def repel_all(start: int, stop: int, Y: FloatArray, forces: FloatArray, sums: FloatArray) -> None: ...
+def bin_rows(positions: FloatArray, starts: IndexArray, order: IndexArray) -> None: ...
+def spread_charges(
+    start: int, stop: int, positions: FloatArray, starts: IndexArray, order: IndexArray, grid: NDArray[np.float32]
+) -> None: ...
+def gather_potential(
+    start: int,
+    stop: int,
+    positions: FloatArray,
+    grid: NDArray[np.float32],
+    potential: FloatArray,
+    gradient: FloatArray,
+) -> None: ...
+def descend_layout(
+    start: int,
+    stop: int,
+    starts: IndexArray,
+    columns: NDArray[np.int32],
+    affinities: NDArray[np.float32],
+    Y: FloatArray,
+    single: NDArray[np.float32],
+    push: FloatArray,
+    rate: float,
+    momentum: float,
+    velocities: FloatArray,
+    moved: FloatArray,
+) -> None: ...
+
 # nearest.cpp
 def keep_nearest(
     products: NDArray[np.float32],

@@ -20,12 +20,13 @@ SamplePairs: TypeAlias = tuple[tuple[int, int], ...]
 AUTO = "auto"
 PRECOMPUTED = "precomputed"
 VARIANTS = ("ihne", "rhne", "bhne")
-COORDINATES = ("chart", "rescaled", "eigenvectors")
+COORDINATES = ("auto", "chart", "layout", "eigenvectors")
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 
 # The stages of a fit, in their order. RUN: how and where it is computed, on which no result depends.
 NEIGHBORS, SHORT_CIRCUITS, PIECES, WEIGHTS = "neighbors", "short circuits", "pieces", "weights"
-EIGENPAIRS, CHART, TRUST, RUN = "eigenpairs", "chart", "trust", "run"
+EIGENPAIRS, CHART, LAYOUT, TRUST, RUN = "eigenpairs", "chart", "layout", "trust", "run"
+# A fit has either eigenpairs and a chart, or a layout.
 STAGES = (NEIGHBORS, SHORT_CIRCUITS, PIECES, WEIGHTS, EIGENPAIRS, CHART, TRUST)
 
 # Below the first a ridge drowns in the rounding of the Gram matrix it is added to, which then decides the weights;
@@ -74,9 +75,8 @@ class Parameters:
         Number k of neighbors of a sample in each layer. Larger smooths over noise and gaps, until neighborhoods reach
         across folds; smaller follows finer structure, until the neighbor graph falls into pieces.
 
-        - None: near a surface 12, or 8 of more than 5 000 samples; elsewhere, as for tables and images, 5; of a graph
-          given as `neighbors`, all. Near a surface, `n_components` directions hold 88 % of the variance of small
-          neighborhoods, or more.
+        - None: 12 for a chart, or 8 with more than 5 000 samples; 10 for a layout; all neighbors of a graph given as
+          `neighbors`.
         - "auto": fit several settings and keep the one of the best score, which needs no truth (`hne.tuning.tune`).
           `variant` and `reg` are chosen together with it where they are "auto".
     n_components : int or "auto", default=2
@@ -92,15 +92,19 @@ class Parameters:
     reg : float, "auto" or None, default=None
         Ridge of the small least-squares problems, relative to the trace of their Gram matrix. Too large bends straight
         lines, until one eigenvector is a parabola of another; too small follows noise, which does less harm. None takes
-        1e-4 (k/6)^3.3 near a surface, and 0.1 elsewhere.
-    coordinates : {"chart", "rescaled", "eigenvectors"}, default="chart"
-        What `embedding_` holds.
+        1e-4 (k/6)^3.3 for a chart and 0.1 for a layout.
+    coordinates : {"auto", "chart", "layout", "eigenvectors"}, default="auto"
+        What `embedding_` holds; `coordinates_` says which one was used.
 
-        - "chart": coordinates in the lengths of X, made of up to 20 eigenvectors. Near a surface they keep the lengths
-          of near pairs and unfold it; elsewhere they follow shortest paths along the graph, straight lines or
-          something between, whichever keeps most neighbors (`chart_` says which).
-        - "rescaled": the first `n_components` eigenvectors, brought to the lengths of X by one matrix.
-        - "eigenvectors": as published, columns of unit length, whatever the shape of the data.
+        - "auto": a chart near a surface, a layout elsewhere. Near a surface, `n_components` directions explain 88 % of
+          the variance of small neighborhoods, or more.
+        - "chart": preserves distances. It unfolds the surface, or follows shortest paths along the neighbor graph where
+          it cannot be unfolded, in the span of up to 20 eigenvectors. Choose it for curves, for rings, and for surfaces
+          that are hidden by many columns of noise.
+        - "layout": preserves neighborhoods and groups, for tables, images, spectra, cells and texts. The weights of both
+          layers are affinities, and t-SNE's loss is minimized from a PCA start. Distances between groups, densities
+          and sizes of groups are not meaningful.
+        - "eigenvectors": as published, columns of unit length.
     metric : str or callable, default="euclidean"
         Distance of the neighbor search: a metric of scikit-learn, or a function of two samples. Weights come from the
         coordinates whatever the metric. With "precomputed", X holds distances, and weights come from these: a full
@@ -191,7 +195,7 @@ class Parameters:
     n_neighbors: int | Auto | None = setting(
         None,
         NEIGHBORS,
-        "neighbors of a sample, or auto [12 near a surface, 8 of many samples, 5 elsewhere]",
+        "neighbors of a sample, or auto [12 for a chart, 8 of many samples, 10 for a layout]",
         low=1,
         remedy="Try n_neighbors=6",
         may_be_auto=True,
@@ -225,7 +229,7 @@ class Parameters:
     reg: float | Auto | None = setting(
         None,
         WEIGHTS,
-        "ridge of the small problems, or auto [what suits K and the samples]",
+        "ridge of the small problems, or auto [by K for a chart, 0.1 for a layout]",
         low=SMALLEST_WEIGHT,
         high=LARGEST_WEIGHT,
         remedy="Try reg=1e-4",
@@ -290,9 +294,9 @@ class Parameters:
         "separate", PIECES, "a graph that falls apart [separate]", choices=("separate", "join", "largest", "raise")
     )
     coordinates: str = setting(
-        "chart",
-        EIGENPAIRS,
-        "in lengths of INPUT, as a chart or by one matrix, or eigenvectors as published [chart]",
+        "auto",
+        SHORT_CIRCUITS,
+        "chart (keeps distances), layout (keeps neighborhoods), or eigenvectors as published [auto: chart near a surface]",
         choices=COORDINATES,
         published="eigenvectors",
     )
@@ -397,11 +401,11 @@ class Settings:
 
     @property
     def in_lengths(self) -> bool:
-        """Whether the coordinates that are handed out have the lengths of X."""
+        """Whether the coordinates have the scale of X."""
         return self.coordinates != "eigenvectors"
 
     def n_eigenvectors(self, n_samples: int) -> int:
-        """Eigenvectors that coordinates of so many samples are made of: d, or more for a chart."""
+        """Eigenvectors that the coordinates of so many samples are made of: d, or more for a chart."""
         if self.coordinates != "chart":
             return self.n_components
         most = CHART_EIGENVECTORS if n_samples <= MANY_FOR_A_CHART else CHART_EIGENVECTORS_OF_MANY
@@ -414,43 +418,49 @@ CHART_EIGENVECTORS, SAMPLES_AN_EIGENVECTOR = 20, 6
 MANY_FOR_A_CHART, CHART_EIGENVECTORS_OF_MANY = 10_000, 12
 CHART_TOL = 1e-4
 
-# Near a surface, more neighbors are better until they are many: of 40 random rolls of 300 samples 39 come out right
-# with 12, 36 with 8; from some thousand samples on 8 do as well, at half the cost. Elsewhere few are better: of 17
-# tables and image sets, the truth is in 16 pictures with 5 neighbors, in 13 with 6, in 10 with 7.
-NEIGHBORS_NEAR_SURFACE, MANY_SAMPLES, NEIGHBORS_OF_MANY, NEIGHBORS_ELSEWHERE = 12, 5_000, 8, 5
-# Near a surface reg = 1e-4 (k / 6)^3.3 suits; elsewhere more keeps together what differs in many directions.
-RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, RIDGE_ELSEWHERE = 1e-4, 6, 3.3, 0.1
-# Share of the local variance in d directions from which samples are near a surface of d dimensions: rolls and S-curves
-# of 100 to 3 000 samples, with noise up to .6, .93 to 1; a roll with 47 columns of noise beside it .92; of 17 tables,
-# spectra and image sets, .84 at most.
+# Neighbors of a chart, and of a chart of many samples: of 40 random rolls of 300 samples 39 come out right with 12, 36
+# with 8; from some thousand samples on 8 do as well, at half the cost.
+CHART_NEIGHBORS, MANY_SAMPLES, CHART_NEIGHBORS_OF_MANY = 12, 5_000, 8
+# Neighbors of a layout: with 10 to 15 the kNN accuracy of 73 real data sets hardly changes.
+LAYOUT_NEIGHBORS = 10
+# The reg of a chart is 1e-4 (k / 6)^3.3; that of a layout is flat from 0.01 to 0.1.
+CHART_REG, CHART_REG_NEIGHBORS, CHART_REG_POWER, LAYOUT_REG = 1e-4, 6, 3.3, 0.1
+# Tangent variance ratio from which on samples are near a surface: rolls and S-curves of 100 to 3 000 samples, with noise
+# up to 0.6, have 0.93 to 1; a roll with 47 columns of noise beside it 0.92; of 17 tables, spectra and image sets, 0.84
+# at most.
 NEAR_SURFACE = 0.88
-# Distances that are to be known of a sample for each of its neighbors.
+# Distances that must be known of a sample for each of its neighbors.
 KNOWN_A_NEIGHBOR = 40
+# Fewest neighbors that are taken however few distances are known.
+FEWEST_NEIGHBORS = 5
 
 
-def neighbors_near_surface(n_samples: int) -> int:
-    """Neighbors of a sample near a surface."""
-    return min(NEIGHBORS_NEAR_SURFACE if n_samples <= MANY_SAMPLES else NEIGHBORS_OF_MANY, n_samples - 1)
+def chart_neighbors(n_samples: int) -> int:
+    """Default number of neighbors of a chart."""
+    return min(CHART_NEIGHBORS if n_samples <= MANY_SAMPLES else CHART_NEIGHBORS_OF_MANY, n_samples - 1)
 
 
-def suited(
+def fill_defaults(
     settings: Settings, unset: Collection[str], flat_share: float, n_samples: int, n_known: int | None = None
 ) -> Settings:
-    """The settings, with those of n_neighbors and reg that were left open (`unset`) chosen for the samples.
+    """Choose coordinates "auto", and n_neighbors and reg where they are `unset`.
 
-    `flat_share` of small neighborhoods lies in tangent planes. `n_known` are the distances that are known of a sample,
-    where not all are: more neighbors need more of them.
+    `flat_share` is the tangent variance ratio of the samples, NaN where it is unknown. `n_known` is the number of known
+    distances per sample, where not all are: more neighbors need more of them.
     """
     is_near = not flat_share < NEAR_SURFACE
+    if settings.coordinates == AUTO:
+        settings = replace(settings, coordinates="chart" if is_near else "layout")
+    is_chart = settings.coordinates == "chart" or (settings.coordinates == "eigenvectors" and is_near)
     if "n_neighbors" in unset:
-        k = neighbors_near_surface(n_samples) if is_near else min(NEIGHBORS_ELSEWHERE, n_samples - 1)
+        k = chart_neighbors(n_samples) if is_chart else min(LAYOUT_NEIGHBORS, n_samples - 1)
         if n_known is not None:
-            k = min(k, max(NEIGHBORS_ELSEWHERE, n_known // KNOWN_A_NEIGHBOR))
+            k = min(k, max(FEWEST_NEIGHBORS, n_known // KNOWN_A_NEIGHBOR))
         if not isinstance(settings.neighbors, str):
-            # Who gives a graph and says no number means all of it.
+            # A user-supplied graph is used in full unless `n_neighbors` is given.
             k = min(settings.neighbors.n_others, n_samples - 1)
         settings = replace(settings, n_neighbors=max(1, k))
     if "reg" in unset:
-        reg = RIDGE * (settings.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER if is_near else RIDGE_ELSEWHERE
-        settings = replace(settings, reg=reg)
+        ratio = settings.n_neighbors / CHART_REG_NEIGHBORS
+        settings = replace(settings, reg=CHART_REG * ratio**CHART_REG_POWER if is_chart else LAYOUT_REG)
     return settings

@@ -5,6 +5,7 @@ void add_chart(nb::module_ &module);
 void add_cholesky(nb::module_ &module);
 void add_graph(nb::module_ &module);
 void add_judge(nb::module_ &module);
+void add_layout(nb::module_ &module);
 void add_nearest(nb::module_ &module);
 void add_paths(nb::module_ &module);
 void add_planes(nb::module_ &module);
@@ -20,6 +21,7 @@ NB_MODULE(_kernels, module) {
     add_cholesky(module);
     add_graph(module);
     add_judge(module);
+    add_layout(module);
     add_nearest(module);
     add_paths(module);
     add_planes(module);

@@ -13,7 +13,7 @@ from hne.core.samples.kinds import Distances
 from hne.core.tangent import frames as _flatness
 from hne.core.tangent.frames import flat_share
 from hne.datasets import make_s_curve, make_swiss_roll
-from hne.settings import NEAR_SURFACE, Settings, suited
+from hne.settings import NEAR_SURFACE, Settings, fill_defaults
 from tests.conftest import frozen
 
 OPEN = ("n_neighbors", "reg")
@@ -122,26 +122,26 @@ def test_copies_of_a_place_are_left_out_and_where_nothing_is_known_there_is_no_s
     ],
 )
 def test_what_suits_depends_on_how_flat_and_how_many(flatness, n_samples, k, reg):
-    found = suited(Settings(n_neighbors=1, reg=1.0), OPEN, flatness, n_samples)
+    found = fill_defaults(Settings(n_neighbors=1, reg=1.0), OPEN, flatness, n_samples)
     assert found.n_neighbors == k
     assert found.reg == pytest.approx(reg)
 
 
 def test_what_was_said_is_kept_and_reg_suits_the_neighbors_that_were():
     said = Settings(n_neighbors=9, reg=0.5)
-    assert suited(said, (), 0.2, 300) == said
-    assert suited(said, ("n_neighbors",), 0.2, 300) == Settings(n_neighbors=5, reg=0.5)
-    assert suited(said, ("reg",), 1.0, 300).reg == pytest.approx(1e-4 * 1.5**3.3)
-    assert suited(said, ("reg",), 0.2, 300) == Settings(n_neighbors=9, reg=0.1)
+    assert fill_defaults(said, (), 0.2, 300) == said
+    assert fill_defaults(said, ("n_neighbors",), 0.2, 300) == Settings(n_neighbors=5, reg=0.5)
+    assert fill_defaults(said, ("reg",), 1.0, 300).reg == pytest.approx(1e-4 * 1.5**3.3)
+    assert fill_defaults(said, ("reg",), 0.2, 300) == Settings(n_neighbors=9, reg=0.1)
 
 
 def test_a_given_graph_is_taken_whole_where_no_number_is_given():
     # Sample 0 lists itself, and others seven beside themselves.
     graph = NeighborGraph(np.zeros((300, 7), dtype=np.intp), np.zeros((300, 7)), "given")
     for flatness in (1.0, 0.2):
-        assert suited(Settings(neighbors=graph), OPEN, flatness, 300).n_neighbors == 7
-    assert suited(Settings(neighbors=graph), OPEN, 1.0, 6).n_neighbors == 5
-    assert suited(Settings(neighbors=graph, n_neighbors=9), ("reg",), 1.0, 300).n_neighbors == 9
+        assert fill_defaults(Settings(neighbors=graph), OPEN, flatness, 300).n_neighbors == 7
+    assert fill_defaults(Settings(neighbors=graph), OPEN, 1.0, 6).n_neighbors == 5
+    assert fill_defaults(Settings(neighbors=graph, n_neighbors=9), ("reg",), 1.0, 300).n_neighbors == 9
 
 
 # Through the front door

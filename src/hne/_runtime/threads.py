@@ -73,6 +73,26 @@ def map_rows(fill: Callable[[int, int], None], n_rows: int, n_threads: int, at_o
         pass
 
 
+@contextmanager
+def row_workers(n_threads: int) -> Iterator[Callable[[Callable[[int, int], None], int, int], None]]:
+    """Yield a `map_rows` for many short calls in a row, whose threads start once.
+
+    Arguments are the kernel, the number of rows, and the smallest number of rows that is worth a thread.
+    """
+    with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+
+        def run(fill: Callable[[int, int], None], n_rows: int, at_least: int) -> None:
+            step = max(at_least, -(-n_rows // n_threads))
+            if pool is None or step >= n_rows:
+                fill(0, n_rows)
+                return
+            starts = range(0, n_rows, step)
+            for future in [pool.submit(fill, start, min(start + step, n_rows)) for start in starts]:
+                future.result()
+
+        yield run
+
+
 def begun(task: Callable[[], Result], n_threads: int) -> Callable[[], Result]:
     """What gives the task's result: with several threads it begins at once in one of its own, else when asked."""
     if n_threads == 1:

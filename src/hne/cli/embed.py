@@ -15,7 +15,7 @@ from hne.cli.arguments import flag_of, parameters_of, with_sample_pairs
 from hne.cli.talk import color_of, echo, print_json, title_of, with_cli_names
 from hne.cli.tune import chosen_facts, sentences
 from hne.exceptions import refuse
-from hne.settings import AUTO, PRECOMPUTED, SEARCHED, suited
+from hne.settings import AUTO, PRECOMPUTED, SEARCHED, fill_defaults
 
 if TYPE_CHECKING:
     from hne.core.records import Embedding
@@ -219,7 +219,7 @@ def _summary(
     """What was done and what came of it, for machines."""
     table, graph, pairs, trust, chart = ready.table, result.graph, result.eigenpairs, result.trust, result.chart
     (n, n_features), d = ready.X.shape, result.settings.n_components
-    chosen = {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components")}
+    chosen = {name: getattr(result.settings, name) for name in (*SEARCHED, "n_components", "coordinates")}
     facts = {"hne": __version__, "input": options.input, "source": table.source, "n_samples": n}
     facts |= {"n_features": n_features, "features": table.feature_names[:LISTED_FEATURES], "labels": [*table.labels]}
     facts |= {"missing": options.missing, "scale": options.scale, "parameters": options.parameters | chosen}
@@ -228,6 +228,8 @@ def _summary(
     facts |= {"eigen_solver": pairs and pairs.solver, "eigenvalues": [] if pairs is None else pairs.values[:d]}
     facts |= {"short_circuits": len(result.short_circuits)}
     facts |= {"chart": chart and {"route": chart.route, "stress": chart.stress}}
+    is_layout = result.settings.coordinates == "layout"
+    facts |= {"layout": {"kl_divergence": result.core.kl_divergence} if is_layout else None}
     facts |= {"reconstruction_error": result.reconstruction_error, "trust": trust and trust.level}
     facts |= {"verdict": trust and with_cli_names(trust.verdict), "score": trust and trust.score and trust.score.score}
     return facts | {"notices": table.notices, "warnings": heard}
@@ -261,11 +263,11 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
     X: Any = table.X
     n_bytes = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)))
     is_looked_at = n_bytes <= MAX_LOOKED_AT
-    parameters, most = _suited(options.parameters, ready.X if is_looked_at else None, n)
+    parameters, most = _parameters_used(options.parameters, ready.X if is_looked_at else None, n)
     k, d = parameters["n_neighbors"], parameters["n_components"]
     k = min(max(GRID["n_neighbors"]), n - 1) if k == AUTO else most if k is None else k
     d = min(DIMENSION, n_features) if d == AUTO else d
-    solving = {name: parameters[name] for name in ("eigen_solver", "n_landmarks")}
+    solving = {name: parameters[name] for name in ("coordinates", "eigen_solver", "n_landmarks")}
     filled = _filled(parameters, ready.X) if is_looked_at else None
     expected = forecast(n, n_features, k, n_components=d, intrinsic_dimension=filled, **solving)
     seconds = expected.seconds
@@ -285,7 +287,7 @@ def _dry_run(options: argparse.Namespace, outputs: dict[str, Path]) -> None:
         print("\n".join(one_line(line) for line in _plan_lines(plan, title_of(options), d)))
 
 
-def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[str, Any], int]:
+def _parameters_used(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[str, Any], int]:
     """Parameters with what a run would find for those left open, None where that is not known; and the most neighbors.
 
     That is not known of samples that were not read, and of a dimension that is to be found out first.
@@ -298,16 +300,16 @@ def _suited(parameters: dict[str, Any], X: Any, n_samples: int) -> tuple[dict[st
     from hne.core.tangent.frames import flat_share
 
     settings, automatic, unset = check_parameters(parameters)
-    if unset and X is not None and "n_components" not in automatic:
+    if (unset or settings.coordinates == AUTO) and X is not None and "n_components" not in automatic:
         _, _, places, settings = canonicalize(check_samples(X, settings), settings)
         search = (settings.metric, settings.metric_params, thread_count(settings.n_jobs))
         share = flat_share(places, settings.n_components, *search)
-        best = suited(settings, unset, share, places.shape[0], known_distances(places))
+        best = fill_defaults(settings, unset, share, places.shape[0], known_distances(places))
         # The ridge goes with the neighbors.
         known = unset - {"reg"} if "n_neighbors" in automatic else unset
-        parameters = parameters | {name: getattr(best, name) for name in known}
+        parameters = parameters | {name: getattr(best, name) for name in (*known, "coordinates")}
     # Nobody has looked how near the samples are to a surface, where neighbors are the most.
-    return parameters, suited(settings, unset, math.nan, n_samples).n_neighbors
+    return parameters, fill_defaults(settings, unset, math.nan, n_samples).n_neighbors
 
 
 def _filled(parameters: dict[str, Any], X: Any) -> int | None:
@@ -325,13 +327,13 @@ def _filled(parameters: dict[str, Any], X: Any) -> int | None:
 def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, k: int, filled: int | None) -> float:
     """Rough time of what is tried, each setting about as long as a fit.
 
-    Near a surface each k, and one of them with each other variant and reg; elsewhere all settings.
+    For a chart each k, and one of them with each other variant and reg; for a layout all settings.
     """
     from hne import forecast
-    from hne.tuning.auto import GRID, GRID_ELSEWHERE, MAX_SAMPLES, PATCH_SAMPLES
+    from hne.tuning.auto import GRID, GRID_OF_LAYOUTS, MAX_SAMPLES, PATCH_SAMPLES
 
     is_bent = filled is not None and filled > d
-    grid = GRID_ELSEWHERE if is_bent else GRID
+    grid = GRID_OF_LAYOUTS if is_bent else GRID
     n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
     ks = [k for k in grid["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
     expected = (forecast(n, shape[1], k, n_components=d, intrinsic_dimension=filled) for k in ks)

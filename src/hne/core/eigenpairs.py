@@ -81,6 +81,15 @@ def embedded_pieces(
     return PieceEmbeddings(Y, tuple(eigenpairs))
 
 
+def solve_eigenpairs(result: Embedding) -> EigenPairs | None:
+    """Compute the bottom eigenpairs of the largest connected component of a layout, which has none; None if too small."""
+    pieces = "join" if result.settings.pieces == "join" else "largest"
+    settings = replace(result.settings, coordinates="eigenvectors", pieces=pieces, n_landmarks=None)
+    core, n_threads = result.core, thread_count(settings.n_jobs)
+    with limit_blas_threads(n_threads):
+        return embedded_pieces(core.X, core.weights, core.pieces, settings, n_threads).eigenpairs[0]
+
+
 def _solve(weights: Weights, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:
     problem = alignment(weights, settings.gamma)
     if n_landmarks is not None:
@@ -168,7 +177,7 @@ def scree(result: Embedding, count: int = 10) -> Scree:
     ((4,), array([ True, False, False, False]))
     """
     count = check_integer("count", count, 1, "Try count=10")
-    pairs = result.eigenpairs
+    pairs = solve_eigenpairs(result) if result.settings.coordinates == "layout" else result.eigenpairs
     if pairs is None:
         return Scree(np.empty(0), 0, is_short=False)
     known = np.append(pairs.values, [pairs.next_value] if np.isfinite(pairs.next_value) else [])

@@ -28,7 +28,7 @@ from hne.core.parameters import check_integer, check_settings, is_auto
 from hne.core.samples.kinds import Samples
 from hne.core.tangent.frames import MOST_NEIGHBORS, dimension_of, drawn_rows, nearest_of_rows
 from hne.exceptions import InputError, InputTypeError, TooLargeError
-from hne.settings import Settings, neighbors_near_surface
+from hne.settings import AUTO, LAYOUT_NEIGHBORS, Settings, chart_neighbors
 
 # What Python and the libraries take.
 LIBRARIES = 220e6
@@ -56,10 +56,13 @@ TREE_MAX_FEATURES, SEARCHED_COPIES = 12, 1.5
 TREE_SECONDS, TREE_GROWTH, PAIR_SECONDS, SCAN_SECONDS = 1.5e-6, 1.8, 1.6e-11, 1e-10
 # Of a sample's weights, times k^2.2, and so many features that take as long again.
 WEIGHT_SECONDS, WEIGHT_POWER, WEIGHT_FEATURES = 1.5e-8, 2.2, 20
-# Of a sample among short circuits and in its chart: of a surface, and where samples fill more; of a feature of a sample
-# in pictures, and in checks and trust.
+# Of a sample among short circuits and in its chart: of a surface, and where samples fill more; of a sample, and of a
+# feature of it, in checks and trust.
 CIRCUIT_SECONDS, CHART_SECONDS = (2e-6, 1.5e-5), (1.5e-6, 3e-5)
-PICTURE_FEATURE_SECONDS, TRUST_SECONDS, TRUST_FEATURE_SECONDS = 2e-7, 1e-6, 2.5e-7
+TRUST_SECONDS, TRUST_FEATURE_SECONDS = 1e-6, 2.5e-7
+# Of a sample in 200 steps of a layout, and of an entry of its weights; and how many times the bytes of the weights the
+# affinities take while they are built.
+LAYOUT_SECONDS, AFFINITY_SECONDS, AFFINITY_COPIES = 2e-5, 4e-7, 4
 # Samples and features of which all distances are held at once (as in `hne.core.tangent.score`), and how often.
 FEW_SAMPLES, MANY_FEATURES, DISTANCES_HELD = 3_000, 100, 8
 # Share of reserve in the array that joint weights grow in.
@@ -82,7 +85,7 @@ class Forecast:
     seconds : dict of str to float
         Rough time of each stage on 2 cores: far too short where the samples fill more dimensions than was said.
     solver : str
-        Eigensolver that "auto" would take, or the one asked for.
+        Eigensolver that "auto" would take, or the one asked for; "none" for a layout.
     available_bytes : int
         Memory that is free now.
     fits : bool
@@ -136,7 +139,7 @@ def forecast(
     *,
     n_components: int = 2,
     intrinsic_dimension: int | None = None,
-    coordinates: str = "chart",
+    coordinates: str = "auto",
     eigen_solver: str = "auto",
     n_landmarks: int | None = None,
 ) -> Forecast:
@@ -147,16 +150,17 @@ def forecast(
     n_samples, n_features : int
         Shape of X. Memory grows about in proportion to the samples.
     n_neighbors : int or None, default=None
-        Neighbors of a sample: more take more of both. None is what `hne.HierarchicNeighborsEmbedding` takes near a
-        surface.
+        Neighbors of a sample: more take more of both. None is the default of `hne.HierarchicNeighborsEmbedding` for
+        these coordinates.
     n_components : int, default=2
         Number of coordinates.
     intrinsic_dimension : int or None, default=None
         Number of dimensions that the samples fill. More make longer rows and far larger factors: images and noise
         fill ten and more. None takes `n_components`, the least it can be; more than `n_features` means all of them.
         `hne.metrics.intrinsic_dimension` measures it on samples you have.
-    coordinates, eigen_solver : str, default="chart", "auto"
-        As in `hne.HierarchicNeighborsEmbedding`.
+    coordinates, eigen_solver : str, default="auto"
+        As in `hne.HierarchicNeighborsEmbedding`. Coordinates "auto" are a layout where the samples fill more dimensions
+        than there are coordinates, and a chart elsewhere.
     n_landmarks : int or None, default=None
         As there: fewer take less memory.
 
@@ -179,7 +183,10 @@ def forecast(
     """
     n = check_integer("n_samples", n_samples, 2, "Try n_samples=1000")
     D = check_integer("n_features", n_features, 1, "Try n_features=3")
-    k = neighbors_near_surface(n) if n_neighbors is None else n_neighbors
+    if coordinates == AUTO:
+        coordinates = "layout" if (intrinsic_dimension or 0) > n_components else "chart"
+    default = min(LAYOUT_NEIGHBORS, n - 1) if coordinates == "layout" else chart_neighbors(n)
+    k = default if n_neighbors is None else n_neighbors
     solving = {"coordinates": coordinates, "eigen_solver": eigen_solver, "n_landmarks": n_landmarks}
     for name, number in (("n_neighbors", k), ("n_components", n_components)):
         if is_auto(number):
@@ -235,6 +242,11 @@ def _foresee(
     if n <= FEW_SAMPLES and n_features >= MANY_FEATURES:
         search += DISTANCES_HELD * 8.0 * n * n
     stages = {"neighbors": held + graph + search, "weights": held + graph + weights}
+    if settings.coordinates == "layout":
+        # Affinities are sums of the weights and their transpose, built in double and kept in single precision.
+        stages["layout"] = held + graph + weights + AFFINITY_COPIES * CSR * n * (k + sizes.joint_row)
+        solver = "none"
+        return _complete(n, n_features, settings, dimension, sizes, stages, solver, free, present, margin)
     held += graph + weights + CSR * n * (sizes.inner_row + sizes.joint_row)
     try:
         solver = choose_solver(sizes, settings.eigen_solver, free - (held - present))[0][0]
@@ -242,10 +254,28 @@ def _foresee(
         considered = candidates(sizes) if settings.eigen_solver == "auto" else (settings.eigen_solver,)
         solver = min(considered, key=lambda one: solver_bytes(sizes, one))
     stages["eigenpairs"] = held + solver_bytes(sizes, solver)
+    return _complete(n, n_features, settings, dimension, sizes, stages, solver, free, present, margin)
+
+
+def _complete(
+    n: int,
+    n_features: int,
+    settings: Settings,
+    dimension: int,
+    sizes: Sizes,
+    stages: dict[str, float],
+    solver: str,
+    free: int,
+    present: float,
+    margin: float,
+) -> Forecast:
+    """Add times, and advice where memory does not suffice."""
+    k, is_tree, is_layout = settings.n_neighbors, n_features <= TREE_MAX_FEATURES, solver == "none"
     stages = {name: LIBRARIES + margin * (count - LIBRARIES) for name, count in stages.items()}
     fits, advice = max(stages.values()) - present <= MEMORY_SHARE * free, ""
     if not fits and stages["neighbors"] - present <= MEMORY_SHARE * free:
-        advice = remedies(sizes, (solver,))
+        advice = "Lower n_neighbors, or embed a part of the samples and transform the rest."
+        advice = advice if is_layout else remedies(sizes, (solver,))
     elif not fits and is_tree:
         advice = "Embed a part of the samples and transform the rest, or spread them over Dask workers (see the guide "
         advice += "on large data)."
@@ -253,15 +283,17 @@ def _foresee(
         advice = "Reduce the features (PCA), or embed a part of the samples and transform the rest."
     tree = TREE_SECONDS * n * TREE_GROWTH ** max(0, dimension - 3) if is_tree else math.inf
     is_bent = dimension > settings.n_components
-    pictured = PICTURE_FEATURE_SECONDS * n_features if is_bent else 0.0
     seconds = {
         "neighbors": min(tree, (PAIR_SECONDS * n_features + SCAN_SECONDS) * n * n),
-        "short circuits": CIRCUIT_SECONDS[is_bent] * n,
+        "short circuits": 0.0 if is_layout else CIRCUIT_SECONDS[is_bent] * n,
         "weights": WEIGHT_SECONDS * n * k**WEIGHT_POWER * (1 + n_features / WEIGHT_FEATURES),
-        "eigenpairs": solver_seconds(sizes, solver),
-        "chart": (CHART_SECONDS[is_bent] + pictured) * n if settings.coordinates == "chart" else 0.0,
-        "trust": (TRUST_SECONDS + TRUST_FEATURE_SECONDS * n_features) * n,
     }
+    if is_layout:
+        seconds["layout"] = (LAYOUT_SECONDS + AFFINITY_SECONDS * (k + sizes.joint_row)) * n
+    else:
+        seconds["eigenpairs"] = solver_seconds(sizes, solver)
+        seconds["chart"] = CHART_SECONDS[is_bent] * n if settings.coordinates == "chart" else 0.0
+    seconds["trust"] = (TRUST_SECONDS + TRUST_FEATURE_SECONDS * n_features) * n
     return Forecast(n, n_features, k, dimension, stages, seconds, solver, free, fits, advice)
 
 

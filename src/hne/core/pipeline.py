@@ -11,13 +11,24 @@ from numpy.typing import ArrayLike
 
 from hne._runtime.progress import show_progress, stage
 from hne._runtime.threads import limit_blas_threads, look_for_libraries, thread_count
-from hne.core.chart.chart import check_lengths, rescaled_coordinates
+from hne.core.chart.chart import check_scale, draw_charts
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
+from hne.core.layout.layout import compute_layout
 from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
-from hne.core.records import Core, Embedding, FloatArray, NeighborGraph, Pieces, ShortCircuits, UniqueSamples, Weights
+from hne.core.records import (
+    Core,
+    Embedding,
+    FloatArray,
+    Layout,
+    NeighborGraph,
+    Pieces,
+    ShortCircuits,
+    UniqueSamples,
+    Weights,
+)
 from hne.core.samples.canonical import InputScaling, canonicalize
 from hne.core.samples.check import check_samples, output_kind
 from hne.core.samples.kinds import Distances, Samples, width
@@ -27,7 +38,7 @@ from hne.core.tangent.score import LocalGeometry, local_geometry
 from hne.core.trust.assess import assess
 from hne.core.trust.verdict import embedding_warnings, emit_warnings
 from hne.core.weights.layers import layer_weights, reconstruction_errors
-from hne.settings import DEFAULTS, SEARCHED, STAGES, Settings, suited
+from hne.settings import AUTO, DEFAULTS, SEARCHED, STAGES, Settings, fill_defaults
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
@@ -97,9 +108,9 @@ def run_stages(
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
         unique, scaling, samples, settings = backend.canonicalize(given, settings)
         flatness = NOT_MEASURED
-        if unset or settings.coordinates == "chart":
+        if unset or settings.coordinates in {AUTO, "chart"}:
             flatness = backend.flat_share(samples, settings, n_threads)
-        settings = suited(settings, unset, flatness, samples.shape[0], known_distances(samples))
+        settings = fill_defaults(settings, unset, flatness, samples.shape[0], known_distances(samples))
         backend.check_fits(samples, settings)
         with stage("neighbors") as done:
             graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
@@ -112,14 +123,23 @@ def run_stages(
         check_connected(pieces, unique, settings)
         with stage("weights") as done:
             weights = done(backend.weights(samples, graph, settings, n_threads))
-        with stage("eigenpairs") as done:
-            solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
-        with stage("chart") as done:
-            made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
-            geometry = backend.geometry(samples, pieces, settings, n_threads, nearest)
-            rescaled = done(rescaled_coordinates(*made_of, flatness, settings, n_threads, geometry))
         errors = scaling.restore_lengths(backend.errors(samples, weights))
-        core = Core(samples, graph, pieces, weights, solved.eigenpairs, solved.Y, errors, rescaled, circuits.pairs)
+        geometry = backend.geometry(samples, pieces, settings, n_threads, nearest)
+        made: dict[str, Any] = {"reconstruction_errors": errors, "short_circuits": circuits.pairs}
+        if settings.coordinates == "layout":
+            with stage("layout") as done:
+                layout = done(backend.layout(samples, weights, pieces, settings, n_threads))
+            made |= {"Y": layout.Y, "kl_divergence": layout.kl_divergence, "layout_unit": layout.unit}
+        else:
+            with stage("eigenpairs") as done:
+                solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
+            made |= {"Y": solved.Y, "eigenpairs": solved.eigenpairs}
+        if settings.coordinates == "chart":
+            with stage("chart") as done:
+                made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
+                drawn = done(draw_charts(*made_of, flatness, settings, n_threads, geometry))
+            made |= {"Y": drawn.Y, "charts": drawn.charts}
+        core = Core(samples, graph, pieces, weights, **made)
         trust = None
         if settings.assess:
             with stage("trust") as done:
@@ -127,12 +147,12 @@ def run_stages(
                 trust = done(assess(core, settings, n_threads, geometry=geometry, is_chosen=is_chosen))
                 trust = trust.of_samples(unique.index)
     result = Embedding(settings, unique, scaling, core, dtype, trust, tuning)
-    check_lengths(result)
+    check_scale(result)
     return result
 
 
 def n_stages(parameters: Mapping[str, Any]) -> int:
-    """Stages that a fit in this process tells of: "auto" adds a search for the dimension, and one for the rest."""
+    """Largest number of stages of a fit in this process: "auto" adds a search for the dimension, and one for the rest."""
     auto = frozenset(name for name, value in parameters.items() if is_auto(value))
     is_assessed = parameters.get("assess", DEFAULTS["assess"])
     return len(STAGES) - (not is_assessed) + ("n_components" in auto) + bool(auto & {*SEARCHED})
@@ -207,6 +227,10 @@ class Backend:
     ) -> PieceEmbeddings:
         """The embedding, piece by piece."""
         return embedded_pieces(X, weights, pieces, settings, n_threads)
+
+    def layout(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Layout:
+        """Compute the neighbor-preserving layout."""
+        return compute_layout(X, weights, pieces, settings, n_threads)
 
     def geometry(
         self, X: Samples, pieces: Pieces, settings: Settings, n_threads: int, graph: NeighborGraph

@@ -51,11 +51,9 @@ LANDMARKS = "landmarks"
 NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
 # Entries this near to the largest are as large: of two pieces, both are as far from their mean.
 NEAR_TIE = 1e-6
-# How a chart was found: near lengths kept and unfolded; or lengths of ways along the graph, of straight lines, or of
-# what is between; or the first eigenvectors, rescaled.
-UNFOLDED, ALONG_GRAPH, STRAIGHT = "unfolded", "along the graph", "straight lines"
-BETWEEN, FIRST_EIGENVECTORS = "between graph and straight lines", "first eigenvectors"
-ROUTES = (UNFOLDED, ALONG_GRAPH, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
+# How a chart was found: distances of near pairs are kept and the surface unfolded, or distances along the graph are kept.
+UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
+ROUTES = (UNFOLDED, ALONG_GRAPH)
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
 DIRECTIONAL = ("cosine", "correlation")
@@ -133,7 +131,7 @@ class ShortCircuits:
     n_edges: int  # that there were
     is_cut: bool  # whether the graph is without them
     whole: NeighborGraph  # the graph with all of them
-    is_searched: bool = True  # False for more edges than anybody looks at
+    is_searched: bool = True  # False for a layout, and for too many edges
     n_by_hand: int = 0  # edges beside them that somebody has cut
 
     @property
@@ -144,7 +142,7 @@ class ShortCircuits:
     def __str__(self) -> str:
         by_hand = f", {self.n_by_hand} cut by hand" if self.n_by_hand else ""
         if not self.is_searched:
-            return f"not looked for, too many edges{by_hand}"
+            return f"not searched for{by_hand}"
         fate = "cut" if self.is_cut else "suspected, and kept"
         return f"{len(self.pairs)} of {self.n_edges} edges {fate}{by_hand}"
 
@@ -225,10 +223,9 @@ class Chart:
     Attributes
     ----------
     route : str
-        "unfolded" near a surface. Elsewhere the picture that keeps most neighbors: "along the graph" (lengths of
-        shortest paths), "straight lines", "between graph and straight lines", or "first eigenvectors".
+        "unfolded", or "along the graph" (shortest-path distances) where a surface cannot be unfolded.
     B : ndarray of shape (n_eigenvectors, n_components)
-        Map of the unit eigenvectors to the chart; the nearest such map where a picture was freed from their span.
+        Map of the unit eigenvectors to the chart; along the graph, the nearest such map.
     stress : float
         Mean of :math:`(|y_i - y_j| / |x_i - x_j| - 1)^2` over pairs within two steps of the neighbor graph: 0 keeps
         all near lengths.
@@ -264,35 +261,27 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Rescaled:
-    """Coordinates in the lengths of the samples, charts or rescaled eigenvectors, in the units of the pipeline.
+class Charts:
+    """Charts of all connected components, side by side, in the scale of the pipeline."""
 
-    Attributes
-    ----------
-    Y : ndarray of shape (n_distinct, n_components)
-        The coordinates.
-    matrices : tuple of ndarray or None
-        Map of the eigenvectors to the coordinates for each piece; None for one drawn by its principal components.
-    charts : tuple of Chart or None
-        The chart of each piece; empty where coordinates are no charts.
-    is_refused : bool
-        Whether a rescaling would have drawn the largest piece larger than it is.
-
-    See Also
-    --------
-    hne.core.records.Embedding : Its `rescaled_Y` are these coordinates in the units of X.
-    """
-
-    Y: FloatArray
-    matrices: tuple[FloatArray | None, ...]
-    charts: tuple[Chart | None, ...] = ()
-    is_refused: bool = False
+    Y: FloatArray  # (m, d)
+    charts: tuple[Chart | None, ...]  # None for a component that is drawn by its principal components
 
     def __str__(self) -> str:
-        if self.charts and self.charts[0] is not None:
-            more = f", and {len(self.charts) - 1} more piece(s)" if len(self.charts) > 1 else ""
-            return f"{self.charts[0]}{more}"
-        return f"{sum(A is not None for A in self.matrices)} of {len(self.matrices)} piece(s) rescaled"
+        more = f", and {len(self.charts) - 1} more component(s)" if len(self.charts) > 1 else ""
+        return f"{self.charts[0] or 'principal components'}{more}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Neighbor-preserving layout, in the scale of the pipeline."""
+
+    Y: FloatArray  # (m, d), NaN for samples that are not embedded
+    kl_divergence: float  # of the affinities from the similarities of the layout
+    unit: float  # distance in Y at which the Student-t similarity is one half
+
+    def __str__(self) -> str:
+        return f"KL divergence {self.kl_divergence:.3f}"
 
 
 @dataclass(frozen=True)
@@ -303,11 +292,14 @@ class Core:
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
     weights: Weights
-    eigenpairs: "tuple[EigenPairs | None, ...]"  # of each embedded piece, the largest first; None where it is too small
-    Y: FloatArray  # (m, d), eigenvectors
+    Y: FloatArray  # (m, d), coordinates: in the scale of X, or unit eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
-    rescaled: Rescaled
     short_circuits: IndexArray  # (p, 2), pairs of places whose edge was cut, or is suspected where it was kept
+    # Of each embedded connected component, the largest first; None where it is too small. A layout has neither.
+    eigenpairs: "tuple[EigenPairs | None, ...]" = ()
+    charts: tuple[Chart | None, ...] = ()  # empty for eigenvectors too
+    kl_divergence: float = nan  # of a layout, as in `Layout`
+    layout_unit: float = nan
 
 
 @dataclass(frozen=True, repr=False)
@@ -355,19 +347,13 @@ class Embedding(PicklesFields):
 
     @cached_property
     def Y(self) -> NDArray[Any]:
-        """The coordinates, (n, d), of the kind that the settings ask for."""
+        """The coordinates, (n, d)."""
         return self.core_Y[self.distinct.inverse].astype(self.dtype, copy=False)
 
-    @cached_property
-    def rescaled_Y(self) -> NDArray[Any]:
-        """The coordinates in the lengths of X, (n, d)."""
-        lengths: FloatArray = self.units.restore_lengths(self.core.rescaled.Y)
-        return lengths[self.distinct.inverse].astype(self.dtype, copy=False)
-
     @property
-    def kind(self) -> str:
-        """What `rescaled_Y` is: "chart" or "rescaled"."""
-        return "chart" if self.settings.coordinates == "chart" else "rescaled"
+    def axis(self) -> str:
+        """What a coordinate is called: "chart coordinate", "layout coordinate" or "eigenvector"."""
+        return f"{self.settings.coordinates} coordinate" if self.settings.in_lengths else "eigenvector"
 
     @property
     def is_cut(self) -> bool:
@@ -377,7 +363,7 @@ class Embedding(PicklesFields):
     @property
     def chart(self) -> Chart | None:
         """How the coordinates of the largest piece were found, in the units of X; None where they are no chart."""
-        charts = self.core.rescaled.charts
+        charts = self.core.charts
         if not charts or charts[0] is None:
             return None
         lengths = {"B": self.units.restore_lengths(charts[0].B)}
@@ -399,12 +385,12 @@ class Embedding(PicklesFields):
     @property
     def core_Y(self) -> FloatArray:
         """The coordinates that are handed out, a row for each distinct sample, in float64."""
-        return self.units.restore_lengths(self.core.rescaled.Y) if self.settings.in_lengths else self.core.Y
+        return self.units.restore_lengths(self.core.Y) if self.settings.in_lengths else self.core.Y
 
     @property
     def eigenpairs(self) -> "EigenPairs | None":
-        """Eigenpairs of the largest piece, a row for each of its places; None where it is too small for any."""
-        return self.core.eigenpairs[0]
+        """Eigenpairs of the largest component, a row for each of its samples; None in a layout, or if it is too small."""
+        return self.core.eigenpairs[0] if self.core.eigenpairs else None
 
     @cached_property
     def graph(self) -> NeighborGraph:

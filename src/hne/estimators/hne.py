@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hne._runtime.progress import Stopwatch, listening, run_stage, show_progress
+from hne.core.eigen.certificate import Certificate, EigenPairs
+from hne.core.eigenpairs import solve_eigenpairs
 from hne.core.parameters import check_parameters
 from hne.core.pieces.bridges import find_bridges
 from hne.core.pipeline import compute_embedding, is_elsewhere, n_stages
@@ -42,14 +44,19 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
     BaseEstimator,
     Parameters,
 ):
-    r"""Unroll a manifold from two layers of neighbors: Hierarchic Neighbors Embedding (HNE).
+    r"""Embed samples by two layers of neighbors: Hierarchic Neighbors Embedding (HNE).
 
-    Locally linear embedding (LLE) rebuilds each sample from its k neighbors. HNE also rebuilds it from its neighbors'
-    neighbors, and finds coordinates that keep both in the span of the bottom eigenvectors of one sparse matrix.
+    Locally linear embedding (LLE) reconstructs each sample from its k neighbors. HNE also reconstructs it from its
+    neighbors' neighbors. What the coordinates preserve of these weights depends on the data:
 
-    By default edges of the neighbor graph that jump across a gap (short circuits) are cut first, and the coordinates
-    are a chart: up to twenty eigenvectors, combined so that lengths between near samples are those of the data. Every
-    fit ends with a verdict on how far to trust it. `HNE(**hne.PUBLISHED)` is the method as it was published.
+    - Near a surface they are a chart, which preserves distances. Edges of the neighbor graph that jump across a gap
+      (short circuits) are cut, and the bottom eigenvectors of one sparse matrix are combined so that distances between
+      near samples are those of the data.
+    - Elsewhere, as for tables, images, spectra, cells and texts, they are a layout, which preserves neighborhoods and
+      groups. The weights are affinities, and t-SNE's loss is minimized from a PCA start, so that the layout changes
+      little when samples are left out. Distances between groups, densities and sizes of groups are not meaningful.
+
+    Every fit ends with a verdict on how far to trust it. `HNE(**hne.PUBLISHED)` is the method as it was published.
 
     `HNE` is a short name for this class. Parameters are listed by how often they are needed; `HNE()` needs none.
 
@@ -68,14 +75,13 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         The settings of the fit, given or chosen.
     tuning_ : Tuning or None
         The search that chose them; None where nothing was "auto", and for a loaded model.
+    coordinates_ : {"chart", "layout", "eigenvectors"}
+        What `embedding_` holds, given or chosen.
     chart_ : Chart or None
-        How the chart of the largest piece was found and how well it keeps lengths, see `hne.core.records.Chart`. None
-        where `coordinates` is no "chart", and for a handful of samples.
-    rescaled_embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates in the lengths of X.
-    rescaling_ : ndarray of shape (n_eigenvectors, n_components) or None
-        The matrix that maps the eigenvectors of the largest piece to these lengths. None for a piece of a handful of
-        samples, which is drawn by its principal components.
+        How the chart of the largest connected component was found and how well it preserves distances, see
+        `hne.core.records.Chart`. None for other coordinates, and for a handful of samples.
+    kl_divergence_ : float
+        Kullback-Leibler divergence of a layout after the descent, t-SNE's loss; NaN for other coordinates.
     short_circuits_ : ndarray of shape (n_edges, 2)
         Pairs of samples whose edge jumps across a gap, the worst first: cut, or kept as `short_circuits` says. Those of
         `cut_edges` and `keep_edges` are not among them.
@@ -93,7 +99,8 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         The first sample that each one equals: itself, except for copies.
     eigenvalues_ : ndarray of shape (n_components,)
         The first eigenvalues, :math:`\gamma |A y|^2 + |B y|^2`, ascending. With several pieces, this and what follows
-        about eigenvectors is about the largest; empty where that is too small to have any.
+        about eigenvectors is about the largest; empty where that is too small to have any. A layout needs no
+        eigenvectors: they are computed when one of these attributes is first read.
     eigen_residuals_ : ndarray of shape (n_components,)
         Lengths of G y - lambda y.
     eigen_certificate_ : Certificate or None
@@ -288,16 +295,10 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         self.n_neighbors_, self.n_components_ = settings.n_neighbors, settings.n_components
         self.variant_, self.reg_ = settings.variant, settings.reg
         self.embedding_ = result.Y
-        A = result.core.rescaled.matrices[0]
-        self.rescaling_ = None if A is None else result.units.restore_lengths(A)
-        self.chart_ = result.chart
+        self.coordinates_, self.chart_ = settings.coordinates, result.chart
+        self.kl_divergence_ = result.core.kl_divergence
         self.short_circuits_ = result.short_circuits
-        pairs = result.eigenpairs
-        d = settings.n_components
-        self.eigenvalues_ = np.empty(0) if pairs is None else pairs.values[:d]
-        self.eigen_residuals_ = np.empty(0) if pairs is None else pairs.residuals[:d]
-        self.eigen_certificate_ = None if pairs is None else pairs.certificate
-        self.eigen_solver_ = "none" if pairs is None else pairs.solver
+        self._eigenpairs_of_layout: tuple[EigenPairs | None] | None = None
         self.reconstruction_errors_ = result.reconstruction_errors
         self.reconstruction_error_ = result.reconstruction_error
         self.reconstruction_includes_self_ = result.settings.include_self
@@ -309,15 +310,36 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         self.n_distinct_ = result.distinct.n_places
         self.same_as_ = result.distinct.same_as
 
-    @property
-    def rescaled_embedding_(self) -> FloatArray:
-        """The coordinates in the lengths of X, along their principal axes.
-
-        The chart, or else the rescaled eigenvectors. Lengths hold within a piece, as far as the surface can be laid
-        flat.
-        """
+    def _eigenpairs(self) -> EigenPairs | None:
+        """Eigenpairs of the largest connected component; those of a layout are computed here, once."""
         check_is_fitted(self)
-        return self._fitted.rescaled_Y
+        if self.coordinates_ == "layout" and self._eigenpairs_of_layout is None:
+            self._eigenpairs_of_layout = (solve_eigenpairs(self._fitted),)
+        return self._eigenpairs_of_layout[0] if self._eigenpairs_of_layout else self._fitted.eigenpairs
+
+    @property
+    def eigenvalues_(self) -> FloatArray:
+        """The first eigenvalues, ascending."""
+        pairs = self._eigenpairs()
+        return np.empty(0) if pairs is None else pairs.values[: self.n_components_]
+
+    @property
+    def eigen_residuals_(self) -> FloatArray:
+        """Lengths of G y - lambda y."""
+        pairs = self._eigenpairs()
+        return np.empty(0) if pairs is None else pairs.residuals[: self.n_components_]
+
+    @property
+    def eigen_certificate_(self) -> Certificate | None:
+        """The proof that the eigenvectors are those of the smallest eigenvalues."""
+        pairs = self._eigenpairs()
+        return None if pairs is None else pairs.certificate
+
+    @property
+    def eigen_solver_(self) -> str:
+        """The solver that ran, or "none"."""
+        pairs = self._eigenpairs()
+        return "none" if pairs is None else pairs.solver
 
     @property
     def trust_(self) -> Assessment:
@@ -406,6 +428,9 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
         .. math::
 
             y = (\gamma \, w Y + j Y) / (\gamma + 1) .
+
+        In a layout they minimize the attractive part of its loss, :math:`\sum_l p_l \log(1 + |y - y_l|^2)`, where p are
+        the positive weights of both layers.
 
         Unlike in the fit, it is in no outer layer, its own included: no fitted sample has it as a neighbor.
         """

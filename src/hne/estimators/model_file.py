@@ -31,7 +31,7 @@ from hne.settings import PRECOMPUTED, Settings
 
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT, VERSION = "hne-model", 1
+FORMAT, VERSION = "hne-model", 2
 OTHER_FILE = "Pass the file that save wrote"
 # All kinds of numbers that NumPy has but long doubles, which are not the same everywhere, and complex ones.
 NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -55,6 +55,7 @@ DTYPES = {"float32": np.float32, "float64": np.float64}
 FEATURES, OUTPUTS = ("n_features_in", "feature_names_in", "set_output"), (None, "default", "pandas", "polars")
 # Samples and what is of their size, in the units of the fit; lengths of ways among them; any number of float64.
 LARGEST, LONGEST, FINITE = 2.0**ORDINARY, 2.0**FARTHEST, float(np.finfo(np.float64).max)
+SMALLEST_UNIT = float(np.finfo(np.float64).tiny)
 # How far weights of a row may be from one in sum, in units of their sizes: some digits more than rounding takes.
 SUM_ERROR = 1e-9
 
@@ -352,12 +353,16 @@ def read_embedding(file: ModelFile, fit: dict[str, Any], settings: Settings) -> 
     check_weights(file, {"core.weights.W": core.weights.W, "core.weights.J": core.weights.J}, m)
     check("core.short_circuits", core.short_circuits, (None, 2), 0, m - 1)
     check("core.reconstruction_errors", core.reconstruction_errors, (m,), 0, np.inf, nan=True)
-    check("core.Y", core.Y, (m, settings.n_components), -LARGEST, LARGEST, nan=True)
-    check("core.rescaled.Y", core.rescaled.Y, core.Y.shape, -LONGEST, LONGEST, nan=True)
+    check("core.Y", core.Y, (m, settings.n_components), -LONGEST, LONGEST, nan=True)
     left_out = ((labels > 0) & (settings.pieces == "largest"))[:, None]
-    belong = all((np.isnan(Y) == left_out).all() for Y in (core.Y, core.rescaled.Y))
-    require(belong, "arrays 'core.Y' and 'core.rescaled.Y' must hold the samples of embedded pieces")
-    _check_pieces(file, core, settings)
+    require((np.isnan(core.Y) == left_out).all(), "array 'core.Y' must hold the samples of embedded components")
+    require(settings.coordinates != "auto", "its settings must say which coordinates were used")
+    if settings.coordinates == "layout":
+        check("core.kl_divergence", core.kl_divergence, (), -FINITE, FINITE)
+        check("core.layout_unit", core.layout_unit, (), SMALLEST_UNIT, LONGEST)
+        require(not core.eigenpairs and not core.charts, "a layout must have neither eigenpairs nor charts")
+    else:
+        _check_pieces(file, core, settings)
     return Embedding(settings, distinct, fit["units"], core, DTYPES[fit["dtype"]])
 
 
@@ -389,17 +394,17 @@ def check_weights(file: ModelFile, matrices: Mapping[str, SparseMatrix], n: int)
 
 
 def _check_pieces(file: ModelFile, core: Core, settings: Settings) -> None:
-    """Refuse what eigenpairs of the embedded pieces, and their coordinates in the lengths of X, cannot be."""
+    """Refuse eigenpairs and charts that cannot be those of the embedded components."""
     check, d, sizes = file.check_numbers, settings.n_components, list(core.pieces.sizes)
     sizes = {"join": [sum(sizes)], "largest": sizes[:1]}.get(settings.pieces, sizes)
-    charts = core.rescaled.charts or (None,) * len(sizes)
-    belong = len(core.eigenpairs) == len(core.rescaled.matrices) == len(charts) == len(sizes)
-    file.require(belong, f"'eigenpairs', 'matrices' and 'charts' in its header must be of {len(sizes)} pieces")
-    for size, pairs, A, chart in zip(sizes, core.eigenpairs, core.rescaled.matrices, charts, strict=True):
-        # A matrix takes eigenvectors to coordinates: the first d, or of a chart all of them.
-        is_made = (A is None or pairs is not None) and (chart is None or A is not None)
-        file.require(is_made, "'matrices' and 'charts' in its header must be of pieces with eigenvectors")
+    charts = core.charts or (None,) * len(sizes)
+    belong = len(core.eigenpairs) == len(charts) == len(sizes) and bool(core.charts) == (
+        settings.coordinates == "chart"
+    )
+    file.require(belong, f"'eigenpairs' and 'charts' in its header must be of {len(sizes)} components")
+    for size, pairs, chart in zip(sizes, core.eigenpairs, charts, strict=True):
         if pairs is None:
+            file.require(chart is None, "'charts' in its header must be of components with eigenvectors")
             continue
         width = len(pairs.values)
         check("values of eigenpairs", pairs.values, (width,), 0, FINITE)
@@ -409,8 +414,6 @@ def _check_pieces(file: ModelFile, core: Core, settings: Settings) -> None:
         check("residuals of eigenpairs", pairs.residuals, (width,), 0, np.inf)
         for name, number in (_fields(pairs.certificate) | {"residuals": 0.0, "next_value": pairs.next_value}).items():
             check(f"{name} of eigenpairs", number, (), 0, np.inf)
-        if A is not None:
-            check("core.rescaled.matrices", A, (d if chart is None else width, d), -LONGEST, LONGEST)
         if chart is not None:
             is_known = chart.route in ROUTES and chart.n_put_back >= 0
             file.require(is_known, "'charts' in its header must say how each chart was found")

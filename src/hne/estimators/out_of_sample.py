@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from hne._runtime.threads import thread_count
+from hne.core.layout.layout import mix_layers, place_samples
 from hne.core.neighbors.exact import nearest
 from hne.core.neighbors.graph import nearest_by
 from hne.core.records import Core, Embedding, FloatArray, IndexArray, SparseMatrix, Weights
@@ -26,7 +27,8 @@ def extend(new: Samples, fitted: Embedding) -> FloatArray:
 
     With inner weights w and joint weights j of a new sample, made as in the fit from its nearest fitted
     samples and their neighbors, its coordinates y minimize gamma |y - w Y|^2 + |y - j Y|^2: the share that one
-    more sample would have in the objective, the fitted ones held still. A fitted sample keeps its coordinates.
+    more sample would have in the objective, the fitted ones held still. In a layout they minimize the attractive part
+    of its loss (`hne.core.layout.layout.place_samples`). A fitted sample keeps its coordinates.
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
@@ -45,8 +47,13 @@ def extend(new: Samples, fitted: Embedding) -> FloatArray:
         refuse("X", "must hold the distance to one fitted sample at least", got, "Pass distances to the nearest ones")
     weights, total = _weights_of(core.X, new, neighbors, core, settings, n_threads)
     # In the units of the fit, in which sums stay in range.
-    Y = core.rescaled.Y if settings.in_lengths else core.Y
-    coordinates: FloatArray = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / total
+    Y = core.Y
+    if settings.coordinates == "layout":
+        mixed, k = mix_layers(weights, settings.gamma, is_fit=False), core.graph.n_neighbors
+        # As many entries for every sample, so that its coordinates do not depend on the others.
+        coordinates = place_samples(mixed, Y, core.layout_unit, width=k + k**2)
+    else:
+        coordinates = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / total
     same = _same_samples(new, core.X, neighbors, distances)
     coordinates[same >= 0] = Y[same[same >= 0]]
     return fitted.units.restore_lengths(coordinates) if settings.in_lengths else coordinates
@@ -64,7 +71,7 @@ def preimage(points: FloatArray, fitted: Embedding) -> FloatArray | SparseMatrix
     Y, places = core.Y, fitted.core_Y.astype(fitted.dtype).astype(np.float64)
     if settings.in_lengths:
         # In the units of the fit, in which squares stay in range.
-        Y, places, points = core.rescaled.Y, places * fitted.units.scale, points * fitted.units.scale
+        places, points = places * fitted.units.scale, points * fitted.units.scale
     is_embedded = np.flatnonzero(np.isfinite(Y[:, 0]))
 
     def search(rows: IndexArray, among: IndexArray | None, count: int) -> tuple[IndexArray, FloatArray]:

@@ -24,8 +24,9 @@ WORDS = {
         "bhne": "in turn, each rebuilding what the others leave: balanced",
     },
     "coordinates": {
-        "chart": "lengths of the data, up to 20 eigenvectors unfolded",
-        "rescaled": "the first eigenvectors, in lengths of the data",
+        "auto": "a chart near a surface, a layout elsewhere",
+        "chart": "preserves distances: a surface is unfolded",
+        "layout": "preserves neighborhoods and groups, not distances",
         "eigenvectors": "as published, each axis of unit length",
     },
     "short_circuits": {"cut": "edges across a gap are cut", "keep": "they stay, as published"},

@@ -218,8 +218,7 @@ class Session:
         """What a page is told of an embedding."""
         result, request, message = shown.result, shown.request, Message()
         settings, rows = result.settings, np.arange(len(shown.Y))
-        axis = f"{result.kind} coordinate" if settings.in_lengths else "eigenvector"
-        columns = embedding_columns(result, shown.Y, axis, rows)
+        columns = embedding_columns(result, shown.Y, result.axis, rows)
         indices = result.graph.indices
         has_links = indices.size <= MAX_LINKS and len(indices) <= MAX_LINKED
         links = {"k": result.graph.n_neighbors, **message.put(indices.astype(np.int32))} if has_links else None
@@ -230,9 +229,7 @@ class Session:
             request=request.message,
             settings={name: getattr(settings, name) for name in request.parameters},
             n=len(rows),
-            kind=result.kind if settings.in_lengths else "eigenvectors",
             coordinates=settings.coordinates,
-            inLengths=settings.in_lengths,
             columns=message.put_columns(columns, column_keys(columns)),
             neighbors=links,
             shorts=shorts[:MAX_SHORTS],

@@ -15,11 +15,11 @@ from hne._runtime.progress import Listener
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.pieces.split import SplitGraph
 from hne.core.pipeline import Backend
-from hne.core.records import NeighborGraph, Pieces, ShortCircuits, UniqueSamples, Weights
+from hne.core.records import Layout, NeighborGraph, Pieces, ShortCircuits, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling
 from hne.core.samples.kinds import Samples
 from hne.core.tangent.score import EXACT, LocalGeometry
-from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, SHORT_CIRCUITS, STAGES, WEIGHTS, Settings, parameters_of
+from hne.settings import EIGENPAIRS, LAYOUT, NEIGHBORS, PIECES, SHORT_CIRCUITS, STAGES, WEIGHTS, Settings, parameters_of
 
 Made = TypeVar("Made")
 
@@ -95,6 +95,12 @@ class SharedStages(Backend):
         solve = super().eigenpairs
         key = _key(settings, EIGENPAIRS)
         return self._once(EIGENPAIRS, key, lambda: solve(X, weights, pieces, settings, n_threads))
+
+    def layout(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Layout:
+        """The neighbor-preserving layout."""
+        compute = super().layout
+        key = _key(settings, EIGENPAIRS)
+        return self._once(LAYOUT, key, lambda: compute(X, weights, pieces, settings, n_threads))
 
     def geometry(
         self, X: Samples, pieces: Pieces, settings: Settings, n_threads: int, graph: NeighborGraph

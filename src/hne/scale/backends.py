@@ -32,7 +32,7 @@ from hne.core.neighbors.blocked import blocked_search
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph, check_connected
 from hne.core.pipeline import Backend, known_distances
-from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, UniqueSamples, Weights
+from hne.core.records import FloatArray, IndexArray, Layout, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params
 from hne.core.samples.check import check_samples
 from hne.core.samples.kinds import Distances, Samples
@@ -50,7 +50,18 @@ from hne.scale.tasks import (
     problem_rows,
     weight_rows,
 )
-from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, STAGES, WEIGHTS, Settings, parameters_of, suited
+from hne.settings import (
+    AUTO,
+    EIGENPAIRS,
+    LAYOUT,
+    NEIGHBORS,
+    PIECES,
+    STAGES,
+    WEIGHTS,
+    Settings,
+    fill_defaults,
+    parameters_of,
+)
 
 # Rows a block: a sixteenth of all, so that a few workers share even small runs, within these limits and that of bytes.
 BLOCKS, MIN_ROWS, MAX_ROWS, MAX_BYTES = 16, 256, 2**16, 2**26
@@ -216,6 +227,18 @@ class CachedBackend(Backend):
         place.put(arrays, _facts(EIGENPAIRS, settings, eigenpairs=numbers))
         return parts
 
+    def layout(self, X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Layout:
+        """Compute the layout in this process, or read it."""
+        place = self._stage(LAYOUT, settings)
+        arrays = place.arrays()
+        if arrays is not None:
+            remark(FROM_CHECKPOINT)
+            facts = place.facts()
+            return Layout(np.array(arrays["Y"]), facts["kl_divergence"], facts["unit"])
+        layout = super().layout(X, weights, pieces, settings, n_threads)
+        place.put({"Y": layout.Y}, _facts(kl_divergence=layout.kl_divergence, unit=layout.unit))
+        return layout
+
     def write_problem(
         self, shape: tuple[int, int], settings: Settings, n_threads: int
     ) -> tuple[Path, StreamedAlignment]:
@@ -279,6 +302,11 @@ class CachedBackend(Backend):
 def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpoint: Any) -> tuple[Path, bool]:
     """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
     settings, auto, unset = check_parameters(parameters)
+    if settings.coordinates == AUTO:
+        settings = replace(settings, coordinates="chart")
+    if settings.coordinates == "layout":
+        rule = "must be 'chart' or 'eigenvectors' for an eigenproblem that is left for MPI"
+        refuse("coordinates", rule, "'layout', which needs no eigenvectors", "Choose one of them")
     with open_backend(X, settings, auto, executor, checkpoint) as (samples, backend):
         assert isinstance(backend, CachedBackend)  # noqa: S101, there is a checkpoint
         if auto:
@@ -290,7 +318,7 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
             unique, _, X, settings = backend.canonicalize(samples, settings)
             if unset:
                 flatness = backend.flat_share(X, settings, n_threads)
-                settings = suited(settings, unset, flatness, X.shape[0], known_distances(X))
+                settings = fill_defaults(settings, unset, flatness, X.shape[0], known_distances(X))
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
             found = run_stage("short circuits", backend.short_circuits, X, graph, settings)
@@ -364,8 +392,8 @@ def _graph_of(place: Stage) -> NeighborGraph:
 
 
 def _parameters_until(name: str, settings: Settings) -> dict[str, Any]:
-    """What the results of a stage depend on, beside the samples."""
-    stages = STAGES[: STAGES.index(name) + 1]
+    """What the results of a stage depend on, beside the samples. A layout depends on what eigenpairs depend on."""
+    stages = STAGES[: STAGES.index(EIGENPAIRS if name == LAYOUT else name) + 1]
     return {parameter: plain(getattr(settings, parameter)) for one in stages for parameter in parameters_of(one)}
 
 

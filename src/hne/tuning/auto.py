@@ -27,7 +27,7 @@ from hne.core.short_circuits.cut import ChosenEdges
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputTypeError, quoted, refuse
-from hne.settings import AUTO, NEAR_SURFACE, VARIANTS, Settings, suited
+from hne.settings import AUTO, VARIANTS, Settings, fill_defaults
 from hne.tuning.trials import FAILED, NOT_REACHED, Candidate, Problem, Trial, Tuning, choose, in_order, run_trials
 
 # Values by name; None for those that are usual.
@@ -37,9 +37,8 @@ Grid = dict[str, tuple[Any, ...] | None]
 # reg from 1e-5 to .1) .0055, the defaults .0174.
 #: Values that `hne.tuning.tune` combines near a surface, by parameter ("variant", "n_neighbors", "reg"): 24 settings.
 GRID: dict[str, tuple[Any, ...]] = {"variant": VARIANTS, "n_neighbors": (8, 10, 12, 16), "reg": (1e-3, 1e-4)}
-# Charts elsewhere, 8 settings. On 24 tables and image sets their choice misses .109 of the truth, that of 105 settings
-# .118, the defaults .115: the score says less there.
-GRID_ELSEWHERE: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (4, 5, 6, 8), "reg": (0.1, 0.01)}
+# Layouts, 4 settings: between 0.01 and 0.1 reg hardly matters, nor does the variant.
+GRID_OF_LAYOUTS: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (7, 10, 15, 20), "reg": (0.1,)}
 # Without charts, 84 settings: with reg 1e-6 and 1e-7 beside them, the choice is no better.
 GRID_OF_EIGENVECTORS: dict[str, tuple[Any, ...]] = {
     "variant": VARIANTS,
@@ -57,9 +56,10 @@ def tune(
 ) -> Tuning:
     """Find the variant, n_neighbors and reg that suit the samples, without knowing the truth about them.
 
-    Each setting is fitted, and its embedding scored by `hne.metrics.tangent_score`: how much it loses of the tangent
-    planes of small neighborhoods, of ranks and of lengths. All settings share one neighbor search; those that cannot
-    win any more are stopped early.
+    Each setting is fitted, and its embedding is scored: a chart and eigenvectors by `hne.metrics.tangent_score`, which
+    measures the loss of tangent spaces, neighborhoods and distances; a layout by its neighborhoods alone, (1 -
+    trustworthiness) + (1 - continuity). All settings share one neighbor search; those that cannot win any more are
+    stopped early.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def tune(
         whole.
     grid : dict or None, default=None
         Values of "variant", "n_neighbors" and "reg" to try, all combinations of them. More take longer and may find
-        better. What is left out keeps the usual values: near a surface those of `hne.tuning.GRID`, 24 settings in all,
-        elsewhere 8 of few neighbors, without charts 84. None tries 4 to 7 of the 24: each n_neighbors first and, unless
+        better. What is left out keeps the usual values: for a chart those of `hne.tuning.GRID`, 24 settings in all,
+        for a layout 4 numbers of neighbors, for eigenvectors 84. None tries 4 to 7 of the 24: each n_neighbors first and, unless
         one of these is good enough, the best with another reg or variant.
     budget : float or None, default=None
         Seconds after which no further settings are begun. The usually best ones come first. None has no limit.
@@ -157,10 +157,8 @@ def check_grid(grid: Mapping[str, Any] | None, settings: Settings, auto: Collect
     return checked
 
 
-def _usual_grid(settings: Settings, flat_share: float) -> dict[str, tuple[Any, ...]]:
-    if settings.coordinates != "chart":
-        return GRID_OF_EIGENVECTORS
-    return GRID_ELSEWHERE if flat_share < NEAR_SURFACE else GRID
+def _usual_grid(settings: Settings) -> dict[str, tuple[Any, ...]]:
+    return {"chart": GRID, "layout": GRID_OF_LAYOUTS, "eigenvectors": GRID_OF_EIGENVECTORS}[settings.coordinates]
 
 
 def candidates(
@@ -170,7 +168,7 @@ def candidates(
 
     Those that were left open are as they suit the samples, reg also the neighbors beside it.
     """
-    usual = _usual_grid(settings, flat_share)
+    usual = _usual_grid(settings)
     tried = [
         (getattr(settings, name),) if name in unset else usual[name] if some is None else some
         for name, some in values.items()
@@ -179,7 +177,7 @@ def candidates(
     if "reg" not in unset:
         return wanted
     by_neighbors = {
-        k: suited(replace(settings, n_neighbors=k), ["reg"], flat_share, n_samples).reg
+        k: fill_defaults(replace(settings, n_neighbors=k), ["reg"], flat_share, n_samples).reg
         for k in {one.n_neighbors for one in wanted}
     }
     return [one._replace(reg=by_neighbors[one.n_neighbors]) for one in wanted]
@@ -191,7 +189,7 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
     distinct, scaling, places, settings = canonicalize(X, settings)
     n = places.shape[0]
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
-    settings = suited(settings, unset, flatness, n, known_distances(places))
+    settings = fill_defaults(settings, unset, flatness, n, known_distances(places))
     wanted = candidates(values, settings, unset, flatness, n)
     with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("tuning") as done:
         rows, chosen = None, ChosenEdges.of(settings, distinct)
@@ -211,7 +209,7 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
         problem = Problem(places, graph, geometry, flatness, chosen, tried, n_threads, start + budget)
         # Where values were listed, somebody wants to see them; elsewhere a score tells less; eigenvectors take a vote.
         is_listed = any(some and len(some) > 1 for some in values.values())
-        is_quick = not is_listed and _usual_grid(settings, flatness) is GRID
+        is_quick = not is_listed and _usual_grid(settings) is GRID
         trials = run_trials(problem, [one for one in wanted if one.n_neighbors <= most], is_quick=is_quick)
         why = f"there are {most} neighbors at most"
         trials += [Trial(*one, FAILED, reason=why) for one in wanted if one.n_neighbors > most]
@@ -270,8 +268,8 @@ def _tuning(
 
     def of_samples(trial: Trial) -> Trial:
         measure, Y = trial.measure, None
-        # The correction of a chart, which has the lengths of X already, is a number without a unit.
-        if measure is not None and settings.coordinates != "chart":
+        # The correction of coordinates in the scale of X is a number without a unit.
+        if measure is not None and not settings.in_lengths:
             measure = replace(measure, correction=scaling.restore_lengths(measure.correction))
         if trial.Y is not None and any(trial is one for one in kept):
             Y = scaling.restore_lengths(trial.Y[places])

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from hne._runtime.progress import mute_progress, step
 from hne._runtime.threads import limit_blas_threads, map_blocks
-from hne.core.chart.chart import rescaled_coordinates
+from hne.core.chart.chart import draw_charts
 from hne.core.eigenpairs import embedded_pieces
+from hne.core.layout.layout import compute_layout
 from hne.core.pieces.split import SplitGraph, split_into_pieces, without_isolated
 from hne.core.records import FloatArray, IndexArray, NeighborGraph, Pieces, ShortCircuits
 from hne.core.samples.kinds import Samples
@@ -29,7 +30,15 @@ from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import LocalGeometry, TangentScore
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import HNEError
-from hne.settings import NEIGHBORS_NEAR_SURFACE, RIDGE, RIDGE_NEIGHBORS, RIDGE_POWER, VARIANTS, Settings, suited
+from hne.settings import (
+    CHART_NEIGHBORS,
+    CHART_REG,
+    CHART_REG_NEIGHBORS,
+    CHART_REG_POWER,
+    VARIANTS,
+    Settings,
+    fill_defaults,
+)
 
 # What became of a trial, the best first.
 OUTCOMES = MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
@@ -264,8 +273,8 @@ def _quick_rounds(
     problem: Problem, wanted: Sequence[Candidate], trials: Mapping[Candidate, Trial]
 ) -> Iterator[list[Candidate]]:
     """Each k; then, unless one is right, what differs from the best in reg or variant; all others if nothing works."""
-    usual = replace(problem.settings, n_neighbors=NEIGHBORS_NEAR_SURFACE)
-    reg = suited(usual, ["reg"], problem.flat_share, problem.graph.n_samples).reg
+    usual = replace(problem.settings, n_neighbors=CHART_NEIGHBORS)
+    reg = fill_defaults(usual, ["reg"], problem.flat_share, problem.graph.n_samples).reg
     variant = min((one.variant for one in wanted), key=VARIANTS.index)
     by_ridge = sorted((one for one in wanted if one.variant == variant), key=lambda one: abs(math.log(one.reg / reg)))
     yield [
@@ -293,7 +302,8 @@ def _thorough_rounds(
 
 def _off_ridge(candidate: Candidate) -> float:
     """How far reg is from what suits this k on most data, in powers of ten."""
-    return abs(math.log10(candidate.reg / (RIDGE * (candidate.n_neighbors / RIDGE_NEIGHBORS) ** RIDGE_POWER)))
+    usual = CHART_REG * (candidate.n_neighbors / CHART_REG_NEIGHBORS) ** CHART_REG_POWER
+    return abs(math.log10(candidate.reg / usual))
 
 
 def _best_score(trials: Iterable[Trial]) -> float:
@@ -339,6 +349,10 @@ def _attempt(problem: Problem, graph_of: GraphOf, candidate: Candidate, *, best:
     scorer = problem.geometry.scorer.among(np.asarray(np.isfinite(Y).all(axis=1)))
     if not len(scorer.frames.members):
         return trial(FAILED, reason="too few samples are embedded")
+    if problem.settings.coordinates == "layout":
+        # A layout preserves neighborhoods, not tangent spaces: it is scored by its neighborhoods alone.
+        measure = scorer.measure(Y)
+        return trial(MEASURED, score=measure.rank_loss, measure=measure, Y=Y)
     loss = scorer.tangent_loss(Y)
     if loss > best:
         return trial(STOPPED, score=loss, reason="its tangents lose too much")
@@ -349,7 +363,7 @@ def _attempt(problem: Problem, graph_of: GraphOf, candidate: Candidate, *, best:
 
 def _is_too_many(problem: Problem, pieces: Pieces) -> bool:
     """Whether there are pieces where none are wanted, or such that cut through neighborhoods."""
-    if pieces.count == 1 or problem.settings.pieces == "join":
+    if pieces.count == 1 or problem.settings.pieces == "join" or problem.settings.coordinates == "layout":
         return False
     labels = pieces.labels[problem.geometry.frames.members]
     return problem.settings.pieces == "raise" or float((labels != labels[:, :1]).any(axis=1).mean()) > MAX_CUT
@@ -358,14 +372,16 @@ def _is_too_many(problem: Problem, pieces: Pieces) -> bool:
 def _coordinates(
     problem: Problem, circuits: ShortCircuits, split: SplitGraph, candidate: Candidate, n_threads: int
 ) -> FloatArray:
-    """The embedding by a setting: a chart, or eigenvectors, rescaled where several pieces have to be laid out."""
+    """Coordinates by a setting: a chart, a layout or eigenvectors."""
     settings = replace(problem.settings, **candidate._asdict())
     weights = layer_weights(problem.X, split.graph, settings, n_threads)
+    if settings.coordinates == "layout":
+        return compute_layout(problem.X, weights, split.pieces, settings, n_threads).Y
     solved = embedded_pieces(problem.X, weights, split.pieces, settings, n_threads)
-    if settings.coordinates != "chart" and len(solved.eigenpairs) == 1 and not np.isnan(solved.Y).any():
+    if settings.coordinates != "chart":
         return solved.Y
     made_of = (problem.X, split.graph, circuits.cut_pairs, solved, split.pieces, problem.flat_share)
-    return rescaled_coordinates(*made_of, settings, n_threads, problem.geometry).Y
+    return draw_charts(*made_of, settings, n_threads, problem.geometry).Y
 
 
 def in_order(trials: Iterable[Trial]) -> list[Trial]:

@@ -9,7 +9,7 @@ from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.short_circuits.cut import cut_short_circuits
 from hne.datasets import Dataset
 from hne.metrics import affine_errors
-from hne.settings import NEIGHBORS_NEAR_SURFACE as OWN_NEIGHBORS
+from hne.settings import CHART_NEIGHBORS as OWN_NEIGHBORS
 from hne.settings import Settings
 from hne.viz import plots
 from hne_paper.experiments._cells import Cell, Store

@@ -1,10 +1,9 @@
-"""Eigenvectors of the pieces -> Rescaled: each a chart or rescaled, in the lengths of its samples, side by side.
+"""Eigenvectors of the connected components -> Charts: coordinates that preserve distances, components side by side.
 
-A chart is a map of more eigenvectors than coordinates that keeps lengths. The second coordinate of a long band is not
-among the first two eigenvectors, and those of clustered samples mostly tell clusters apart, which become points. All of
-it is in the span of the bottom twenty. Near a surface, the map keeps the lengths of near pairs and unfolds; elsewhere,
-where local lengths fit into no plane, those of ways along the graph. How closely to follow them depends on the samples:
-some pictures are drawn, and ranks of neighbors choose.
+A chart is a map of more eigenvectors than coordinates that preserves distances. The second coordinate of a long band is
+not among the first two eigenvectors; it is in the span of the bottom twenty. The map unfolds the surface: distances of
+near pairs are kept and the variance is largest. Where they cannot be kept (spheres, peaks), shortest-path distances
+along the graph are kept instead if that preserves more neighborhoods.
 """
 
 import logging
@@ -16,7 +15,7 @@ import numpy as np
 
 from hne._runtime.threads import limit_blas_threads
 from hne.core.chart.lengths import Pairs, Ratios, listed_pairs, near_pairs, polish, unfold
-from hne.core.chart.ways import Net, Picture, Ways, candidate_pictures, farthest_first
+from hne.core.chart.ways import Net, Ways, draw_along_graph, farthest_first
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.edges import Edges, edges_of
@@ -25,12 +24,12 @@ from hne.core.records import (
     ALONG_GRAPH,
     UNFOLDED,
     Chart,
+    Charts,
     Embedding,
     FloatArray,
     IndexArray,
     NeighborGraph,
     Pieces,
-    Rescaled,
 )
 from hne.core.samples.kinds import Samples, take
 from hne.core.short_circuits.cut import lengths_of_pairs
@@ -41,13 +40,9 @@ from hne.settings import NEAR_SURFACE, Settings
 
 logger = logging.getLogger("hne")
 
-# Share of the local variance in tangent planes below which nobody tries to unfold; from there to `NEAR_SURFACE`, and
-# where lengths are kept worse than this, other pictures are drawn and ranks of neighbors decide. Rolls, S-curves, peaks
-# and severed spheres that come out right keep them to .019; punctured spheres, for which planes have no room, to .03.
-FAR_FROM_SURFACE, POORLY_KEPT = 0.8, 0.02
-# Trustworthiness and continuity, added, by which another picture than along the graph must be better: less, 120 rows of
-# ranks do not tell.
-UNSURE = 0.005
+# Stress of an unfolding above which the chart along the graph is tried. Rolls, S-curves, peaks and severed spheres that
+# come out right have up to 0.019; punctured spheres, for which planes have no room, 0.03.
+POORLY_KEPT = 0.02
 # Edges that were cut are put back where the chart draws them shorter than one of these, in their lengths, and keeps
 # lengths as well with them: right edges across a thin arm. Wrong ones are drawn 3 to 10 times as long, and the stress
 # with them is 5 times as large and more.
@@ -58,7 +53,7 @@ CLOSABLE, AS_WELL = (4.0, 2.5, 1.8), 1.05
 IN_SPACE = 0.01
 # Samples above which a chart is fitted to lists of neighbors as they are, without a look at the whole graph.
 MANY_SAMPLES = 1_000_000
-# Samples whose distances from the landmarks give a picture its size.
+# Samples whose distances from the landmarks determine the scale of a chart along the graph.
 SCALED = 1000
 TINY = 1e-300
 # Samples may be drawn so many times as far from the center as the longest way along their graph.
@@ -111,7 +106,7 @@ class Piece:
         return listed_pairs(self.X, self.graph.indices) if self.is_huge else near_pairs(self.X, self.edges)
 
 
-def rescaled_coordinates(
+def draw_charts(
     X: Samples,
     graph: NeighborGraph,
     cut: IndexArray,
@@ -121,19 +116,19 @@ def rescaled_coordinates(
     settings: Settings,
     n_threads: int,
     geometry: LocalGeometry | None = None,
-) -> Rescaled:
-    """The embedding with the lengths of X: a chart of each piece, or its eigenvectors times one matrix A.
+) -> Charts:
+    """Draw a chart of each connected component, side by side.
 
-    Lengths, angles and aspect ratios hold within a piece, as far as the surface can be flattened; how pieces lie to
-    each other is a layout. `cut` are the edges that the graph has lost; `geometry` is that of all samples or of a
-    piece, where it was made before.
+    Distances, angles and aspect ratios hold within a component, as far as the surface can be flattened; the positions of
+    components relative to each other are arbitrary. `cut` are the edges that were removed from the graph; `geometry` is
+    that of all samples or of a component, where it was computed before.
     """
 
-    def draw(rows: IndexArray, pairs: EigenPairs | None) -> Rescaled:
+    def draw(rows: IndexArray, pairs: EigenPairs | None) -> tuple[FloatArray, Chart | None]:
         d = settings.n_components
         if pairs is None or len(rows) <= frame_neighbors(d) + 1:
             # No larger than a tangent frame, or than a point, it is its own tangent plane.
-            return Rescaled(principal_coordinates(X, rows, d), (None,), (None,))
+            return principal_coordinates(X, rows, d), None
         is_whole = len(rows) == X.shape[0]
         samples = X if is_whole else take(X, rows)
         edges = cut if is_whole else np.searchsorted(rows, cut[np.isin(cut, rows).all(axis=1)])
@@ -141,30 +136,27 @@ def rescaled_coordinates(
         known = geometry
         if known is None or not np.array_equal(known.rows, rows):
             known = LocalGeometry.of(samples, settings, n_threads)
-        if settings.coordinates != "chart":
-            return _rescale(piece, pairs.leading(d), settings, known)
         if not len(piece.near_pairs.first):
-            return Rescaled(principal_coordinates(X, rows, d), (None,), (None,))
-        Y, chart = chart_of(piece, flat_share, d, known)
-        return Rescaled(Y, (chart.B,), (chart,))
+            return principal_coordinates(X, rows, d), None
+        return chart_of(piece, flat_share, d, known)
 
     with limit_blas_threads(1):
         if len(solved.eigenpairs) == 1 and not np.isnan(solved.Y).any():
-            return draw(np.arange(len(solved.Y)), solved.eigenpairs[0])
+            Y, chart = draw(np.arange(len(solved.Y)), solved.eigenpairs[0])
+            return Charts(Y, (chart,))
         order = np.argsort(pieces.labels, kind="stable")
         members = np.split(order, np.cumsum(pieces.sizes)[:-1])[: len(solved.eigenpairs)]
         drawn = [draw(rows, pairs) for rows, pairs in zip(members, solved.eigenpairs, strict=True)]
         Y = np.full_like(solved.Y, np.nan)
         centers = piece_centers(X, pieces, settings.n_components)[: len(members)]
-        Y[np.concatenate(members)] = arrange_at_scale([one.Y for one in drawn], centers)
-    matrices, charts = tuple(one.matrices[0] for one in drawn), tuple(one.charts[0] for one in drawn)
-    return Rescaled(Y, matrices, charts, drawn[0].is_refused)
+        Y[np.concatenate(members)] = arrange_at_scale([part for part, _ in drawn], centers)
+    return Charts(Y, tuple(chart for _, chart in drawn))
 
 
-def check_lengths(result: Embedding) -> None:
-    """Raise for coordinates in the lengths of X that are larger than any number of their kind."""
+def check_scale(result: Embedding) -> None:
+    """Raise for coordinates in the scale of X that are larger than any number of their dtype."""
     kind, coordinates = np.dtype(result.dtype), result.settings.coordinates
-    drawn = float(np.nanmax(np.abs(result.core.rescaled.Y), initial=0.0))
+    drawn = float(np.nanmax(np.abs(result.core.Y), initial=0.0))
     if not result.settings.in_lengths or result.units.restore_lengths(np.array(drawn)) <= np.finfo(kind).max:
         return
     size = math.log10(drawn) - math.log10(result.units.scale)
@@ -174,50 +166,25 @@ def check_lengths(result: Embedding) -> None:
     refuse(f"coordinates='{coordinates}'", rule, f"coordinates of about 1e+{size:.0f}", remedy)
 
 
-def _rescale(piece: Piece, vectors: FloatArray, settings: Settings, geometry: LocalGeometry) -> Rescaled:
-    """Eigenvectors times the matrix that gives them the lengths of X, no larger than the samples are."""
-    if not len(geometry.frames.members):
-        if settings.in_lengths:
-            rule = f"needs the distances among the {frame_neighbors(settings.n_components)} nearest samples of a sample"
-            remedy = "Store more, or choose coordinates='eigenvectors'"
-            refuse(f"coordinates='{settings.coordinates}'", rule, "a graph that has them of none", remedy)
-        return Rescaled(vectors, (None,), (None,))
-    A, _ = geometry.frames.correction(vectors)
-    Y = vectors @ A
-    radius, longest = float(np.sqrt((Y**2).sum(axis=1).max())), piece.longest_way
-    if radius <= WIDER * longest or not longest > 0:
-        return Rescaled(Y, (A,), (None,))
-    logger.warning("lengths: a rescaling would draw samples %.0f times as large as they are", radius / longest)
-    A = A * (longest / radius)
-    return Rescaled(vectors @ A, (A,), (None,), is_refused=True)
-
-
 def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -> tuple[FloatArray, Chart]:
-    """Coordinates (n, d) of a piece in the lengths of X, along their principal axes, and how they were found.
+    """Coordinates (n, d) of a component in the scale of X, along their principal axes, and how they were found.
 
-    `flat_share` is the share of the local variance of the samples that lies in tangent planes.
+    `flat_share` is the tangent variance ratio of the samples.
     """
-    unfolding, pictures = None, []
-    if not flat_share < FAR_FROM_SURFACE:
-        unfolding = unfolded_chart(piece, d)
-        Y = piece.vectors @ unfolding.B
-        if np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way:
-            unfolding = None
-        elif flat_share >= NEAR_SURFACE and unfolding.stress <= POORLY_KEPT:
-            return _along_axes(Y, unfolding)
-        else:
-            pictures.append(Picture(UNFOLDED, Y))
-    # The matrix (d, d) by which the first eigenvectors have the lengths of near pairs.
+    unfolding = unfolded_chart(piece, d)
+    unfolded = piece.vectors @ unfolding.B
+    is_wide = np.sqrt(((unfolded - unfolded.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way
+    if not is_wide and not flat_share < NEAR_SURFACE and unfolding.stress <= POORLY_KEPT:
+        return _along_axes(unfolded, unfolding)
+    # The matrix (d, d) by which the first eigenvectors have the distances of near pairs.
     first_map, _ = unfold(Ratios(piece.near_pairs, piece.vectors[:, :d]), d)
-    pictures += candidate_pictures(piece.X, piece.vectors, piece.net, piece.ways, first_map, piece.n_threads)
-    kept = [sum(geometry.ranks.kept(picture.Y)) for picture in pictures]
-    scores = (f"{score:.4f} {picture.route}" for score, picture in zip(kept, pictures, strict=True))
-    logger.info("chart: ranks kept, %s", ", ".join(scores))
-    # Those that crowd come last, and some must keep more of ranks than others.
-    handicaps = [2.0 * one.is_crowded + UNSURE * (one.route not in {UNFOLDED, ALONG_GRAPH}) for one in pictures]
-    best = pictures[int(np.argmax(np.subtract(kept, handicaps)))]
-    if unfolding is not None and best.route == UNFOLDED:
-        return _along_axes(best.Y, unfolding)
+    along_graph = draw_along_graph(piece.vectors, piece.ways, first_map)
+    candidates = along_graph if is_wide else [unfolded, *along_graph]
+    kept = [sum(geometry.ranks.kept(Y)) for Y in candidates]
+    best = candidates[int(np.argmax(kept))]
+    logger.info("chart: trustworthiness plus continuity of the candidates %s", [f"{score:.4f}" for score in kept])
+    if best is unfolded:
+        return _along_axes(best, unfolding)
     return _along_axes(*_at_scale(piece, best, d))
 
 
@@ -255,19 +222,19 @@ def _unfold_best(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, B, stress, spectrum)
 
 
-def _at_scale(piece: Piece, picture: Picture, d: int) -> tuple[FloatArray, Chart]:
-    """A picture in the size that the samples have, for ways lead around corners; with what it keeps."""
-    some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(picture.Y), SCALED), indexing="ij")
+def _at_scale(piece: Piece, Y: FloatArray, d: int) -> tuple[FloatArray, Chart]:
+    """A chart along the graph in the scale of X, for shortest paths lead around corners; with what it keeps."""
+    some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(Y), SCALED), indexing="ij")
     one, other = (ends.ravel() for ends in some)
-    lengths, drawn = lengths_of_pairs(piece.X, one, other), lengths_of_pairs(picture.Y, one, other)
+    lengths, drawn = lengths_of_pairs(piece.X, one, other), lengths_of_pairs(Y, one, other)
     known = np.isfinite(lengths)
     # With this factor distances in Y from the landmarks are nearest to those in X.
-    Y = picture.Y * float((lengths * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))
+    Y = Y * float((lengths * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))
     _, spectrum = unfold(Ratios(piece.near_pairs, piece.vectors), d)
     times = piece.near_pairs.times(Y)
     stress = float(np.mean((times * (times.sum() / max(float((times**2).sum()), TINY)) - 1) ** 2))
     B = piece.vectors.T @ (Y - Y.mean(axis=0))
-    return Y, Chart(picture.route, B, stress, spectrum, piece.ways.stress(Y))
+    return Y, Chart(ALONG_GRAPH, B, stress, spectrum, piece.ways.stress(Y))
 
 
 def _along_axes(Y: FloatArray, chart: Chart) -> tuple[FloatArray, Chart]:

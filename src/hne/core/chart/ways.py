@@ -1,17 +1,14 @@
-"""Eigenvectors V (n, m), graph -> pictures Y (n, d) that keep the lengths of ways along the graph.
+"""Eigenvectors V (n, m), graph -> charts Y (n, d) that keep shortest-path distances along the graph.
 
-Where local lengths fit into no plane, those of ways along the graph are kept. Some landmarks, each as far as can be
-from those before; D_li, the shortest way from landmark l to sample i; and
+With some landmarks, each as far as can be from those before, and D_li the shortest path from landmark l to sample i,
 
     minimize  sum_li (|y_l - y_i| - D_li)^2 / D_li
 
-over B with Y = V B, by majorization from where landmark MDS is nearest in the span; or, from there, over Y itself.
-D is the way along the graph, the straight line, or the geometric mean of both.
+over B with Y = V B, by majorization from where landmark MDS is nearest in the span; then, from there, over Y itself.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -19,9 +16,7 @@ from scipy.spatial.distance import cdist
 from hne import _kernels
 from hne._runtime.threads import map_blocks
 from hne.core.chart.lengths import RIDGE
-from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, FloatArray, IndexArray
-from hne.core.samples.kinds import Samples
-from hne.core.short_circuits.cut import lengths_of_pairs
+from hne.core.records import FloatArray, IndexArray
 from hne.core.tangent.frames import drawn_rows
 
 # Landmarks, and numbers in their matrix of ways that are not exceeded for many samples.
@@ -39,8 +34,6 @@ SHORTEST_WAY = 1e-4
 # Free steps from the span of the eigenvectors: without any, groups of samples are drawn as lines; with more than the
 # second number, what the span smooths is lost.
 FEW_STEPS, MORE_STEPS = 3, 10
-# A picture is crowded where a hundredth of it, 4 of 20 x 20 cells, holds more than a third of the samples.
-CELLS, FULLEST, CROWDED = 20, 4, 1 / 3
 
 
 @dataclass(frozen=True)
@@ -166,54 +159,13 @@ def relax(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
     return np.ascontiguousarray(now.T)
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Coordinates of any size, and what they keep."""
+def draw_along_graph(vectors: FloatArray, ways: Ways, first_map: FloatArray) -> list[FloatArray]:
+    """Charts that keep shortest-path distances: near the span of the eigenvectors, and farther from it.
 
-    route: str
-    Y: FloatArray  # (n, d)
-
-    @cached_property
-    def is_crowded(self) -> bool:
-        """Whether the first two coordinates crowd in a small part of their range."""
-        if self.Y.shape[1] < 2:
-            return False
-        counts, _, _ = np.histogram2d(self.Y[:, 0], self.Y[:, 1], bins=CELLS)
-        return bool(np.sort(counts, axis=None)[-FULLEST:].sum() > CROWDED * len(self.Y))
-
-
-def candidate_pictures(
-    X: Samples, vectors: FloatArray, net: Net, ways: Ways, first_map: FloatArray, n_threads: int
-) -> list[Picture]:
-    """The candidates; where all that keep lengths crowd, two more in which far samples are nearer.
-
-    `first_map` (d, d) gives the first eigenvectors the lengths of near pairs.
+    `first_map` (d, d) gives the first eigenvectors the distances of near pairs.
     """
-    m, d = vectors.shape[1], first_map.shape[1]
-    straight = _straight_ways(X, ways)
-    between = Ways(ways.landmarks, np.sqrt(ways.lengths * straight.lengths))
-    tasks: list[Callable[[], list[Picture]]] = [
-        partial(_draw, ALONG_GRAPH, vectors, ways, d, np.pad(first_map, ((0, m - d), (0, 0)))),
-        partial(_draw, BETWEEN, vectors, between, d),
-        lambda: [Picture(STRAIGHT, relax(landmark_scaling(straight, d), straight, MORE_STEPS))],
-    ]
-    pictures = [picture for drawn in map_blocks(lambda task: task(), tasks, n_threads) for picture in drawn]
-    if all(picture.is_crowded for picture in pictures):
-        # Edges count by their roots, so that a few far samples leave room for the others.
-        nearer = farthest_first(Net(net.starts, net.columns, np.sqrt(net.lengths)), n_threads)
-        pictures += _draw(ALONG_GRAPH, vectors, nearer, d)
-    return [*pictures, Picture(FIRST_EIGENVECTORS, vectors[:, :d] @ first_map)]
-
-
-def _straight_ways(X: Samples, ways: Ways) -> Ways:
-    """The distances of the same samples; the way where one is not known."""
-    everyone = np.arange(X.shape[0])
-    lengths = np.array([lengths_of_pairs(X, np.full(len(everyone), landmark), everyone) for landmark in ways.landmarks])
-    return Ways(ways.landmarks, np.where(np.isnan(lengths), ways.lengths, lengths))
-
-
-def _draw(route: str, vectors: FloatArray, ways: Ways, d: int, *starts: FloatArray) -> list[Picture]:
-    """The picture in the span of the eigenvectors that keeps the ways best, few steps from there, and more."""
-    maps = [minimize_stress(vectors, ways, B) for B in (vectors.T @ landmark_scaling(ways, d), *starts)]
+    d = first_map.shape[1]
+    starts = (vectors.T @ landmark_scaling(ways, d), np.pad(first_map, ((0, vectors.shape[1] - d), (0, 0))))
+    maps = [minimize_stress(vectors, ways, B) for B in starts]
     near = relax(vectors @ min(maps, key=lambda B: ways.stress(vectors @ B)), ways, FEW_STEPS)
-    return [Picture(route, near), Picture(route, relax(near, ways, MORE_STEPS - FEW_STEPS))]
+    return [near, relax(near, ways, MORE_STEPS - FEW_STEPS)]

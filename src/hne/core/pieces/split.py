@@ -60,7 +60,9 @@ def split_into_pieces(X: Samples, graph: NeighborGraph, settings: Settings, n_th
 
 
 def without_isolated(graph: NeighborGraph, settings: Settings) -> NeighborGraph:
-    """The graph without the far edges of isolated samples; of a given one, distances count as those of the metric."""
+    """The graph without the far edges of isolated samples; a layout uses the graph as it was found."""
+    if settings.coordinates == "layout":
+        return graph
     return detach_outliers(graph, squared=is_squared(settings.metric))
 
 

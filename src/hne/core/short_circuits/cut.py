@@ -62,8 +62,10 @@ NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
 def cut_short_circuits(X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
-    """Find the short circuits, and cut them where the settings say so."""
+    """Find the short circuits, and cut them where the settings say so. A layout uses the graph as it was found."""
     n_listed = int(np.count_nonzero(graph.indices >= 0))
+    if settings.coordinates == "layout":
+        return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, whole=graph, is_searched=False)
     if n_listed > 2 * MAX_EDGES:
         logger.warning("short circuits: not looked for among the neighbors of %d samples", graph.n_samples)
         return ShortCircuits(NO_PAIRS, graph, n_listed, is_cut=False, whole=graph, is_searched=False)

@@ -111,6 +111,7 @@ class Measures:
     self_share: float
     thin: Bridges
     n_rows: int  # samples of the part that was measured
+    is_layout: bool
     tied_share: float  # of samples whose last neighbor is one of several that are as near
 
     def limit(self, score: float) -> float:
@@ -169,7 +170,9 @@ def assess(
     if reason is not None:
         # What was calibrated on surfaces says nothing here, and other findings are only to be known.
         known = (one for one in findings if one.kind not in {"score", "stress"})
-        findings = [one if one.kind in CERTAIN else replace(one, level="good") for one in known]
+        # A layout shows groups and separate components; neither is a fault of it.
+        counts = frozenset() if measured.is_layout else CERTAIN
+        findings = [one if one.kind in counts else replace(one, level="good") for one in known]
         findings.append(reason)
     decisive, score = next((one for one in findings if one.level != "good"), reason), measured.score
     if decisive is not None:
@@ -199,16 +202,16 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
     """Measure the embedding of places; `geometry` is that of the largest piece, where it was made before."""
     geometry = local_geometry(fit.X, fit.pieces, settings, n_threads) if geometry is None else geometry
     rows, d = geometry.rows, settings.n_components
-    pairs, rescaled = fit.eigenpairs[0], fit.rescaled
-    # A chart is judged by itself, eigenvectors in their own coordinates, in which none is longer than another.
-    chart = rescaled.charts[0] if rescaled.charts else None
-    drawn = None if pairs is None else rescaled.Y[rows] if chart is not None else pairs.leading(d)
+    pairs, chart = fit.eigenpairs[0] if fit.eigenpairs else None, fit.charts[0] if fit.charts else None
+    is_layout = settings.coordinates == "layout"
+    # Charts and layouts are measured as they are, eigenvectors on their own, in which none is longer than another.
+    drawn = fit.Y[rows] if chart is not None or is_layout else None if pairs is None else pairs.leading(d)
     thin = begun(lambda: find_bridges(fit.graph), n_threads if fit.graph.n_samples >= SLOW_BRIDGES else 1)
     dimension, shape = None, None
     if drawn is not None and is_measurable(len(rows), d):
         around = geometry.by_distances()
         dimension = _attempted("dimension", lambda: around.dimension)
-        shape = _attempted("shape", lambda: _shape(around, rescaled.Y[rows], drawn))
+        shape = _attempted("shape", lambda: _shape(around, drawn))
     frames, score, collapsed, filled = shape or (None, None, math.nan, math.nan)
     J, own = fit.weights.J, np.empty(fit.weights.J.shape[0])
     own_shares(J.indptr.astype(J.indices.dtype, copy=False), J.indices, J.data, own)
@@ -227,18 +230,17 @@ def measures(fit: Core, settings: Settings, n_threads: int, geometry: LocalGeome
         self_share=float(np.mean(own > SELF_WEIGHT)) if len(own) else math.nan,
         thin=thin(),
         n_rows=len(rows),
+        is_layout=is_layout,
         tied_share=_attempted("ties", lambda: tied_share(fit.X, fit.graph, settings, n_threads)) or 0.0,
     )
 
 
-def _shape(
-    geometry: LocalGeometry, Y: FloatArray, drawn: FloatArray
-) -> tuple[Frames, TangentScore, float, float] | None:
+def _shape(geometry: LocalGeometry, drawn: FloatArray) -> tuple[Frames, TangentScore, float, float] | None:
     """None where not all distances are known, for ranks would be guesses, and where no neighborhood fills a plane."""
     if not is_complete(geometry.X) or not (geometry.frames.S[:, -1] > 0).any():
         return None
     members = geometry.frames.members
-    return geometry.frames, geometry.scorer.measure(Y), collapsed_share(members, drawn), filled_share(drawn)
+    return geometry.frames, geometry.scorer.measure(drawn), collapsed_share(members, drawn), filled_share(drawn)
 
 
 def _attempted(what: str, measure: Callable[[], Result]) -> Result | None:
@@ -282,6 +284,9 @@ def _why_unknown(measured: Measures) -> Finding | None:  # noqa: PLR0911, a line
 
     if frames is None:
         return unknown("not measured")
+    if measured.is_layout and measured.score is not None:
+        kept = {"trustworthiness": measured.score.trustworthiness, "continuity": measured.score.continuity}
+        return unknown("layout", **kept)
     dimension = max(d, measured.agreed_dimension)
     if not frames.is_flat(dimension):
         if dimension > d:
@@ -372,8 +377,6 @@ def _of_shape(
         level = "bad" if frames.is_flat(d) and score > limit else "doubtful"
         remedy = CHOSEN if is_chosen else "Try a smaller reg, or reg='auto' and n_neighbors='auto'"
         yield finding("repeated", level, remedy, share=measured.repeated_share)
-    if measured.fit.rescaled.is_refused:
-        yield finding("size", "doubtful", "Choose coordinates='chart'")
     if chart is not None:
         yield from _of_chart(chart, measured.bent, score, d, is_chosen)
     if score > limit and not measured.is_laid_flat:

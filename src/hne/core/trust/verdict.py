@@ -31,7 +31,7 @@ from hne.settings import Settings
 # How far an embedding can be believed, the best first; "unknown" where nothing that was calibrated carries over.
 LEVELS = ("good", "doubtful", "bad", "unknown")
 # Findings that speak for themselves, on whatever samples: the others count only where their limits were calibrated.
-CERTAIN = frozenset({"collapsed", "repeated", "pieces", "bridges", "gap", "landmarks", "size"})
+CERTAIN = frozenset({"collapsed", "repeated", "pieces", "bridges", "gap", "landmarks"})
 OPENINGS = {"bad": "Do not believe it", "doubtful": "Believe it with care"}
 # Share of true neighbors below which a user is told: one neighbor in ten is wrong.
 LOW_RECALL = 0.9
@@ -54,7 +54,7 @@ class Finding:
     ----------
     kind : str
         What it is about: "score", "repeated", "collapsed", "pieces", "bridges", "short circuits", "dimension",
-        "stress", "size", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given.
+        "stress", "self", "gap", "landmarks", "ties", or "unknown" for why no verdict is given.
     level : str
         How grave it is: "bad", "doubtful", or "good" for what is only to be known.
     values : mapping of str to object
@@ -211,8 +211,6 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
         case "short circuits", _:
             edges = f"{v['n_edges']} {'edge seems' if v['n_edges'] == 1 else 'edges seem'}"
             return f"{edges} to lead across gaps, between samples that are far along the surface"
-        case "size", _:
-            return "a rescaling would have drawn it larger than the samples are, and was refused"
         case "stress", "hinge":
             kept = f"near lengths are kept (stress {v['stress']:.2g})"
             return f"{kept}, and yet it could bend: parts hang together by a hinge"
@@ -231,6 +229,9 @@ def _sentence(kind: str, values: Mapping[str, Any]) -> str:  # noqa: C901, PLR09
         # Why limits that were calibrated on surfaces say nothing.
         case "unknown", "not measured":
             return "there are too few samples or known distances, or no neighborhood has so many dimensions"
+        case "unknown", "layout":
+            kept = f"trustworthiness {v['trustworthiness']:.3f}, continuity {v['continuity']:.3f}"
+            return f"a layout preserves neighborhoods ({kept}) and groups, not distances, densities or sizes of groups"
         case "unknown", "more dimensions":
             return f"{have}, more than the {d} in which they are to keep their shape"
         case "unknown", "no surface":
@@ -278,9 +279,9 @@ def embedding_warnings(result: Embedding) -> Iterator[Notice]:
         message = f"the neighbor graph has {count}: {treatment}. See piece_labels_. {join_remedy(settings)}."
         yield Notice("pieces", message)
     # A chart is made of eigenvectors of which the last are some of many.
-    elif settings.coordinates != "chart" and pairs is not None and not pairs.certificate.is_resolved:
+    elif settings.coordinates == "eigenvectors" and pairs is not None and not pairs.certificate.is_resolved:
         yield close_eigenvalues(pairs.values, pairs.next_value, f" ({pairs.certificate.resolution:.1e})")
-    charts = core.rescaled.charts or (None,) * len(core.eigenpairs)
+    charts = core.charts or (None,) * len(core.eigenpairs)
     for part, chart in zip(core.eigenpairs, charts, strict=True):
         if part is not None and not is_settled(part, chart):
             yield Notice("landmarks", _unsettled(part, chart, settings), LandmarkWarning)

@@ -19,12 +19,12 @@ export function openedBy({ message, buffers }) {
 
 // What "embed" tells, of what was asked for.
 export function entryOf({ message, buffers }, request, gesture) {
-  const { columns, neighbors, shorts, isCut, kind, coordinates, inLengths, ...rest } = message;
+  const { columns, neighbors, shorts, isCut, coordinates, ...rest } = message;
   const picture = {
     columns: columnsIn(columns, buffers),
     neighbors: arrayIn(neighbors, buffers),
     k: neighbors?.k || 0,
-    ...{ shorts, cut: isCut, kind, coordinates, inLengths },
+    ...{ shorts, cut: isCut, coordinates },
   };
   const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0);
   const result = { ...rest, isCut, verdict: message.verdict || NO_VERDICT };

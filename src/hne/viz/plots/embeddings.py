@@ -40,7 +40,7 @@ def scatter(
     Parameters
     ----------
     model : HNE, LinearHNE, Embedding or array-like of shape (n_samples, n_components)
-        A fitted HNE or what `hne.embed` gave, whose chart or rescaled coordinates are drawn in units of X; anything
+        A fitted HNE or what `hne.embed` gave, whose chart or layout is drawn to one scale along both axes; anything
         else with an `embedding_`, or coordinates as they are. Rows of NaN are left out, which a note says.
     color : array-like of shape (n_samples,), str or None, default=None
         Numbers get a color bar, names and categories a legend: the ten most frequent have colors of their own. Samples
@@ -234,7 +234,7 @@ def compare(
 ) -> NDArray[Any]:
     """Draw several embeddings of the same samples side by side, one panel for each.
 
-    Charts and rescaled coordinates of a fitted HNE are drawn to one scale. Other panels are stretched to their frames,
+    Coordinates of a fitted HNE are drawn to one scale. Other panels are stretched to their frames,
     because methods scale coordinates as they like.
 
     Parameters
@@ -332,7 +332,7 @@ def _draw_panel(
         Y = turned
     points = np.column_stack([np.arange(n), Y[:, 0]]) if d == 1 else Y[:, sources.check_components(components, d)]
     key = drawing.draw_points(axes, points, painted, size=0.55 * drawing.dot_size(n))
-    remarks = [] if result is None else [f"{result.kind} coordinates"]
+    remarks = [] if result is None else [f"{result.axis}s"]
     if not kept.all():
         remarks.append(f"{(~kept).sum()} of {n} without {'any' if remarks else 'coordinates'}")
     drawing.note(axes, remarks, below=True)

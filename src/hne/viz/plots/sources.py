@@ -51,12 +51,9 @@ def check_result(model: Any, purpose: str) -> Embedding:
 
 
 def coordinates(model: Any, name: str = "model") -> FloatArray:
-    """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay.
-
-    Of an HNE and of an Embedding, those in the lengths of X: a chart, or rescaled ones.
-    """
+    """Return the coordinates (n, d) of a fitted model, an Embedding or an array; rows of NaN stay."""
     result = result_of(model)
-    Y = getattr(model, "embedding_", model) if result is None else result.rescaled_Y
+    Y = getattr(model, "embedding_", model) if result is None else result.Y
     if Y is model and hasattr(model, "fit"):
         got = f"{type(model).__name__} without coordinates"
         refuse(name, "must be fitted or an array", got, "Call fit, or pass what it made of X")
@@ -78,7 +75,10 @@ def has_place(points: FloatArray) -> BoolArray:
 def axis_name(model: Any, column: int) -> str:
     """What an axis shows."""
     result = result_of(model)
-    return f"coordinate {column + 1}" if result is None else f"{result.kind} coordinate {column + 1} (units of X)"
+    if result is None:
+        return f"coordinate {column + 1}"
+    note = {"chart": " (units of X)", "layout": " (neighborhoods, not distances)"}.get(result.settings.coordinates, "")
+    return f"{result.axis} {column + 1}{note}"
 
 
 def check_components(components: Sequence[int], d: int) -> tuple[int, int]:

@@ -184,7 +184,7 @@ class Column:
 
 def page_columns(result: Embedding, details: Details, rows: IndexArray) -> tuple[list[Column], int | None, list[str]]:
     """Columns for these rows of the embedding, coordinates first, which of them colors, and what is left out."""
-    columns = embedding_columns(result, result.rescaled_Y, f"{result.kind} coordinate", rows)
+    columns = embedding_columns(result, result.Y, result.axis, rows)
     of_data, color, left_out = data_columns(details, rows, n_others=len(columns))
     if result.Y.shape[1] > MAX_COORDINATES:
         beyond = f"Coordinates {MAX_COORDINATES + 1} to {result.Y.shape[1]}"

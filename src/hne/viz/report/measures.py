@@ -64,7 +64,7 @@ def measures(
     Sparse samples are measured up to `dense_max` numbers, ranks of so many samples as take about `rank_seconds`.
     """
     # In the units of the fit: what is drawn, within the range of float64.
-    Y = result.core.rescaled.Y[result.distinct.inverse]
+    Y = result.core.Y[result.distinct.inverse]
     is_embedded: BoolArray = np.asarray(np.isfinite(Y).all(axis=1))
     Y = Y[is_embedded]
     samples = _dense_samples(result, X, dense_max)
@@ -79,6 +79,8 @@ def measures(
         cut = (np.cumsum(is_embedded) - 1)[pairs[is_embedded[pairs].all(axis=1)]]
         compared = [*ranks, *_of_paths(result, samples, Y, linear, cut)]
     eigenpairs = result.eigenpairs
+    if result.settings.coordinates == "layout":
+        return (*compared, _of_rebuilding(result, is_embedded))
     if eigenpairs is None:
         residual, note = None, "Not measured: the largest piece is too small for eigenvectors."
     else:

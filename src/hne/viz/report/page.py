@@ -24,7 +24,7 @@ from hne._runtime.progress import duration
 from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.trust.verdict import Assessment, embedding_warnings
-from hne.settings import DEFAULTS, Settings, known_settings, suited
+from hne.settings import DEFAULTS, Settings, fill_defaults, known_settings
 from hne.viz.report.details import (
     Details,
     check_details,
@@ -152,7 +152,7 @@ def notebook_html(result: Embedding, details: Details | None = None) -> str:
     column = None if number is None else columns[number]
     picture = None
     if len(rows):
-        Y = result.rescaled_Y[rows].astype(np.float64)
+        Y = result.Y[rows].astype(np.float64)
         # A line is spread by the rows of its samples, as high as it is long.
         up = rows / max(rows[-1], 1) * np.ptp(Y) if Y.shape[1] == 1 else Y[:, 1]
         codes = np.full(len(rows), FIRST_CATEGORY) if column is None else color_by(column).codes
@@ -230,7 +230,7 @@ def sentence(text: str) -> str:
 
 def _facts(result: Embedding, details: Details, trust: Assessment, remarks: Sequence[str] = ()) -> dict[str, Any]:
     """What the page and the notebook both tell."""
-    X, charts = result.core.X, result.core.rescaled.charts
+    X, charts = result.core.X, result.core.charts
     # What the verdict says stands at the top.
     warnings = [notice.message for notice in embedding_warnings(result) if notice.kind != "verdict"]
     if details.embedding_warnings is not None:
@@ -246,7 +246,7 @@ def _facts(result: Embedding, details: Details, trust: Assessment, remarks: Sequ
         "is_sparse": issparse(X),
         "parameters": parameters(result.settings, result.distinct.n_places),
         "is_in_parts": len(result.core.eigenpairs) > 1,
-        "is_one_matrix": result.eigenpairs is not None and result.core.rescaled.matrices[0] is not None,
+        "is_layout": result.settings.coordinates == "layout",
         "n_put_back": sum(chart.n_put_back for chart in charts if chart is not None),
     }
 
@@ -267,10 +267,14 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
         if isinstance(value, NeighborGraph):
             shown.append(Parameter(name, f"given: {value}", is_default=False))
             continue
-        usual, known = (DEFAULTS[name],), known_settings()[name]
+        known = known_settings()[name]
+        usual: tuple[Any, ...] = (DEFAULTS[name],)
+        if name == "coordinates":
+            # What "auto" stands for.
+            usual = ("chart", "layout")
         if known.may_be_none and known.stand_in is not None:
             # Left to the samples: all that it can be.
-            usual = tuple(getattr(suited(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
+            usual = tuple(getattr(fill_defaults(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
         is_plain = isinstance(value, str | int | float | None)
         text = repr(value) if is_plain else str(getattr(value, "__name__", repr(value)))
         is_default = is_plain and any(type(value) is type(one) and value == one for one in usual)
@@ -328,10 +332,8 @@ def _data_blocks(
         "rows": "rows" in blocks,
         "neighbors": k if has_links else 0,
         "sheet": sheet and {name: value for name, value in vars(sheet).items() if name != "content"},
-        "kind": result.kind,
         "cut": result.is_cut,
         "coordinates": result.settings.coordinates,
-        "inLengths": result.settings.in_lengths,
     }
     return meta, blocks, left_out
 

@@ -108,9 +108,7 @@ export function fillControls(desk) {
   });
   fillLinks(desk);
   if (!first.picture) return;
-  const { kind, inLengths, coordinates } = first.picture;
-  const others = inLengths ? "" : `; embedding_ and files of coordinates are ${coordinates}`;
-  byId("download-note").textContent = `Its coordinates are the ${kind} ones that are drawn${others}.`;
+  byId("download-note").textContent = "Its coordinates are those that are drawn.";
 }
 
 function fillChoices(select, columns, chosen, nothing = "") {

@@ -45,6 +45,13 @@ function firstState() {
   };
 }
 
+// What coordinates of each type preserve.
+const SCALES = {
+  chart: "Chart coordinates, in units of X",
+  layout: "Layout: neighborhoods and groups are preserved, not distances, densities or sizes of groups",
+  eigenvectors: "Eigenvectors of unit length",
+};
+
 class Desk {
   constructor(root, data, color) {
     this.root = root;
@@ -179,8 +186,7 @@ class Desk {
   describeScale() {
     const [first] = this.plots;
     if (!first?.picture) return;
-    const kind = first.picture.kind === "chart" ? "Chart" : "Rescaled";
-    const equal = `${kind} coordinates, in units of X, both axes to one scale`;
+    const equal = `${SCALES[first.picture.coordinates]}, both axes to one scale`;
     const scale = first.view.equal ? equal : "Each axis stretched to the plot";
     const density = first.drawnAs === "density" ? "; stronger where more samples lie on one another" : "";
     this.byId("scale-note").textContent = `${scale}${density}`;

@@ -1,0 +1,176 @@
+"""Weights, X -> Layout: a neighbor-preserving layout from HNE's weights, by gradient descent on t-SNE's loss.
+
+In: weights W and J of both layers, samples X. Out: coordinates Y (n, d), centered, along their principal axes, scaled to
+the distances of X. The layout preserves neighborhoods and groups; distances, densities and sizes of groups are not
+meaningful in it.
+
+1. Affinities: negative weights and the diagonal are dropped and rows divided by their sums; S = (gamma W + J) / (gamma +
+   1) and P = (S + S') / sum(S + S'), which is symmetric, nonnegative and sums to one.
+2. Start: the first d principal coordinates of X, with a standard deviation of one along the first. At that size the
+   arrangement of distant parts is carried over from PCA. t-SNE starts from 1e-4, and an unstable expansion makes it.
+3. Descent: gradient descent with momentum on KL(P || Q) + lambda (1 - r^2) / 2, where Q are the Student-t similarities
+   of Y (van der Maaten and Hinton 2008) and r is the correlation of Y with the start. There is no early exaggeration,
+   there are no gains and no random numbers.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hne import _kernels
+from hne._runtime.progress import track
+from hne._runtime.threads import limit_blas_threads, row_workers
+from hne.core.layout.repulsion import SAMPLE_ROWS, compute_repulsion
+from hne.core.layout.start import starting_coordinates
+from hne.core.records import FloatArray, Layout, Pieces, SparseMatrix, Weights, fix_signs
+from hne.core.samples.kinds import Samples, take
+from hne.core.short_circuits.cut import lengths_of_pairs
+from hne.core.tangent.frames import drawn_rows
+from hne.settings import Settings
+
+# Steps of the descent, momentum, and step size as a multiple of n. From 100 to 500 steps little changes.
+STEPS, MOMENTUM, STEP_PER_SAMPLE = 200, 0.9, 0.5
+# Weight lambda of the correlation with the start. With 1 its effect doubles, but data with far outliers get crowded.
+ANCHOR = 0.5
+# Samples whose distances to each other determine the scale of a layout.
+SCALED_SAMPLES = 300
+# Steps by which a new sample is placed, and fitted samples that are tried as its start.
+PLACING_STEPS, START_CANDIDATES = 20, 20
+BLOCK_BYTES = 2**25
+
+
+def compute_layout(X: Samples, weights: Weights, pieces: Pieces, settings: Settings, n_threads: int) -> Layout:
+    """Compute the layout of all samples, or with `pieces="largest"` of those in the largest connected component.
+
+    Connected components are not laid out one by one: attraction keeps each together, repulsion and the start
+    determine where they are.
+    """
+    is_largest = settings.pieces == "largest" and pieces.count > 1
+    rows = np.flatnonzero(pieces.labels == 0) if is_largest else np.arange(X.shape[0])
+    if is_largest:
+        X = take(X, rows)
+        weights = Weights(*(csr_array(matrix[rows][:, rows]) for matrix in (weights.W, weights.J)))
+    P = compute_affinities(weights, settings.gamma)
+    with limit_blas_threads(1):
+        start = starting_coordinates(X, P, settings)
+        Y, kl_divergence = descend(P, start, n_threads)
+        unit = distance_scale(X, Y)
+        Y = orient(unit * Y)
+    whole = np.full((len(pieces.labels), Y.shape[1]), np.nan)
+    whole[rows] = Y
+    return Layout(whole, kl_divergence, unit)
+
+
+def compute_affinities(weights: Weights, gamma: float) -> SparseMatrix:
+    """Compute the symmetric affinities P (n, n) from the weights of both layers, as a CSR array of float32."""
+    mixed = mix_layers(weights, gamma, is_fit=True)
+    symmetric = csr_array(mixed + mixed.T)
+    total = float(symmetric.data.sum())
+    symmetric.data /= total if total > 0 else 1.0
+    return symmetric.astype(np.float32)
+
+
+def mix_layers(weights: Weights, gamma: float, *, is_fit: bool) -> SparseMatrix:
+    """Compute S = (gamma W + J) / (gamma + 1) from the positive weights of both layers, rows divided by their sums.
+
+    In a fit, the diagonal (a sample's weight in its own reconstruction) is dropped. New samples have none.
+    """
+    inner, joint = (_keep_positive(matrix, is_fit=is_fit) for matrix in (weights.W, weights.J))
+    return csr_array((gamma * inner + joint) / (gamma + 1))
+
+
+def _keep_positive(matrix: SparseMatrix, *, is_fit: bool) -> SparseMatrix:
+    """Keep the positive entries, each row divided by its sum; empty rows stay empty."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    data = np.maximum(matrix.data, 0.0)
+    if is_fit:
+        data[matrix.indices == rows] = 0.0
+    sums = np.bincount(rows, data, minlength=matrix.shape[0])
+    data /= np.where(sums > 0, sums, 1.0)[rows]
+    # A copy, because zeros are removed in place.
+    kept = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    kept.eliminate_zeros()
+    return kept
+
+
+def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatArray, float]:
+    """Minimize the loss by gradient descent with momentum, and return the layout and its KL divergence."""
+    n = len(start)
+    starts, columns = P.indptr.astype(np.int64), P.indices.astype(np.int32)
+    Y, V, moved = start.copy(), np.zeros_like(start), np.empty_like(start)
+    start_square = float((start**2).sum())
+    rate = 4 * STEP_PER_SAMPLE * n
+    with row_workers(n_threads) as run:
+        for _ in track("descent", range(STEPS), STEPS):
+            forces, Z = compute_repulsion(Y, run, n_threads)
+            square, slope = float((Y**2).sum()), float((Y * start).sum()) / start_square
+            # The gradient of the anchor, lambda (r^2 Y - slope start) / |Y|^2 with r^2 = slope^2 |start|^2 / |Y|^2. What
+            # is left of the gradient after dividing it by four and taking the attraction out is `-push`.
+            anchor = ANCHOR / square * ((slope**2 * start_square / square) * Y - slope * start)
+            push, single = forces / Z - anchor / 4, Y.astype(np.float32)
+            made_of = (starts, columns, P.data, Y, single, push, rate, MOMENTUM, V, moved)
+            run(lambda *rows, made_of=made_of: _kernels.descend_layout(*rows, *made_of), n, SAMPLE_ROWS)
+            Y, moved = moved, Y
+        _, Z = compute_repulsion(Y, run, n_threads)
+    return Y, _divergence(P, Y, Z)
+
+
+def _divergence(P: SparseMatrix, Y: FloatArray, Z: float) -> float:
+    """Compute KL(P || Q) in blocks of rows."""
+    total, step = 0.0, max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
+    for first in range(0, len(Y), step):
+        block = P[first : first + step].tocoo()
+        affinities = block.data.astype(np.float64)
+        squares = ((Y[first + block.row] - Y[block.col]) ** 2).sum(axis=1)
+        total += float((affinities * (np.log(affinities) + np.log1p(squares))).sum())
+    return total + float(np.log(Z))
+
+
+def distance_scale(X: Samples, Y: FloatArray) -> float:
+    """Compute the factor with which distances in Y are closest to those in X, over pairs of some samples."""
+    rows = drawn_rows(len(Y), SCALED_SAMPLES)
+    one, other = (rows[ends] for ends in np.triu_indices(len(rows), 1))
+    in_X, in_Y = lengths_of_pairs(X, one, other), lengths_of_pairs(Y, one, other)
+    known = np.isfinite(in_X)
+    square = float((in_Y[known] ** 2).sum())
+    return float((in_X * in_Y)[known].sum()) / square if square > 0 else 1.0
+
+
+def orient(Y: FloatArray) -> FloatArray:
+    """Center Y and turn it to its principal axes, with fixed signs."""
+    Y = Y - Y.mean(axis=0)
+    _, _, axes = np.linalg.svd(np.linalg.qr(Y, mode="r"))
+    return fix_signs(Y @ axes.T)
+
+
+def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int) -> FloatArray:
+    """Place new samples in a layout Y (n, d), given their rows S (t, n) of at most `width` weights.
+
+    A new sample minimizes sum_l p_l log(1 + |y - y_l|^2), the attractive part of the loss, from the best of the fitted
+    samples that it is attracted by. Each step is a weighted mean, which never increases the sum.
+    """
+    t = S.shape[0]
+    placed = np.empty((t, Y.shape[1]))
+    step = max(1, BLOCK_BYTES // max(1, 8 * width * Y.shape[1]))
+    for first in range(0, t, step):
+        block = csr_array(S[first : first + step])
+        counts = np.diff(block.indptr)
+        is_entry = np.arange(width) < counts[:, None]
+        p, columns = np.zeros(is_entry.shape), np.zeros(is_entry.shape, dtype=np.intp)
+        p[is_entry], columns[is_entry] = block.data, block.indices
+        placed[first : first + step] = unit * _settle(p, Y[columns] / unit)
+    return placed
+
+
+def _settle(p: FloatArray, others: FloatArray) -> FloatArray:
+    """Minimize the sum for rows of weights p (t, m) over the positions `others` (t, m, d)."""
+    rows = np.arange(len(p))
+    # The samples with the largest weights are candidates for the start.
+    leading = np.argsort(-p, axis=1, kind="stable")[:, :START_CANDIDATES]
+    losses = [
+        (p * np.log1p(((others - others[rows, column][:, None]) ** 2).sum(axis=2))).sum(axis=1) for column in leading.T
+    ]
+    y = others[rows, leading[rows, np.argmin(losses, axis=0)]]
+    for _ in range(PLACING_STEPS):
+        pull = p / (1 + ((others - y[:, None]) ** 2).sum(axis=2))
+        y = (pull[:, :, None] * others).sum(axis=1) / pull.sum(axis=1)[:, None]
+    return y

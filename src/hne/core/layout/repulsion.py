@@ -1,0 +1,108 @@
+"""Y (n, d) -> repulsion f (n, d) and normalization Z of the Student-t similarities q_ij = 1 / (1 + |y_i - y_j|^2):
+
+    f_i = sum_j q_ij^2 (y_i - y_j),     Z = sum of q_ij over i != j.
+
+Few samples are summed over all pairs. For many, f is -1/2 of the gradient of the potential phi(y) = sum_j 1 / (1 + |y -
+y_j|^2), and Z is the sum of phi(y_i) - 1. The kernel is interpolated by cubic splines on a regular grid, so that phi is
+a convolution of grid values, computed by FFT in time linear in n (Linderman et al. 2019 use piecewise polynomials).
+
+Every sum has one order, so the results do not depend on the number of threads.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from hne import _kernels
+from hne.core.records import FloatArray
+
+SingleArray: TypeAlias = NDArray[np.float32]
+# Runs a kernel over rows: the kernel, their number, and the smallest number that is worth a thread.
+MapRows: TypeAlias = Callable[[Callable[[int, int], None], int, int], None]
+
+# Largest number of samples whose pairs are all summed: at this size both ways take 0.5 ms per step.
+MAX_EXACT_SAMPLES = 600
+# Largest number of coordinates for which there is a grid.
+MAX_GRID_COMPONENTS = 3
+# Distance between two nodes of the grid; the kernel has width 1. On digits the layout differs from that of exact sums
+# by a Procrustes error of 0.0006; with 0.35 by 0.0001 in twice the time, with 1.0 by 0.011.
+SPACING = 0.5
+# Largest number of nodes along an axis for d = 1, 2, 3, and the factor by which the grid of a wider layout is coarser.
+MAX_NODES, COARSER = (100_000, 512, 128), 1.2
+# Nodes that cubic splines reach before the first sample and behind the last.
+NODES_BEFORE, NODES_BEHIND = 1, 3
+# Columns of a block of `repel_all`, and a coordinate so far away that its similarity is zero.
+BLOCK, FAR_AWAY = 64, 1e200
+# Rows that are worth a thread: of all pairs, of the grid, and of samples on it.
+PAIR_ROWS, GRID_ROWS, SAMPLE_ROWS = 256, 64, 8192
+
+
+def compute_repulsion(Y: FloatArray, map_rows: MapRows, n_threads: int) -> tuple[FloatArray, float]:
+    """Compute the repulsion of each sample and the normalization Z."""
+    n, d = Y.shape
+    if n <= MAX_EXACT_SAMPLES or d > MAX_GRID_COMPONENTS:
+        return sum_pairs(Y, map_rows)
+    return interpolate(Y, map_rows, n_threads)
+
+
+def sum_pairs(Y: FloatArray, map_rows: MapRows) -> tuple[FloatArray, float]:
+    """Compute repulsion and Z from all pairs, in time quadratic in n."""
+    n, d = Y.shape
+    columns = np.full((d, -(-n // BLOCK) * BLOCK), FAR_AWAY)
+    columns[:, :n] = Y.T
+    forces, sums = np.empty((n, d)), np.empty(n)
+    map_rows(lambda start, stop: _kernels.repel_all(start, stop, columns, forces, sums), n, PAIR_ROWS)
+    return forces, float(sums.sum()) - n
+
+
+def interpolate(Y: FloatArray, map_rows: MapRows, n_threads: int) -> tuple[FloatArray, float]:
+    """Compute repulsion and Z by interpolation on a grid, in time linear in n."""
+    n, d = Y.shape
+    room = (MAX_NODES[d - 1] - NODES_BEFORE - NODES_BEHIND) * SPACING
+    # Coarser in steps, so that one kernel spectrum serves several steps of a descent.
+    coarser = max(0, int(np.ceil(np.log(max(float(np.ptp(Y, axis=0).max()) / room, 1.0)) / np.log(COARSER))))
+    spacing = SPACING * COARSER**coarser
+    positions = (Y - Y.min(axis=0)) / spacing + NODES_BEFORE
+    nodes = tuple(int(position) + NODES_BEHIND for position in positions.max(axis=0))
+
+    starts, order = np.empty(nodes[0] + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    _kernels.bin_rows(positions, starts, order)
+    charges = np.empty(nodes + (1,) * (3 - d), dtype=np.float32)
+    potential, gradient = np.empty(n), np.empty((n, d))
+    map_rows(lambda *rows: _kernels.spread_charges(*rows, positions, starts, order, charges), nodes[0], GRID_ROWS)
+    values = _convolve(charges.reshape(nodes), spacing, n_threads).reshape(charges.shape)
+    map_rows(lambda *rows: _kernels.gather_potential(*rows, positions, values, potential, gradient), n, SAMPLE_ROWS)
+    return gradient * (-0.5 / spacing), float(potential.sum()) - n
+
+
+def _convolve(charges: SingleArray, spacing: float, n_threads: int) -> SingleArray:
+    """Convolve charges on the grid with the kernel, on a padded grid so that nothing wraps around."""
+    shape = charges.shape
+    padded = tuple(fft.next_fast_len(2 * count, real=True) for count in shape)
+    # Axis by axis, so that rows of zeros are neither transformed nor transformed back.
+    values: Any = fft.rfft(charges, n=padded[-1], workers=n_threads)
+    for axis in range(len(shape) - 2, -1, -1):
+        values = fft.fft(values, n=padded[axis], axis=axis, overwrite_x=True, workers=n_threads)
+    values *= kernel_spectrum(padded, spacing)
+    for axis in range(len(shape) - 1):
+        values = fft.ifft(values, axis=axis, overwrite_x=True, workers=n_threads)
+        values = values[(slice(None),) * axis + (slice(shape[axis]),)]
+    return np.ascontiguousarray(fft.irfft(values, n=padded[-1], workers=n_threads)[..., : shape[-1]])
+
+
+@lru_cache(maxsize=2)
+def kernel_spectrum(padded: tuple[int, ...], spacing: float) -> SingleArray:
+    """Compute the Fourier transform of the grid values whose splines, on both sides, interpolate 1 / (1 + r^2)."""
+    offsets = [np.minimum(np.arange(count), count - np.arange(count)) * spacing for count in padded]
+    squares = sum(offset**2 for offset in np.meshgrid(*offsets, indexing="ij", sparse=True))
+    # The kernel is even along every axis, so its transform is real.
+    spectrum: FloatArray = fft.rfftn(1.0 / (1.0 + squares)).real
+    for axis, count in enumerate(padded):
+        # Transform of the cubic B-spline at the nodes, 1/6, 4/6 and 1/6.
+        smoothing = (2.0 + np.cos(2 * np.pi * np.arange(spectrum.shape[axis]) / count)) / 3.0
+        spectrum /= np.expand_dims(smoothing**2, [other for other in range(len(padded)) if other != axis])
+    return spectrum.astype(np.float32)
