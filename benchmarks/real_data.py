@@ -40,6 +40,8 @@ GROUPS = {"development": DEVELOPMENT, "final": FINAL}
 OURS = "HNE"
 CROWDED = 0.35  # densest share from which on a picture is called crowded
 AS_GOOD = 0.01  # of truth that may be missing to the best of the classic baselines
+# Methods whose means are over the same sets.
+COMPARED = ("PCA", "Isomap", "SpectralEmbedding", "UMAP", "t-SNE", "PHATE", "PaCMAP")
 # How often 3 % of the samples are left out to measure stability: HNE, and the baselines that take much longer.
 DRAWS = {OURS: 4, "PCA": 1, "UMAP": 1, "t-SNE": 1, "PHATE": 1}
 
@@ -53,7 +55,7 @@ def measure() -> str:
     for group in GROUPS if RULES_ARE_FIXED else ["development"]:
         rows = list(compared(GROUPS[group], embedder("hne:HNE"), BASELINES))
         measured[group] = rows
-        text += ["", HEADS[group], "", _truths(rows), "", *_counted(rows), "", _pictures(rows)]
+        text += ["", HEADS[group], "", _means(rows), "", _truths(rows), "", *_counted(rows), "", _pictures(rows)]
         absent = sorted({one.name for one in GROUPS[group]} - {row["name"] for row in rows})
         text += ["", _sets(rows), *(["", f"Not here, so left out: {', '.join(absent)}."] if absent else [])]
     text += [] if RULES_ARE_FIXED else ["", KEPT]
@@ -133,6 +135,27 @@ def _fingerprint(X: FloatArray, truth: Truth) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
     digest.update(str(truth.tolist()).encode())
     return digest.hexdigest()[:12]
+
+
+def _means(rows: Sequence[Row]) -> str:
+    """Table of each method's means over the sets on which no method failed."""
+    methods = (OURS, *BASELINES)
+    whole = [row for row in rows if all("truth" in row["methods"].get(method, {}) for method in (OURS, *COMPARED))]
+    lines = []
+    for method in methods:
+        found = [row["methods"].get(method, {}) for row in (whole if method in (OURS, *COMPARED) else rows)]
+        found = [one for one in found if "truth" in one]
+        if not found:
+            continue
+        moved = [error for one in found for error in one["moved"]]
+        pca = [row["methods"]["PCA"]["trustworthiness"] for row in whole]
+        means = [np.mean([one[name] for one in found]) for name in ("truth", "trustworthiness", "distance_correlation")]
+        below = sum(one["trustworthiness"] < other for one, other in zip(found, pca, strict=False))
+        line = [method, *(f"{mean:.3f}" for mean in means), str(below) if method in (OURS, *COMPARED) else "-"]
+        line += [f"{np.median(moved):.4f}", f"{np.quantile(moved, 0.9):.3f}"] if moved else ["-", "-"]
+        lines.append([*line, f"{np.median([one['seconds'] for one in found]):.2f}"])
+    header = ["kNN accuracy or R2", "trustworthiness", "rank correlation of distances", "trustworthiness below PCA's"]
+    return table(["", *header, "moved, median", "moved, 90th percentile", "seconds, median"], lines)
 
 
 def _truths(rows: Sequence[Row]) -> str:
@@ -215,6 +238,7 @@ def main() -> None:
     )
     parser.add_argument("--embedder", default="hne:HNE", help="module:name of an estimator or function, instead of HNE")
     parser.add_argument("--parameters", type=json.loads, default={}, help="what it is called with, as JSON")
+    parser.add_argument("--output", type=Path, help="file for all rows as JSON")
     given = parser.parse_args()
     if given.only == "final" and "hne" in given.methods and not RULES_ARE_FIXED:
         parser.error("hne is not measured on FINAL before RULES_ARE_FIXED in real.py. Use --methods baselines.")
@@ -225,7 +249,9 @@ def main() -> None:
     measured = BASELINES if "baselines" in given.methods else given.methods
     embed = embedder(given.embedder, given.parameters) if "hne" in given.methods else None
     rows = list(compared(sets, embed, measured))
-    print("\n".join([_truths(rows), "", _pictures(rows), "", *(_counted(rows) if embed else [])]))
+    print("\n".join([_means(rows), "", _truths(rows), "", _pictures(rows), "", *(_counted(rows) if embed else [])]))
+    if given.output is not None:
+        given.output.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def embedded_pieces(
 
 
 def solve_eigenpairs(result: Embedding) -> EigenPairs | None:
-    """Compute the bottom eigenpairs of the largest connected component of a layout, which has none; None if too small."""
+    """Compute the bottom eigenpairs of the largest connected component of a layout; None if it is too small."""
     pieces = "join" if result.settings.pieces == "join" else "largest"
     settings = replace(result.settings, coordinates="eigenvectors", pieces=pieces, n_landmarks=None)
     core, n_threads = result.core, thread_count(settings.n_jobs)

@@ -15,6 +15,7 @@ from hne.core.chart.chart import check_scale, draw_charts
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
 from hne.core.layout.layout import compute_layout
+from hne.core.neighbors.curve import is_curve
 from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
@@ -38,7 +39,7 @@ from hne.core.tangent.score import LocalGeometry, local_geometry
 from hne.core.trust.assess import assess
 from hne.core.trust.verdict import embedding_warnings, emit_warnings
 from hne.core.weights.layers import layer_weights, reconstruction_errors
-from hne.settings import AUTO, DEFAULTS, SEARCHED, STAGES, Settings, fill_defaults
+from hne.settings import AUTO, DEFAULTS, SEARCHED, STAGES, Settings, fill_curve_defaults, fill_defaults
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
@@ -107,39 +108,28 @@ def run_stages(
     n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
         unique, scaling, samples, settings = backend.canonicalize(given, settings)
-        flatness = NOT_MEASURED
-        if unset or settings.coordinates in {AUTO, "chart"}:
+        flatness, is_open = NOT_MEASURED, settings.coordinates == AUTO
+        if unset or is_open or settings.coordinates == "chart":
             flatness = backend.flat_share(samples, settings, n_threads)
         settings = fill_defaults(settings, unset, flatness, samples.shape[0], known_distances(samples))
         backend.check_fits(samples, settings)
         with stage("neighbors") as done:
-            graph = nearest = done(backend.graph(samples, settings, unique, n_threads))
+            graph = done(backend.graph(samples, settings, unique, n_threads))
+        if is_open and settings.coordinates == "layout" and is_curve(graph):
+            settings = fill_curve_defaults(settings, unset)
+            graph = graph.nearest(settings.n_neighbors)
         with stage("short circuits") as done:
-            found_circuits = backend.short_circuits(samples, graph, settings)
-            circuits = done(edited(found_circuits, ChosenEdges.of(settings, unique)))
+            found = backend.short_circuits(samples, graph, settings)
+            circuits = done(edited(found, ChosenEdges.of(settings, unique)))
         with stage("pieces") as done:
-            found = done(backend.pieces(samples, circuits.graph, settings, n_threads))
-        graph, pieces = found.graph, found.pieces
-        check_connected(pieces, unique, settings)
+            split = done(backend.pieces(samples, circuits.graph, settings, n_threads))
+        check_connected(split.pieces, unique, settings)
         with stage("weights") as done:
-            weights = done(backend.weights(samples, graph, settings, n_threads))
+            weights = done(backend.weights(samples, split.graph, settings, n_threads))
+        geometry = backend.geometry(samples, split.pieces, settings, n_threads, graph)
+        made = _coordinates(backend, samples, split, circuits, weights, settings, n_threads, flatness, geometry)
         errors = scaling.restore_lengths(backend.errors(samples, weights))
-        geometry = backend.geometry(samples, pieces, settings, n_threads, nearest)
-        made: dict[str, Any] = {"reconstruction_errors": errors, "short_circuits": circuits.pairs}
-        if settings.coordinates == "layout":
-            with stage("layout") as done:
-                layout = done(backend.layout(samples, weights, pieces, settings, n_threads))
-            made |= {"Y": layout.Y, "kl_divergence": layout.kl_divergence, "layout_unit": layout.unit}
-        else:
-            with stage("eigenpairs") as done:
-                solved = done(backend.eigenpairs(samples, weights, pieces, settings, n_threads))
-            made |= {"Y": solved.Y, "eigenpairs": solved.eigenpairs}
-        if settings.coordinates == "chart":
-            with stage("chart") as done:
-                made_of = (samples, graph, circuits.cut_pairs, solved, pieces)
-                drawn = done(draw_charts(*made_of, flatness, settings, n_threads, geometry))
-            made |= {"Y": drawn.Y, "charts": drawn.charts}
-        core = Core(samples, graph, pieces, weights, **made)
+        core = Core(samples, split.graph, split.pieces, weights, errors, circuits.pairs, **made)
         trust = None
         if settings.assess:
             with stage("trust") as done:
@@ -151,8 +141,34 @@ def run_stages(
     return result
 
 
+def _coordinates(
+    backend: Backend,
+    X: Samples,
+    split: SplitGraph,
+    circuits: ShortCircuits,
+    weights: Weights,
+    settings: Settings,
+    n_threads: int,
+    flatness: float,
+    geometry: LocalGeometry,
+) -> dict[str, Any]:
+    """Run the stages from the weights to the coordinates: a layout, or eigenpairs and where wanted a chart of them."""
+    if settings.coordinates == "layout":
+        with stage("layout") as done:
+            layout = done(backend.layout(X, weights, split.pieces, settings, n_threads))
+        return {"Y": layout.Y, "kl_divergence": layout.kl_divergence, "layout_unit": layout.unit}
+    with stage("eigenpairs") as done:
+        solved = done(backend.eigenpairs(X, weights, split.pieces, settings, n_threads))
+    if settings.coordinates == "eigenvectors":
+        return {"Y": solved.Y, "eigenpairs": solved.eigenpairs}
+    with stage("chart") as done:
+        made_of = (X, split.graph, circuits.cut_pairs, solved, split.pieces, flatness)
+        drawn = done(draw_charts(*made_of, settings, n_threads, geometry))
+    return {"Y": drawn.Y, "eigenpairs": solved.eigenpairs, "charts": drawn.charts}
+
+
 def n_stages(parameters: Mapping[str, Any]) -> int:
-    """Largest number of stages of a fit in this process: "auto" adds a search for the dimension, and one for the rest."""
+    """Largest number of stages of a fit; "auto" adds a search for the dimension and one for the rest."""
     auto = frozenset(name for name, value in parameters.items() if is_auto(value))
     is_assessed = parameters.get("assess", DEFAULTS["assess"])
     return len(STAGES) - (not is_assessed) + ("n_components" in auto) + bool(auto & {*SEARCHED})

@@ -51,7 +51,7 @@ LANDMARKS = "landmarks"
 NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
 # Entries this near to the largest are as large: of two pieces, both are as far from their mean.
 NEAR_TIE = 1e-6
-# How a chart was found: distances of near pairs are kept and the surface unfolded, or distances along the graph are kept.
+# How a chart was found: the surface is unfolded, or shortest-path distances along the graph are kept.
 UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
 ROUTES = (UNFOLDED, ALONG_GRAPH)
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
@@ -103,6 +103,10 @@ class NeighborGraph:
         """Most neighbors of a sample beside itself, which a given graph may list."""
         others = (self.indices >= 0) & (self.indices != np.arange(self.n_samples)[:, None])
         return int(others.sum(axis=1).max(initial=0))
+
+    def nearest(self, count: int) -> "NeighborGraph":
+        """Return the graph of at most `count` nearest neighbors of each sample."""
+        return replace(self, indices=self.indices[:, :count].copy(), distances=self.distances[:, :count].copy())
 
     def among(self, rows: IndexArray) -> "NeighborGraph":
         """The graph of some samples that have no edges to others, numbered anew."""
@@ -292,9 +296,9 @@ class Core:
     graph: NeighborGraph
     pieces: Pieces  # as found, before any were joined
     weights: Weights
-    Y: FloatArray  # (m, d), coordinates: in the scale of X, or unit eigenvectors
     reconstruction_errors: FloatArray  # (m,), NaN for a sample without neighbors
     short_circuits: IndexArray  # (p, 2), pairs of places whose edge was cut, or is suspected where it was kept
+    Y: FloatArray  # (m, d), coordinates: in the scale of X, or unit eigenvectors
     # Of each embedded connected component, the largest first; None where it is too small. A layout has neither.
     eigenpairs: "tuple[EigenPairs | None, ...]" = ()
     charts: tuple[Chart | None, ...] = ()  # empty for eigenvectors too
@@ -389,7 +393,7 @@ class Embedding(PicklesFields):
 
     @property
     def eigenpairs(self) -> "EigenPairs | None":
-        """Eigenpairs of the largest component, a row for each of its samples; None in a layout, or if it is too small."""
+        """Eigenpairs of the largest component, a row for each of its samples; None if there are none."""
         return self.core.eigenpairs[0] if self.core.eigenpairs else None
 
     @cached_property

@@ -69,8 +69,7 @@ class SharedStages(Backend):
             self._is_exact = found.method in EXACT
         if not self._is_exact or settings.neighbors not in ("auto", "exact"):
             return self._once(NEIGHBORS, _key(settings, NEIGHBORS), lambda: search(X, settings, unique, n_threads))
-        k = settings.n_neighbors
-        return replace(found, indices=found.indices[:, :k].copy(), distances=found.distances[:, :k].copy())
+        return found.nearest(settings.n_neighbors)
 
     def short_circuits(self, X: Samples, graph: NeighborGraph, settings: Settings) -> ShortCircuits:
         """The short circuits of the graph, which do not depend on edges that are cut and kept by hand."""

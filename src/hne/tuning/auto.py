@@ -69,8 +69,8 @@ def tune(
     grid : dict or None, default=None
         Values of "variant", "n_neighbors" and "reg" to try, all combinations of them. More take longer and may find
         better. What is left out keeps the usual values: for a chart those of `hne.tuning.GRID`, 24 settings in all,
-        for a layout 4 numbers of neighbors, for eigenvectors 84. None tries 4 to 7 of the 24: each n_neighbors first and, unless
-        one of these is good enough, the best with another reg or variant.
+        for a layout 4 numbers of neighbors, for eigenvectors 84. None tries 4 to 7 of the 24: each n_neighbors first
+        and, unless one of these is good enough, the best with another reg or variant.
     budget : float or None, default=None
         Seconds after which no further settings are begun. The usually best ones come first. None has no limit.
     **parameters

@@ -328,7 +328,9 @@ def _graph_of(problem: Problem, k: int) -> tuple[ShortCircuits, SplitGraph]:
     return circuits, split_into_pieces(problem.X, circuits.graph, settings, 1)
 
 
-def _attempt(problem: Problem, graph_of: GraphOf, candidate: Candidate, *, best: float, n_threads: int) -> Trial:
+def _attempt(  # noqa: PLR0911, one for each outcome
+    problem: Problem, graph_of: GraphOf, candidate: Candidate, *, best: float, n_threads: int
+) -> Trial:
     """Embed with a setting, and measure that; if its tangents alone lose more than the best in all, ranks are not."""
     start, n_pieces = time.perf_counter(), 0
     if start > problem.deadline:

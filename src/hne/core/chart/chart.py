@@ -119,9 +119,9 @@ def draw_charts(
 ) -> Charts:
     """Draw a chart of each connected component, side by side.
 
-    Distances, angles and aspect ratios hold within a component, as far as the surface can be flattened; the positions of
-    components relative to each other are arbitrary. `cut` are the edges that were removed from the graph; `geometry` is
-    that of all samples or of a component, where it was computed before.
+    Distances, angles and aspect ratios hold within a component, as far as the surface can be flattened; the positions
+    of components relative to each other are arbitrary. `cut` are the edges that were removed from the graph; `geometry`
+    is that of all samples or of a component, where it was computed before.
     """
 
     def draw(rows: IndexArray, pairs: EigenPairs | None) -> tuple[FloatArray, Chart | None]:

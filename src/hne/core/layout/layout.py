@@ -1,11 +1,11 @@
 """Weights, X -> Layout: a neighbor-preserving layout from HNE's weights, by gradient descent on t-SNE's loss.
 
-In: weights W and J of both layers, samples X. Out: coordinates Y (n, d), centered, along their principal axes, scaled to
-the distances of X. The layout preserves neighborhoods and groups; distances, densities and sizes of groups are not
+In: weights W and J of both layers, samples X. Out: coordinates Y (n, d), centered, along their principal axes, scaled
+to the distances of X. The layout preserves neighborhoods and groups; distances, densities and sizes of groups are not
 meaningful in it.
 
-1. Affinities: negative weights and the diagonal are dropped and rows divided by their sums; S = (gamma W + J) / (gamma +
-   1) and P = (S + S') / sum(S + S'), which is symmetric, nonnegative and sums to one.
+1. Affinities: negative weights and the diagonal are dropped and rows divided by their sums; S = (gamma W + J) / (gamma
+   + 1) and P = (S + S') / sum(S + S'), which is symmetric, nonnegative and sums to one.
 2. Start: the first d principal coordinates of X, with a standard deviation of one along the first. At that size the
    arrangement of distant parts is carried over from PCA. t-SNE starts from 1e-4, and an unstable expansion makes it.
 3. Descent: gradient descent with momentum on KL(P || Q) + lambda (1 - r^2) / 2, where Q are the Student-t similarities
@@ -103,8 +103,8 @@ def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatAr
         for _ in track("descent", range(STEPS), STEPS):
             forces, Z = compute_repulsion(Y, run, n_threads)
             square, slope = float((Y**2).sum()), float((Y * start).sum()) / start_square
-            # The gradient of the anchor, lambda (r^2 Y - slope start) / |Y|^2 with r^2 = slope^2 |start|^2 / |Y|^2. What
-            # is left of the gradient after dividing it by four and taking the attraction out is `-push`.
+            # Gradient of the anchor, with r^2 = slope^2 |start|^2 / |Y|^2. A quarter of the whole gradient is the
+            # attraction less `push`.
             anchor = ANCHOR / square * ((slope**2 * start_square / square) * Y - slope * start)
             push, single = forces / Z - anchor / 4, Y.astype(np.float32)
             made_of = (starts, columns, P.data, Y, single, push, rate, MOMENTUM, V, moved)

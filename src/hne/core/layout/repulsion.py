@@ -1,6 +1,6 @@
-"""Y (n, d) -> repulsion f (n, d) and normalization Z of the Student-t similarities q_ij = 1 / (1 + |y_i - y_j|^2):
+"""Y (n, d) -> repulsion f (n, d) and normalization Z of the Student-t similarities.
 
-    f_i = sum_j q_ij^2 (y_i - y_j),     Z = sum of q_ij over i != j.
+    q_ij = 1 / (1 + |y_i - y_j|^2),     f_i = sum_j q_ij^2 (y_i - y_j),     Z = sum of q_ij over i != j.
 
 Few samples are summed over all pairs. For many, f is -1/2 of the gradient of the potential phi(y) = sum_j 1 / (1 + |y -
 y_j|^2), and Z is the sum of phi(y_i) - 1. The kernel is interpolated by cubic splines on a regular grid, so that phi is
@@ -73,9 +73,9 @@ def interpolate(Y: FloatArray, map_rows: MapRows, n_threads: int) -> tuple[Float
     _kernels.bin_rows(positions, starts, order)
     charges = np.empty(nodes + (1,) * (3 - d), dtype=np.float32)
     potential, gradient = np.empty(n), np.empty((n, d))
-    map_rows(lambda *rows: _kernels.spread_charges(*rows, positions, starts, order, charges), nodes[0], GRID_ROWS)
+    map_rows(lambda a, b: _kernels.spread_charges(a, b, positions, starts, order, charges), nodes[0], GRID_ROWS)
     values = _convolve(charges.reshape(nodes), spacing, n_threads).reshape(charges.shape)
-    map_rows(lambda *rows: _kernels.gather_potential(*rows, positions, values, potential, gradient), n, SAMPLE_ROWS)
+    map_rows(lambda a, b: _kernels.gather_potential(a, b, positions, values, potential, gradient), n, SAMPLE_ROWS)
     return gradient * (-0.5 / spacing), float(potential.sum()) - n
 
 
