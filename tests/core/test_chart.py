@@ -18,10 +18,10 @@ from hne import HNE, PUBLISHED, embed
 from hne.core.chart import chart as _chart
 from hne.core.chart.chart import Piece, chart_of, unfolded_chart
 from hne.core.chart.lengths import SPREADING, Pairs, Ratios, listed_pairs, near_pairs, polish, unfold
-from hne.core.chart.ways import Net, Picture, Ways, farthest_first, landmark_scaling, minimize_stress, relax
+from hne.core.chart.ways import Net, Ways, farthest_first, landmark_scaling, minimize_stress, relax
 from hne.core.neighbors.edges import edges_of
 from hne.core.neighbors.graph import knn_graph
-from hne.core.records import ALONG_GRAPH, BETWEEN, FIRST_EIGENVECTORS, STRAIGHT, UNFOLDED, NeighborGraph
+from hne.core.records import ALONG_GRAPH, UNFOLDED, Charts, NeighborGraph
 from hne.core.tangent.score import LocalGeometry
 from hne.datasets import make_punctured_sphere, make_swiss_hole, make_swiss_roll
 from hne.metrics import affine_errors, procrustes_error
@@ -57,7 +57,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def table_model(table):
-    return HNE().fit(table)
+    return HNE(coordinates="chart").fit(table)
 
 
 def spanned(*columns):
@@ -377,7 +377,6 @@ def test_a_chart_lies_along_its_axes_around_zero_and_is_the_map_of_its_vectors(r
     assert vectors.shape == (300, 20)
     np.testing.assert_allclose(vectors @ chart.B, Y, atol=1e-9 * np.abs(Y).max())
     assert (np.diff(chart.spectrum) <= 0).all()
-    np.testing.assert_array_equal(model.rescaling_, chart.B)
     assert procrustes_error(Y, roll.chart) < 0.001
 
 
@@ -453,14 +452,14 @@ def test_heaps_are_not_unfold(table, table_model):
 
 
 @pytest.mark.parametrize("name", ["heaps", *one_fast("iris", "wine", "digits")])
-def test_pictures_of_tables_have_the_size_of_their_samples(name, table):
+def test_charts_of_tables_have_the_scale_of_their_samples(name, table):
     tables = {"heaps": lambda: table, "iris": lambda: load_iris().data, "wine": lambda: load_wine().data}
     tables["digits"] = lambda: load_digits().data
     X = tables[name]()
     X = X[np.random.default_rng(6).choice(len(X), 95, replace=False)]
     X = np.unique(X / np.maximum(X.std(axis=0), 1e-3), axis=0)
-    result = embed(X, pieces="join")
-    assert result.chart.route != UNFOLDED
+    result = embed(X, pieces="join", coordinates="chart")
+    assert result.chart.route == ALONG_GRAPH
     drawn, true = pdist(result.Y), pdist(X)
     # All samples are landmarks: by least squares, no other size is nearer to the distances.
     assert (drawn @ true) / (drawn @ drawn) == pytest.approx(1.0)
@@ -472,10 +471,10 @@ def test_pieces_have_charts_of_their_own():
     X = np.vstack([rolls[0].X, rolls[1].X + np.array([0.0, 90.0, 0.0]), 500 + np.eye(3)])
     with advised():
         result = embed(X)
-    charts = result.core.rescaled.charts
+    charts = result.core.charts
     assert [chart and chart.route for chart in charts] == [UNFOLDED, UNFOLDED, None]
     np.testing.assert_array_equal(result.chart.B, charts[0].B)
-    assert str(result.core.rescaled) == f"{charts[0]}, and 2 more piece(s)"
+    assert str(Charts(result.core.Y, charts)) == f"{charts[0]}, and 2 more component(s)"
     for rows, data in ((slice(0, 250), rolls[0]), (slice(250, 550), rolls[1])):
         assert procrustes_error(result.Y[rows], data.chart) < 0.002
     np.testing.assert_allclose(pdist(result.Y[550:]), np.sqrt(2))
@@ -486,7 +485,7 @@ def test_edges_are_put_back_in_their_piece():
     order = np.random.default_rng(9).permutation(550)
     with advised():
         result = embed(np.vstack([hole.X, other.X + np.array([0.0, 90.0, 0.0])])[order])
-    assert [chart.n_put_back > 0 for chart in result.core.rescaled.charts] == [True, False]
+    assert [chart.n_put_back > 0 for chart in result.core.charts] == [True, False]
     assert affine_errors(result.Y[np.argsort(order)[:300]], hole.chart).mean() < 0.005
 
 
@@ -494,9 +493,9 @@ def test_a_piece_that_is_a_point_among_others_is_drawn_as_one():
     rng = np.random.default_rng(7)
     tiny = 1e-170 * rng.normal(size=(40, 3))
     with advised():
-        result = embed(np.vstack([tiny, 5 + rng.normal(size=(60, 3))]))
-    assert result.core.rescaled.charts[0].route != UNFOLDED
-    assert result.core.rescaled.charts[1] is None
+        result = embed(np.vstack([tiny, 5 + rng.normal(size=(60, 3))]), coordinates="chart")
+    assert result.core.charts[0].route != UNFOLDED
+    assert result.core.charts[1] is None
     np.testing.assert_allclose(pdist(result.Y[:40]), 0, atol=1e-9)
     assert np.isfinite(result.Y).all()
 
@@ -529,40 +528,27 @@ def test_what_is_unfolded_wider_than_the_longest_way_is_drawn_along_the_graph(mo
     assert np.abs(narrow).max() < 1.2 * np.abs(Y).max()
 
 
-class Judge:
-    """Ranks of which each picture that is shown keeps what the next answer says."""
+class ScriptedRanks:
+    """Ranks that give each candidate chart the next of the given scores."""
 
-    def __init__(self, *answers):
-        self.answers = list(answers)
+    def __init__(self, *scores):
+        self.scores = list(scores)
 
     def kept(self, Y):
-        """Both halves of the next answer."""
-        return self.answers[0] / 2, self.answers.pop(0) / 2
+        """Return both halves of the next score."""
+        return self.scores[0] / 2, self.scores.pop(0) / 2
 
 
-# In the order in which they are drawn.
-PICTURES = (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH, BETWEEN, BETWEEN, STRAIGHT, FIRST_EIGENVECTORS)
+@pytest.mark.parametrize("best", range(3))
+def test_far_from_a_surface_the_candidate_that_preserves_most_neighborhoods_is_the_chart(model, best):
+    scores = [1.9 if number == best else 1.8 for number in range(3)]
+    geometry = SimpleNamespace(ranks=ScriptedRanks(*scores))
+    _, chart = chart_of(piece_of(model._fitted), 0.84, 2, geometry)
+    assert chart.route == (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH)[best]
 
 
-@pytest.mark.parametrize("best", [0, *one_fast(*range(1, len(PICTURES)))])
-def test_between_surfaces_and_tables_ranks_of_neighbors_decide(model, best, caplog):
-    caplog.set_level(logging.INFO, logger="hne")
-    kept = [1.9 if number == best else 1.8 for number in range(len(PICTURES))]
-    _, chart = chart_of(piece_of(model._fitted), 0.84, 2, SimpleNamespace(ranks=Judge(*kept)))
-    assert chart.route == PICTURES[best]
-    assert f"{kept[best]:.4f} {PICTURES[best]}" in caplog.text
-
-
-def test_what_keeps_ranks_as_well_as_the_graph_is_drawn_along_it(model):
-    for straight, route in ((1.804, ALONG_GRAPH), (1.806, STRAIGHT)):
-        geometry = SimpleNamespace(ranks=Judge(1.7, 1.8, 1.8, 1.7, 1.7, straight, 1.7))
-        assert chart_of(piece_of(model._fitted), 0.84, 2, geometry)[1].route == route
-
-
-def test_near_a_surface_nobody_asks_for_ranks_and_far_from_it_nobody_unfolds(model):
-    piece = piece_of(model._fitted)
-    assert chart_of(piece, 0.79, 2, geometry_of(piece))[1].route != UNFOLDED
-    assert chart_of(piece, 0.9, 2, geometry=None)[1].route == UNFOLDED
+def test_near_a_surface_a_chart_with_little_stress_is_unfolded_without_comparing_ranks(model):
+    assert chart_of(piece_of(model._fitted), 0.9, 2, geometry=None)[1].route == UNFOLDED
 
 
 @pytest.mark.slow
@@ -576,28 +562,8 @@ def test_a_sphere_with_a_small_hole_which_no_plane_has_room_for_shows_its_first_
 def test_samples_in_a_plane_with_much_noise_are_drawn_as_they_lie():
     rng = np.random.default_rng(11)
     X = np.column_stack([rng.normal(size=(300, 2)), 0.2 * rng.normal(size=(300, 20))])
-    result = embed(X)
-    assert result.chart.route != UNFOLDED
+    result = embed(X, coordinates="chart")
     assert affine_errors(result.Y, X[:, :2]).mean() < 0.1
-
-
-def test_a_few_far_samples_leave_room_for_the_others():
-    rng = np.random.default_rng(12)
-    X = rng.standard_t(2.0, size=(400, 5))
-    with advised("pieces"):
-        result = embed(X, pieces="join")
-    assert result.chart.route == ALONG_GRAPH
-    assert not Picture("", result.Y).is_crowded
-    assert Picture("", np.linalg.svd(X - X.mean(axis=0))[0][:, :2]).is_crowded
-
-
-def test_a_picture_is_crowded_where_a_hundredth_of_it_holds_more_than_a_third():
-    cells = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
-    for more, is_crowded in ((48, False), (49, True)):
-        # With a sample of their own, four cells have 196 of 592, or 200 of 596.
-        Y = np.vstack([cells, np.repeat(cells[[0, 1, 20, 21]], more, axis=0)])
-        assert Picture("", Y).is_crowded == is_crowded
-    assert not Picture("", Y[:, :1]).is_crowded
 
 
 def test_charts_of_very_many_samples_need_no_edges(roll, model, monkeypatch):
@@ -672,14 +638,15 @@ def test_bits_are_the_same_twice_for_any_jobs_and_in_any_order(roll, model, tabl
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
         order = np.random.default_rng(10).permutation(len(X))
         for n_jobs in (1, 2):
-            np.testing.assert_array_equal(HNE(n_jobs=n_jobs).fit_transform(X), Y)
-        np.testing.assert_array_equal(HNE().fit_transform(X[order]), Y[order])
+            np.testing.assert_array_equal(HNE(n_jobs=n_jobs, coordinates="chart").fit_transform(X), Y)
+        np.testing.assert_array_equal(HNE(coordinates="chart").fit_transform(X[order]), Y[order])
 
 
 @pytest.mark.parametrize("exponent", one_fast(-200, 200))
 def test_bits_are_the_same_in_any_unit(roll, model, table, table_model, exponent):
     for X, Y in ((roll.X, model.embedding_), (table, table_model.embedding_)):
-        np.testing.assert_array_equal(HNE().fit_transform(X * 2.0**exponent), Y * 2.0**exponent)
+        scaled = HNE(coordinates="chart").fit_transform(X * 2.0**exponent)
+        np.testing.assert_array_equal(scaled, Y * 2.0**exponent)
 
 
 def test_what_is_told_of_a_chart_is_in_the_unit_of_the_samples(roll, model):
@@ -689,9 +656,8 @@ def test_what_is_told_of_a_chart_is_in_the_unit_of_the_samples(roll, model):
     assert other.chart_.stress == model.chart_.stress
 
 
-@pytest.mark.parametrize("coordinates", ["rescaled", "eigenvectors"])
-def test_there_is_no_chart_where_none_is_asked_for(roll, coordinates):
-    model = HNE(coordinates=coordinates).fit(roll.X)
+def test_eigenvectors_have_no_chart_and_no_more_eigenpairs_than_coordinates(roll):
+    model = HNE(coordinates="eigenvectors").fit(roll.X)
     assert model.chart_ is None
     assert model.eigenvalues_.shape == (2,)
     assert model._fitted.eigenpairs.vectors.shape == (300, 2)
