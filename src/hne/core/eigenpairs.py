@@ -61,8 +61,7 @@ def embedded_pieces(
     with limit_blas_threads(1):
         for rows in track("pieces", members, len(members)):
             pairs, n = None, len(rows)
-            # Fewer samples have no next eigenvector to tell the last one from.
-            if n >= d + 2:
+            if has_eigenpairs(n, settings):
                 # Nobody else rebuilds the members of a piece.
                 numbers[rows] = np.arange(n)
                 W, J = (
@@ -86,8 +85,15 @@ def solve_eigenpairs(result: Embedding) -> EigenPairs | None:
     pieces = "join" if result.settings.pieces == "join" else "largest"
     settings = replace(result.settings, coordinates="eigenvectors", pieces=pieces, n_landmarks=None)
     core, n_threads = result.core, thread_count(settings.n_jobs)
+    if core.pieces.count > 1 and pieces == "largest" and not has_eigenpairs(int(core.pieces.sizes[0]), settings):
+        return None
     with limit_blas_threads(n_threads):
         return embedded_pieces(core.X, core.weights, core.pieces, settings, n_threads).eigenpairs[0]
+
+
+def has_eigenpairs(size: int, settings: Settings) -> bool:
+    """Return whether a connected component has an eigenvector beyond those that are wanted."""
+    return size >= settings.n_components + 2
 
 
 def _solve(weights: Weights, settings: Settings, n_landmarks: int | None, X: Samples, n_threads: int) -> EigenPairs:

@@ -44,6 +44,7 @@ TREATMENT = {
     "join": "they are joined by the shortest links between them, which decide how the pieces lie to each other",
     "largest": "only the largest is embedded, and the others get NaN (see is_embedded_)",
 }
+TREATMENT_IN_LAYOUT = "all are laid out together, and distances between them are not meaningful"
 
 
 @dataclass(frozen=True)
@@ -276,6 +277,8 @@ def embedding_warnings(result: Embedding) -> Iterator[Notice]:
     yield from recall_warnings(core.graph)
     if core.pieces.count > 1:
         count, treatment = count_pieces(core.pieces, result.distinct, settings), TREATMENT[settings.pieces]
+        if settings.coordinates == "layout" and settings.pieces == "separate":
+            treatment = TREATMENT_IN_LAYOUT
         message = f"the neighbor graph has {count}: {treatment}. See piece_labels_. {join_remedy(settings)}."
         yield Notice("pieces", message)
     # A chart is made of eigenvectors of which the last are some of many.
