@@ -84,7 +84,7 @@ def test_one_sample_between_two_clusters_is_told(apart, n_features):
     rng = np.random.default_rng(0)
     shift = np.eye(n_features)[0] * apart
     X = np.vstack([rng.normal(size=(100, n_features)), rng.normal(size=(100, n_features)) + shift, shift[None] / 2])
-    model = HNE().fit(X)
+    model = HNE(coordinates="chart").fit(X)
     assert model.n_pieces_ == 1
     assert 200 in model.bridges_
     assert model.trust_.level in ("doubtful", "bad")
@@ -92,3 +92,13 @@ def test_one_sample_between_two_clusters_is_told(apart, n_features):
     assert told.level == "doubtful"
     assert told.text.startswith("100 samples hang by a single one")
     assert "hang by a single one" in model.verdict_
+
+
+def test_bridges_of_a_layout_are_reported_and_do_not_count_against_it():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [30, 0, 0], [[15, 0, 0]]])
+    model = HNE(coordinates="layout").fit(X)
+    assert 200 in model.bridges_
+    bridges = next(finding for finding in model.trust_.findings if finding.kind == "bridges")
+    assert bridges.level == "good"
+    assert model.trust_.level == "unknown"

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from hne import HNE, PUBLISHED, embed
 from hne.core.chart import chart as _chart
-from hne.core.chart.chart import Piece, chart_of, unfolded_chart
+from hne.core.chart.chart import POORLY_KEPT, Piece, chart_of, unfolded_chart
 from hne.core.chart.lengths import SPREADING, Pairs, Ratios, listed_pairs, near_pairs, polish, unfold
 from hne.core.chart.ways import Net, Ways, farthest_first, landmark_scaling, minimize_stress, relax
 from hne.core.neighbors.edges import edges_of
@@ -494,7 +494,7 @@ def test_a_piece_that_is_a_point_among_others_is_drawn_as_one():
     tiny = 1e-170 * rng.normal(size=(40, 3))
     with advised():
         result = embed(np.vstack([tiny, 5 + rng.normal(size=(60, 3))]), coordinates="chart")
-    assert result.core.charts[0].route != UNFOLDED
+    assert result.core.charts[0] is not None
     assert result.core.charts[1] is None
     np.testing.assert_allclose(pdist(result.Y[:40]), 0, atol=1e-9)
     assert np.isfinite(result.Y).all()
@@ -552,11 +552,11 @@ def test_near_a_surface_a_chart_with_little_stress_is_unfolded_without_comparing
 
 
 @pytest.mark.slow
-def test_a_sphere_with_a_small_hole_which_no_plane_has_room_for_shows_its_first_eigenvectors():
-    sphere = make_punctured_sphere(2000, random_state=3)
-    result = embed(sphere.X)
-    assert result.chart.route == FIRST_EIGENVECTORS
-    assert affine_errors(result.Y, sphere.chart).mean() < 0.05
+def test_a_sphere_with_a_small_hole_has_a_chart_along_the_graph_that_is_not_to_be_trusted():
+    result = embed(make_punctured_sphere(2000, random_state=3).X)
+    assert result.chart.route == ALONG_GRAPH
+    assert result.chart.stress > POORLY_KEPT
+    assert result.trust.level == "bad"
 
 
 def test_samples_in_a_plane_with_much_noise_are_drawn_as_they_lie():

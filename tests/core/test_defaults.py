@@ -1,5 +1,7 @@
 """Settings left open: how near samples are to a surface, what suits them, and that what was used is told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -13,7 +15,7 @@ from hne.core.samples.kinds import Distances
 from hne.core.tangent import frames as _flatness
 from hne.core.tangent.frames import flat_share
 from hne.datasets import make_s_curve, make_swiss_roll
-from hne.settings import NEAR_SURFACE, Settings, fill_defaults
+from hne.settings import NEAR_SURFACE, Settings, fill_curve_defaults, fill_defaults
 from tests.conftest import frozen
 
 OPEN = ("n_neighbors", "reg")
@@ -112,8 +114,8 @@ def test_copies_of_a_place_are_left_out_and_where_nothing_is_known_there_is_no_s
         (1.0, 300, 12, 1e-4 * 2**3.3),
         (NEAR_SURFACE, 5000, 12, 1e-4 * 2**3.3),
         (1.0, 5001, 8, 1e-4 * (4 / 3) ** 3.3),
-        (NEAR_SURFACE - 1e-9, 300, 5, 0.1),
-        (0.2, 10**6, 5, 0.1),
+        (NEAR_SURFACE - 1e-9, 300, 10, 0.1),
+        (0.2, 10**6, 10, 0.1),
         # Nobody knows: as near a surface.
         (np.nan, 300, 12, 1e-4 * 2**3.3),
         (1.0, 7, 6, 1e-4),
@@ -127,10 +129,46 @@ def test_what_suits_depends_on_how_flat_and_how_many(flatness, n_samples, k, reg
     assert found.reg == pytest.approx(reg)
 
 
+CHART, LAYOUT = (12, 1e-4 * 2**3.3), (10, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "flatness", "chosen", "expected"),
+    [
+        ("auto", NEAR_SURFACE, "chart", CHART),
+        ("auto", NEAR_SURFACE - 1e-9, "layout", LAYOUT),
+        ("auto", np.nan, "chart", CHART),
+        ("chart", 0.2, "chart", CHART),
+        ("layout", 1.0, "layout", LAYOUT),
+        ("eigenvectors", 1.0, "eigenvectors", CHART),
+        ("eigenvectors", 0.2, "eigenvectors", LAYOUT),
+    ],
+)
+def test_defaults_depend_on_the_coordinates(coordinates, flatness, chosen, expected):
+    found = fill_defaults(Settings(coordinates=coordinates), OPEN, flatness, 300)
+    assert found.coordinates == chosen
+    assert (found.n_neighbors, found.reg) == pytest.approx(expected)
+
+
+def test_defaults_of_a_curve_are_a_chart_of_few_neighbors_unless_they_are_given():
+    layout = Settings(n_neighbors=10, reg=0.1, coordinates="layout")
+    found = fill_curve_defaults(layout, OPEN)
+    assert (found.coordinates, found.n_neighbors, found.reg) == ("chart", 3, pytest.approx(1e-4 * 0.5**3.3))
+    found = fill_curve_defaults(layout, ("reg",))
+    assert (found.coordinates, found.n_neighbors, found.reg) == ("chart", 10, pytest.approx(1e-4 * (10 / 6) ** 3.3))
+    assert fill_curve_defaults(layout, ()) == replace(layout, coordinates="chart")
+    assert fill_curve_defaults(replace(layout, n_neighbors=2), OPEN).n_neighbors == 2
+
+
+@pytest.mark.parametrize(("n_known", "k"), [(400, 10), (480, 12), (1000, 12), (100, 5)])
+def test_fewer_neighbors_are_taken_where_few_distances_are_known(n_known, k):
+    assert fill_defaults(Settings(coordinates="chart"), OPEN, 1.0, 3000, n_known).n_neighbors == k
+
+
 def test_what_was_said_is_kept_and_reg_suits_the_neighbors_that_were():
     said = Settings(n_neighbors=9, reg=0.5)
     assert fill_defaults(said, (), 0.2, 300) == said
-    assert fill_defaults(said, ("n_neighbors",), 0.2, 300) == Settings(n_neighbors=5, reg=0.5)
+    assert fill_defaults(said, ("n_neighbors",), 0.2, 300) == Settings(n_neighbors=10, reg=0.5)
     assert fill_defaults(said, ("reg",), 1.0, 300).reg == pytest.approx(1e-4 * 1.5**3.3)
     assert fill_defaults(said, ("reg",), 0.2, 300) == Settings(n_neighbors=9, reg=0.1)
 
@@ -149,14 +187,16 @@ def test_a_given_graph_is_taken_whole_where_no_number_is_given():
 
 def test_what_was_used_is_told_and_parameters_stay_as_they_were():
     surface, table = make_s_curve(100, random_state=0).X, np.random.default_rng(4).normal(size=(100, 8))
-    for X, k, reg in ((surface, 12, 1e-4 * 2**3.3), (table, 5, 0.1)):
+    for X, coordinates, k, reg in ((surface, "chart", 12, 1e-4 * 2**3.3), (table, "layout", 10, 0.1)):
         model = HNE().fit(X)
-        assert (model.n_neighbors, model.reg) == (None, None)
+        assert (model.n_neighbors, model.reg, model.coordinates) == (None, None, "auto")
+        assert model.coordinates_ == coordinates
         assert model.n_neighbors_ == k
         assert model.reg_ == pytest.approx(reg)
         assert model._fitted.graph.n_neighbors == k
         # The same as if it had been said.
-        np.testing.assert_array_equal(HNE(k, reg=model.reg_).fit_transform(X), model.embedding_)
+        said = HNE(k, reg=model.reg_, coordinates=coordinates)
+        np.testing.assert_array_equal(said.fit_transform(X), model.embedding_)
 
 
 def test_what_was_said_is_used():
@@ -173,8 +213,8 @@ def test_what_was_used_survives_a_file(tmp_path):
     model = HNE().fit(np.random.default_rng(6).normal(size=(60, 8)))
     model.save(tmp_path / "model.hne")
     again = HNE.load(tmp_path / "model.hne")
-    assert (again.n_neighbors, again.reg) == (None, None)
-    assert (again.n_neighbors_, again.reg_) == (model.n_neighbors_, model.reg_) == (5, 0.1)
+    assert (again.n_neighbors, again.reg, again.coordinates) == (None, None, "auto")
+    assert (again.n_neighbors_, again.reg_, again.coordinates_) == (10, 0.1, "layout")
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 9, 13])

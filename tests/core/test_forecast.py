@@ -18,14 +18,28 @@ def test_more_of_anything_needs_more():
     assert base.fits
     for larger in (forecast(100_000, 3, 8), forecast(50_000, 300, 8), forecast(50_000, 3, 12)):
         assert larger.peak_bytes > base.peak_bytes
-    direct = {"intrinsic_dimension": 3, "eigen_solver": "direct"}
+    direct = {"intrinsic_dimension": 3, "coordinates": "chart", "eigen_solver": "direct"}
     assert forecast(50_000, 3, 8, **direct).peak_bytes > base.peak_bytes
 
 
 def test_a_chart_needs_more_than_the_eigenvectors_of_the_published_method():
     published = forecast(50_000, 3, 8, coordinates="eigenvectors")
-    assert published.peak_bytes == forecast(50_000, 3, 8, coordinates="rescaled").peak_bytes
-    assert forecast(50_000, 3, 8).peak_bytes > published.peak_bytes
+    assert forecast(50_000, 3, 8, coordinates="chart").peak_bytes > published.peak_bytes
+
+
+def test_samples_of_more_dimensions_than_coordinates_get_a_layout_without_eigenpairs():
+    assert forecast(50_000, 50, intrinsic_dimension=2).solver != "none"
+    layout = forecast(50_000, 50, intrinsic_dimension=3)
+    assert (layout.solver, layout.n_neighbors) == ("none", 10)
+    assert str(layout) == str(forecast(50_000, 50, intrinsic_dimension=3, coordinates="layout"))
+    assert [*layout.stages] == ["neighbors", "weights", "layout"]
+    assert [*layout.seconds] == ["neighbors", "short circuits", "weights", "layout", "trust"]
+    assert layout.stages["layout"] > layout.stages["weights"]
+    larger = forecast(100_000, 50, intrinsic_dimension=3)
+    assert larger.seconds["layout"] == pytest.approx(2 * layout.seconds["layout"])
+    # Joint rows grow with the dimensions that samples fill.
+    assert forecast(50_000, 50, intrinsic_dimension=9).seconds["layout"] > layout.seconds["layout"]
+    assert "4 neighbors" in str(forecast(5, 3, coordinates="layout"))
 
 
 def test_neighbors_that_are_left_open_are_those_of_a_surface():
@@ -43,7 +57,7 @@ def test_rows_are_those_of_real_neighbors(roll):
 
 @pytest.mark.slow
 def test_high_dimensions_go_to_the_iterative_solver():
-    assert forecast(20_000, 50, 10, intrinsic_dimension=10).solver == "iterative"
+    assert forecast(20_000, 50, 10, intrinsic_dimension=10, coordinates="chart").solver == "iterative"
 
 
 def test_the_solver_is_foreseen():
@@ -94,6 +108,18 @@ def test_samples_that_are_there_are_not_counted_again(monkeypatch):
     _forecast.check_fits(*wide, Settings())
 
 
+def test_a_layout_that_does_not_fit_is_refused_with_a_remedy(monkeypatch):
+    expected = forecast(60_000, 20, coordinates="layout")
+    enough = (expected.peak_bytes - _forecast.LIBRARIES) / _costs.MEMORY_SHARE
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: 1.01 * enough)
+    assert forecast(60_000, 20, coordinates="layout").fits
+    monkeypatch.setattr(_forecast, "available_bytes", lambda: 0.99 * enough)
+    refused = forecast(60_000, 20, coordinates="layout")
+    assert not refused.fits
+    assert "Lower n_neighbors" in str(refused)
+    assert "eigen_solver" not in str(refused)
+
+
 def test_many_neighbors_are_foreseen_in_no_time():
     few, many = _forecast.row_sizes(10**6, 30, 2), _forecast.row_sizes(10**6, 300, 2)
     assert many == pytest.approx((10 * few[0], 10 * few[1]))
@@ -139,7 +165,7 @@ def test_the_dimension_that_samples_fill_is_measured_on_some_of_them():
 
 
 def test_samples_that_fill_many_dimensions_are_filtered():
-    expected = forecast(20_000, 50, 5, intrinsic_dimension=29)
+    expected = forecast(20_000, 50, 5, intrinsic_dimension=29, coordinates="chart")
     assert expected.solver == "iterative"
     least, most = expected.seconds_range
     assert least < sum(expected.seconds.values()) < most

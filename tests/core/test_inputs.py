@@ -187,7 +187,7 @@ def test_sparse_samples_are_never_made_dense_as_a_whole():
 @pytest.mark.parametrize(("variant", "include_self"), one_fast(("bhne", False), ("ihne", True), ("rhne", True)))
 def test_distances_give_the_embedding_of_the_coordinates(small, variant, include_self):
     D = frozen(cdist(small, small))
-    options = {"variant": variant, "include_self": include_self}
+    options = {"variant": variant, "include_self": include_self, "coordinates": "chart"}
     model, expected = HNE(metric="precomputed", **options).fit(D), HNE(**options).fit(small)
     np.testing.assert_allclose(model.embedding_, expected.embedding_, atol=1e-6)
     np.testing.assert_allclose(model.reconstruction_errors_, expected.reconstruction_errors_, atol=1e-6)
@@ -225,19 +225,20 @@ def test_what_are_no_distances_is_refused(case):
     assert held.value.parameter == "X"
 
 
-def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(small, fitted_with_six, tmp_path):
+def test_a_pipeline_of_neighbors_and_embedding_is_the_embedding(small, tmp_path):
     pipeline = make_pipeline(
         KNeighborsTransformer(n_neighbors=99, mode="distance"),
-        HNE(n_neighbors=6, metric="precomputed"),
+        HNE(n_neighbors=6, coordinates="chart", metric="precomputed"),
         memory=str(tmp_path),
     )
-    expected = fitted_with_six
+    expected = HNE(n_neighbors=6, coordinates="chart").fit(small)
     np.testing.assert_allclose(pipeline.fit_transform(small), expected.embedding_, atol=1e-6)
     new = small[:20] + 0.05
     np.testing.assert_allclose(pipeline.transform(new), expected.transform(new), atol=1e-6)
     # The cache serves another embedding of the same graph.
     again = clone(pipeline).set_params(hierarchicneighborsembedding__variant="bhne").fit_transform(small)
-    np.testing.assert_allclose(again, HNE(n_neighbors=6, variant="bhne").fit_transform(small), atol=1e-6)
+    other = HNE(n_neighbors=6, variant="bhne", coordinates="chart").fit_transform(small)
+    np.testing.assert_allclose(again, other, atol=1e-6)
 
 
 @pytest.mark.parametrize(("n_known", "k"), one_fast((240, 6), (325, 8)))
@@ -478,9 +479,10 @@ def test_points_of_another_dimension_have_no_way_back(small, fitted):
 
 def test_zeros_that_a_sparse_matrix_of_distances_did_not_store_are_copies_and_far_samples_are_not(small):
     X = np.vstack([small[:60], small[:20]])
-    model = HNE(metric="precomputed").fit(sparse.csr_array(cdist(X, X)))
+    model = HNE(metric="precomputed", coordinates="chart").fit(sparse.csr_array(cdist(X, X)))
     assert model.n_distinct_ == 60
-    np.testing.assert_allclose(model.embedding_[:60], HNE().fit_transform(small[:60]), atol=1e-6)
+    alone = HNE(coordinates="chart").fit_transform(small[:60])
+    np.testing.assert_allclose(model.embedding_[:60], alone, atol=1e-6)
     # More than half of all distances, the far ones left out: nobody is taken for a copy.
     graph = KNeighborsTransformer(n_neighbors=45, mode="distance").fit_transform(small[:60])
     assert graph.nnz > 1800
@@ -518,7 +520,7 @@ def test_what_has_not_run_yet_and_condensed_distances_are_told_apart_from_tables
 
 
 def test_samples_without_neighbors_are_rebuilt_by_nobody(small):
-    model = HNE().fit(np.vstack([small, [[500.0, 0.0, 0.0]]]))
+    model = HNE(coordinates="chart").fit(np.vstack([small, [[500.0, 0.0, 0.0]]]))
     assert np.isnan(model.reconstruct()[-1]).all()
     assert np.isfinite(model.reconstruct()[:-1]).all()
 
@@ -601,14 +603,16 @@ def test_what_is_known_of_a_copy_is_known_of_the_sample(small):
     D = cdist(np.vstack([X, X]), np.vstack([X, X]))
     stored = np.ones_like(D, dtype=bool)
     rows, columns = np.nonzero(stored)
-    model = HNE(metric="precomputed").fit(sparse.csr_array((D[rows, columns], (rows, columns)), shape=D.shape))
+    graph = sparse.csr_array((D[rows, columns], (rows, columns)), shape=D.shape)
+    model = HNE(metric="precomputed", coordinates="chart").fit(graph)
     assert model.n_distinct_ == 60
     new = cdist(X[:3] + 0.1, X)
     # A new row that knows the second copies alone.
     late = sparse.csr_array(
         (new.ravel(), (np.repeat(np.arange(3), 60), np.tile(np.arange(60, 120), 3))), shape=(3, 120)
     )
-    np.testing.assert_allclose(model.transform(late), HNE().fit(X).transform(X[:3] + 0.1), atol=1e-6)
+    expected = HNE(coordinates="chart").fit(X).transform(X[:3] + 0.1)
+    np.testing.assert_allclose(model.transform(late), expected, atol=1e-6)
 
 
 def test_distances_lay_pieces_out_as_the_coordinates_do():

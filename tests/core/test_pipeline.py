@@ -171,17 +171,20 @@ def test_the_record_is_a_line_not_a_page(cloud):
     assert repr(embed(cloud)).startswith("Embedding of 60 samples in 2 dimensions, 1 piece(s), mean reconst")
     # Settings that were left open are told as they were chosen.
     told = (
-        "(samples left out of their own outer layer) (Settings(n_neighbors=5, n_components=2, variant='ihne', reg=0.1, "
+        "(samples left out of their own outer layer) (Settings(n_neighbors=10, n_components=2, variant='ihne', reg=0.1, "
     )
     assert told in repr(embed(cloud, include_self=False))
 
 
 def test_stages_are_logged_with_their_times(cloud, caplog):
-    with caplog.at_level(logging.INFO, logger="hne"):
-        embed(cloud)
-    told = " ".join(record.getMessage() for record in caplog.records)
-    for stage in ("neighbors", "short circuits", "pieces", "weights", "eigenpairs", "chart", "trust"):
-        assert f"{stage}: 0." in told
+    before, after = ("neighbors", "short circuits", "pieces", "weights"), ("trust",)
+    for coordinates, stages in (("chart", ("eigenpairs", "chart")), ("layout", ("layout",))):
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="hne"):
+            embed(cloud, coordinates=coordinates)
+        told = " ".join(record.getMessage() for record in caplog.records)
+        for stage in (*before, *stages, *after):
+            assert f"{stage}: 0." in told
 
 
 def test_an_unknown_parameter_is_refused_by_name(cloud):

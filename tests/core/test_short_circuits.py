@@ -543,9 +543,25 @@ def test_too_many_edges_are_not_looked_at_and_that_is_said(monkeypatch, caplog):
     assert (len(found.pairs), found.is_cut, found.is_searched) == (0, False, False)
     assert found.graph is graph
     assert "short circuits: not looked for among the neighbors of 300 samples" in caplog.text
-    assert str(found) == "not looked for, too many edges"
+    assert str(found) == "not searched for"
     monkeypatch.setattr(_cut, "MAX_EDGES", 1800)
     assert cut_short_circuits(X, graph, CUT).is_searched
+
+
+def test_a_layout_keeps_all_edges_and_only_edges_cut_by_hand_are_removed():
+    roll = make_swiss_roll(300, random_state=0)
+    graph = knn_graph(roll.X, 12)
+    assert len(cut_short_circuits(roll.X, graph, Settings(coordinates="chart", short_circuits="cut")).pairs)
+    found = cut_short_circuits(roll.X, graph, Settings(coordinates="layout", short_circuits="cut"))
+    assert found.graph is graph
+    assert (len(found.pairs), found.is_cut, found.is_searched) == (0, False, False)
+    pair = (0, int(graph.indices[0, 0]))
+    after = embed(roll.X, n_neighbors=12, coordinates="layout", cut_edges=[pair]).graph.indices
+    before = embed(roll.X, n_neighbors=12, coordinates="layout").graph.indices
+    changed = np.flatnonzero((after != before).any(axis=1))
+    assert set(changed.tolist()) <= set(pair)
+    assert pair[1] not in after[pair[0]]
+    assert pair[0] not in after[pair[1]]
 
 
 def test_samples_at_one_place_have_nothing_to_cut():
@@ -601,7 +617,7 @@ def test_where_suspects_are_kept_edges_are_cut_by_hand_all_the_same(ring):
     assert (after.pairs.tolist(), after.cut_pairs.tolist()) == ([], [])
     assert str(after) == "0 of 12 edges suspected, and kept, 1 cut by hand"
     unsearched = ShortCircuits(NO_PAIRS, ring.whole, 12, is_cut=False, whole=ring.whole, is_searched=False)
-    assert str(edited(unsearched, chosen(cut=[(1, 3)]))) == "not looked for, too many edges, 1 cut by hand"
+    assert str(edited(unsearched, chosen(cut=[(1, 3)]))) == "not searched for, 1 cut by hand"
 
 
 def test_pairs_of_samples_are_those_of_their_places():

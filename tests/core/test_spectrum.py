@@ -30,8 +30,9 @@ def two_pieces(sizes=(90, 40)):
 
 
 @pytest.mark.parametrize("gamma", [1.0, 3.0])
-def test_values_are_those_of_the_alignment_matrix(cloud, gamma):
-    result = embed(cloud, gamma=gamma)
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
+def test_values_are_those_of_the_alignment_matrix(cloud, coordinates, gamma):
+    result = embed(cloud, gamma=gamma, coordinates=coordinates)
     found = scree(result, 7)
     expected = all_eigenvalues(result.core.weights, gamma, np.arange(60))[:7]
     np.testing.assert_allclose(found.values, expected, rtol=1e-6)
@@ -138,7 +139,9 @@ def test_a_solve_that_fails_is_left_short_and_said_so(roll, monkeypatch, caplog)
 
 def test_a_scree_says_in_a_line_what_it_is(cloud):
     assert str(scree(embed(cloud, **PUBLISHED), 5)).startswith("5 eigenvalues, 2 used, the next ")
-    assert str(scree(embed(cloud), 5)).startswith("5 eigenvalues, 10 in the chart, number 3 is ")
+    chart, layout = (scree(embed(cloud, coordinates=coordinates), 5) for coordinates in ("chart", "layout"))
+    assert str(chart).startswith("5 eigenvalues, 10 in the chart, number 3 is ")
+    assert str(layout).startswith("5 eigenvalues, 2 used, the next ")
 
 
 @pytest.mark.parametrize(("count", "error"), [(0, InputError), (2.5, InputTypeError)])

@@ -149,7 +149,7 @@ def test_links_that_were_cut_are_told_and_speak_against_nothing():
 
 def test_too_few_coordinates_are_doubtful_and_advised_against(big_roll, good):
     with advised(r"own dimension, 2 \(.*agreed\), got 1\. Try n_components=2\.$"):
-        result = embed(big_roll.X, n_components=1)
+        result = embed(big_roll.X, n_components=1, coordinates="chart")
     told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
     assert (told.level, told.remedy) == ("doubtful", "Try n_components=2")
     assert result.trust.level in ("bad", "doubtful")
@@ -227,7 +227,7 @@ def test_findings_have_fields_and_the_verdict_states_the_decisive_one(halves):
 
 
 def test_what_was_made_for_the_chart_is_what_would_be_made_for_trust_alone():
-    for coordinates in ("chart", "rescaled"):
+    for coordinates in ("chart", "layout", "eigenvectors"):
         with advised():
             result = embed(TWO, coordinates=coordinates)
         again = assess(result.core, result.settings).of_samples(result.distinct.index)

@@ -62,7 +62,7 @@ def clock(monkeypatch):
 def test_a_listener_hears_every_stage_and_what_it_made(cloud):
     notebook = Notebook()
     with listening(notebook):
-        result = embed(cloud)
+        result = embed(cloud, n_neighbors=5, reg=0.1, coordinates="chart")
     n_edges = len(edges(result.weights.W))
     assert [note[1] for note in notebook.notes if note[0] == "begin"] == list(STAGES)
     assert [note[1:] for note in notebook.notes if note[0] == "end"] == [
@@ -76,6 +76,19 @@ def test_a_listener_hears_every_stage_and_what_it_made(cloud):
     ]
 
 
+def test_a_layout_has_its_own_stage_instead_of_eigenpairs_and_a_chart(cloud):
+    notebook = Notebook()
+    with listening(notebook):
+        result = embed(cloud, n_neighbors=5, coordinates="layout")
+    stages = ["neighbors", "short circuits", "pieces", "weights", "layout", "trust"]
+    assert [note[1] for note in notebook.notes if note[0] == "begin"] == stages
+    told = {note[1]: note[2] for note in notebook.notes if note[0] == "end"}
+    assert told["short circuits"] == "not searched for"
+    assert told["layout"] == f"KL divergence {result.core.kl_divergence:.3f}"
+    steps = [note[1:] for note in notebook.notes if note[0] == "descent"]
+    assert steps == [(done, 200) for done in range(201)]
+
+
 def test_a_listener_hears_the_stages_of_the_published_method(cloud):
     notebook = Notebook()
     with listening(notebook):
@@ -87,7 +100,6 @@ def test_a_listener_hears_the_stages_of_the_published_method(cloud):
         ("pieces", "connected"),
         ("weights", f"360 inner, {result.weights.J.nnz} joint"),
         ("eigenpairs", "2 of 60 x 60, dense solver"),
-        ("chart", "1 of 1 piece(s) rescaled"),
         ("trust", f"{result.trust.level}, score {result.trust.score.score:.4f}"),
     ]
 
@@ -157,7 +169,7 @@ def test_verbose_changes_nothing_but_what_is_shown(roll, capfd, solver):
 
 
 def test_verbose_shows_a_line_for_each_stage(cloud, capfd):
-    new = HNE(verbose=1).fit(cloud).transform(cloud[:7] + 0.1)
+    new = HNE(5, coordinates="chart", verbose=1).fit(cloud).transform(cloud[:7] + 0.1)
     lines = capfd.readouterr().err.splitlines()
     for line, name in zip(lines, (*STAGES, "placing"), strict=True):
         assert line.startswith(f"hne: {name:<11} ")
@@ -168,7 +180,7 @@ def test_verbose_shows_a_line_for_each_stage(cloud, capfd):
 
 
 def test_more_verbose_shows_the_tasks_of_a_stage_before_its_line(cloud, capfd):
-    result = embed(cloud, verbose=2)
+    result = embed(cloud, n_neighbors=5, coordinates="chart", verbose=2)
     told = [re.sub(r" +\d+\.\d s$", "", line) for line in capfd.readouterr().err.splitlines()]
     assert told[:3] == [
         "hne: neighbors   search 1 of 1",
@@ -244,7 +256,8 @@ def test_verbose_must_count():
 
 def test_a_task_within_a_task_does_not_take_over_its_count(capfd):
     rng = np.random.default_rng(0)
-    HNE(eigen_solver="direct", verbose=2).fit(np.vstack([rng.normal(size=(60, 3)) + at for at in (0, 100)]))
+    X = np.vstack([rng.normal(size=(60, 3)) + at for at in (0, 100)])
+    HNE(coordinates="chart", eigen_solver="direct", verbose=2).fit(X)
     told = capfd.readouterr().err
     assert "pieces 1 of 2" in told
     assert "pieces 2 of 2" in told
