@@ -20,7 +20,6 @@ RECORDS = (
     "hne.core.forecast.Forecast",
     "hne.core.records.Chart",
     "hne.core.records.Embedding",
-    "hne.core.records.Rescaled",
     "hne.core.trust.verdict.Assessment",
     "hne.core.trust.verdict.Finding",
 )

@@ -12,7 +12,7 @@ from hne.tuning import tune
 def fits(X: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float]:
     """Every parameter that may be "auto", and those that are left to the samples."""
     model = HNE(n_neighbors="auto", n_components="auto", variant="auto", reg="auto").fit(X)
-    named = HNE(8, n_components=3, variant="bhne", reg=1e-4, outer_reg=None, coordinates="rescaled", assess=False)
+    named = HNE(8, n_components=3, variant="bhne", reg=1e-4, outer_reg=None, coordinates="layout", assess=False)
     left_open = HNE(n_neighbors=None, reg=None, n_jobs=None, random_state=None, checkpoint="run")
     published = HNE(**PUBLISHED)
     for variant in ("ihne", "rhne"):

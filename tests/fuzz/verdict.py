@@ -19,6 +19,8 @@ EMBEDDED = "embedded"
 OTHER = "other"
 # What columns may be off orthonormal by; single precision has 7 digits.
 SKEW, SKEW_SINGLE = 1e-6, 1e-4
+# Affinities are in single precision, so that their divergence from the similarities may be this far below zero.
+KL_ERROR = 1e-5
 # Samples beyond the inverse of this are within a factor of 10 000 of the end of float64.
 SCALE_OF_HUGE = 1e-304
 # Numbers below this have fewer digits than others.
@@ -123,16 +125,20 @@ def _check_centered(Y: np.ndarray) -> None:
     _require(lean <= allowed or size < SUBNORMAL, f"columns are centered only to {lean:.1e}")
 
 
-def _check_chart(model: HNE) -> None:
-    """How coordinates were found, and what was cut."""
+def _check_coordinates(model: HNE) -> None:
+    """Check which coordinates were used, how they were found, and what was cut."""
     n, d, chart = len(model.embedding_), model.n_components, model.chart_
+    chosen = {"auto": ("chart", "layout")}.get(model.coordinates, (model.coordinates,))
+    _require(model.coordinates_ in chosen, f"coordinates_ is {model.coordinates_}")
+    is_layout = model.coordinates_ == "layout"
+    _require(np.isfinite(model.kl_divergence_) == is_layout, f"kl_divergence_ is {model.kl_divergence_}")
+    _require(not is_layout or model.kl_divergence_ > -KL_ERROR, f"kl_divergence_ is {model.kl_divergence_}")
     cut = model.short_circuits_
     _require(cut.shape[1:] == (2,) and bool((cut >= 0).all() and (cut < n).all()), "short_circuits_")
     _require(bool((cut[:, 0] < cut[:, 1]).all()), "short_circuits_ are not sorted")
-    _require(_is_finite(model.rescaled_embedding_[model.is_embedded_], model), "rescaled_embedding_ not finite")
     if chart is None:
         return
-    _require(model.coordinates == "chart", "a chart that nobody asked for")
+    _require(model.coordinates_ == "chart", f"a chart for coordinates {model.coordinates_}")
     _require(_is_finite(chart.B, model) and chart.B.shape[1] == d, f"B of the chart is {chart.B}")
     _require(np.isfinite(chart.stress) and chart.stress >= 0, f"stress of the chart is {chart.stress}")
     _require(chart.spectrum.shape == chart.B.shape[:1] and bool((chart.spectrum >= 0).all()), "spectrum of the chart")
@@ -150,7 +156,7 @@ def _check_saved(model: HNE, messages: list[str]) -> None:
         loaded = _tried(again, messages)
     if loaded is None:
         return
-    for name in ("embedding_", "rescaled_embedding_", "short_circuits_", "eigenvalues_"):
+    for name in ("embedding_", "kl_divergence_", "short_circuits_", "eigenvalues_"):
         same = np.array_equal(getattr(loaded, name), getattr(model, name), equal_nan=True)
         _require(same, f"{name} is another after saving and loading")
     _require((loaded.chart_ is None) == (model.chart_ is None), "the chart is lost in a file")
@@ -175,7 +181,7 @@ def _check_attributes(model: HNE) -> None:
     links = model.bridges_
     _require(links.shape[1:] == (2,) and bool((links >= 0).all() and (links < n).all()), "bridges_")
     _require(len(model.get_feature_names_out()) == model.n_components, "feature names")
-    _check_chart(model)
+    _check_coordinates(model)
     repr(model._fitted)
 
 

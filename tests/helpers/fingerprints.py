@@ -36,14 +36,13 @@ ARRAYS = {
     "W": "inner_weights_",
     "J": "joint_weights_",
     "eigenvalues": "eigenvalues_",
-    "rescaled": "rescaled_embedding_",
     "errors": "reconstruction_errors_",
     "short circuits": "short_circuits_",
     "pieces": "piece_labels_",
     "components": "components_",
     "loadings": "loadings_",
 }
-CHOICES = ("n_neighbors_", "variant_", "reg_", "eigen_solver_", "neighbor_method_")
+CHOICES = ("coordinates_", "n_neighbors_", "variant_", "reg_", "eigen_solver_", "neighbor_method_")
 CASES: dict[str, Callable[[], Parts]] = {}
 
 
@@ -207,7 +206,7 @@ def _() -> Parts:
     return fitted(roll(3000), n_landmarks=300)
 
 
-for _coordinates in ("rescaled", "eigenvectors"):
+for _coordinates in ("layout", "eigenvectors"):
     CASES[f"coordinates {_coordinates}"] = lambda coordinates=_coordinates: fitted(roll(), coordinates=coordinates)
 
 
