@@ -22,7 +22,7 @@ from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
 from hne.settings import COORDINATES, VARIANTS, Settings
 from hne.tuning import GRID, Trial, Tuning, auto, trials, tune
-from hne.tuning.auto import GRID_ELSEWHERE, GRID_OF_EIGENVECTORS, grow_patch
+from hne.tuning.auto import GRID_OF_EIGENVECTORS, GRID_OF_LAYOUTS, grow_patch
 from hne.tuning.trials import choose, in_order
 from tests.conftest import advised, one_fast
 
@@ -84,11 +84,16 @@ def test_the_whole_grid_is_told(found):
 def test_trials_are_what_embed_gives(letter, coordinates):
     """Shared neighbors, Gram matrices and frames change no bit of an embedding, and no digit of its score."""
     found = tune(letter.X, grid=SMALL, coordinates=coordinates)
-    assert found.settings.coordinates == coordinates
+    # The letter is near a surface.
+    assert found.settings.coordinates == ("chart" if coordinates == "auto" else coordinates)
     for trial in (found.best, found.runner_up):
         result = embed(letter.X, **trial.parameters, coordinates=coordinates)
-        assert trial.score == pytest.approx(tangent_score(letter.X, result.Y).score, abs=1e-9)
-        assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
+        measure = tangent_score(letter.X, result.Y)
+        score = (1 - measure.trustworthiness) + (1 - measure.continuity) if coordinates == "layout" else measure.score
+        assert trial.score == pytest.approx(score, abs=1e-9)
+        # Eigenvectors are brought to the scale of X.
+        expected = result.Y @ measure.correction if coordinates == "eigenvectors" else result.Y
+        assert np.allclose(trial.Y, expected, atol=1e-4 * np.ptp(expected))
 
 
 def test_trials_are_cut_by_hand_as_embed_is(letter):
@@ -98,8 +103,8 @@ def test_trials_are_cut_by_hand_as_embed_is(letter):
     found = tune(letter.X, grid=SMALL, **pairs)
     for trial in (found.best, found.runner_up):
         result, plain = embed(letter.X, **trial.parameters, **pairs), embed(letter.X, **trial.parameters)
-        assert np.allclose(trial.Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
-        assert not np.allclose(plain.rescaled_Y, result.rescaled_Y, atol=1e-4 * np.ptp(result.rescaled_Y))
+        assert np.allclose(trial.Y, result.Y, atol=1e-4 * np.ptp(result.Y))
+        assert not np.allclose(plain.Y, result.Y, atol=1e-4 * np.ptp(result.Y))
 
 
 def test_on_a_patch_edges_are_cut_where_both_ends_are_in_it(monkeypatch):
@@ -374,12 +379,38 @@ def test_too_few_samples_are_refused(letter):
         tune(letter.X[:12])
 
 
-def test_samples_near_no_surface_and_eigenvectors_have_grids_of_their_own(letter):
+@pytest.mark.parametrize(
+    ("coordinates", "grid"), [("auto", GRID_OF_LAYOUTS), ("chart", GRID), ("eigenvectors", GRID_OF_EIGENVECTORS)]
+)
+def test_charts_layouts_and_eigenvectors_have_grids_of_their_own(coordinates, grid):
     table = np.random.default_rng(0).normal(size=(60, 8))
-    for X, coordinates, grid in ((table, "chart", GRID_ELSEWHERE), (letter.X, "rescaled", GRID_OF_EIGENVECTORS)):
-        found = tune(X, coordinates=coordinates, n_neighbors=6)
-        assert {trial.reg for trial in found.trials} == set(grid["reg"])
-        assert {trial.variant for trial in found.trials} == set(grid["variant"])
+    found = tune(table, coordinates=coordinates, n_neighbors=6)
+    assert {trial.reg for trial in found.trials} == set(grid["reg"])
+    assert {trial.variant for trial in found.trials} == set(grid["variant"])
+
+
+def test_the_choice_among_layouts_preserves_most_neighborhoods():
+    table = np.random.default_rng(0).normal(size=(60, 8))
+    found = tune(table)
+    assert found.settings.coordinates == "layout"
+    assert [trial.outcome for trial in found.trials] == ["measured"] * 4
+    assert {trial.n_neighbors for trial in found.trials} == set(GRID_OF_LAYOUTS["n_neighbors"])
+    losses = [2 - trial.measure.trustworthiness - trial.measure.continuity for trial in found.trials]
+    assert [trial.score for trial in found.trials] == pytest.approx(losses)
+    assert found.best.score == pytest.approx(min(losses))
+    model = HNE(n_neighbors="auto").fit(table)
+    assert (model.coordinates_, model.n_neighbors_) == ("layout", found.best.n_neighbors)
+
+
+@pytest.mark.parametrize(("pieces", "outcome"), [("separate", "measured"), ("raise", "stopped early")])
+def test_layouts_of_disconnected_graphs_are_tried_unless_that_is_an_error(pieces, outcome):
+    X = np.random.default_rng(0).normal(size=(90, 5))
+    grid = {"n_neighbors": [1, 10], "reg": [0.1], "variant": ["ihne"]}
+    found = tune(X, grid=grid, pieces=pieces, coordinates="layout")
+    disconnected = next(trial for trial in found.trials if trial.n_neighbors == 1)
+    assert disconnected.n_pieces > 1
+    assert disconnected.outcome == outcome
+    assert found.best.n_neighbors == 10
 
 
 def test_a_single_value_is_a_grid_too(letter):
@@ -472,7 +503,7 @@ def test_samples_that_are_not_embedded_do_not_count(letter):
     found = tune(X, pieces="largest", grid={"n_neighbors": [6], "reg": [1e-4], "variant": ["ihne"]})
     with advised():
         result = embed(X, pieces="largest", **found.parameters)
-    assert (np.isnan(found.best.Y).any(axis=1) == np.isnan(result.rescaled_Y).any(axis=1)).all()
+    assert (np.isnan(found.best.Y).any(axis=1) == np.isnan(result.Y).any(axis=1)).all()
     assert found.best.measure.tangent_loss == pytest.approx(result.trust.score.tangent_loss, abs=1e-6)
 
 

@@ -364,11 +364,16 @@ def _attempt(  # noqa: PLR0911, one for each outcome
 
 
 def _is_too_many(problem: Problem, pieces: Pieces) -> bool:
-    """Whether there are pieces where none are wanted, or such that cut through neighborhoods."""
-    if pieces.count == 1 or problem.settings.pieces == "join" or problem.settings.coordinates == "layout":
+    """Return whether a disconnected graph is an error, or too many neighborhoods are spread over its components."""
+    if pieces.count == 1 or problem.settings.pieces == "join":
+        return False
+    if problem.settings.pieces == "raise":
+        return True
+    if problem.settings.coordinates == "layout" and problem.settings.pieces == "separate":
+        # A layout places all connected components together.
         return False
     labels = pieces.labels[problem.geometry.frames.members]
-    return problem.settings.pieces == "raise" or float((labels != labels[:, :1]).any(axis=1).mean()) > MAX_CUT
+    return float((labels != labels[:, :1]).any(axis=1).mean()) > MAX_CUT
 
 
 def _coordinates(
