@@ -47,9 +47,13 @@ def witness():
     return Witness()
 
 
-def test_callbacks_see_stages_tasks_and_steps(cloud, witness):
-    model = HNE().set_callbacks(witness).fit(cloud)
-    assert [path[1] for path in witness.ended if len(path) == 2] == list(STAGES)
+STAGES_OF_LAYOUT = ("neighbors", "short circuits", "pieces", "weights", "layout", "trust")
+
+
+@pytest.mark.parametrize(("coordinates", "stages"), [("chart", STAGES), ("layout", STAGES_OF_LAYOUT)])
+def test_callbacks_see_stages_tasks_and_steps(cloud, witness, coordinates, stages):
+    model = HNE(coordinates=coordinates).set_callbacks(witness).fit(cloud)
+    assert [path[1] for path in witness.ended if len(path) == 2] == list(stages)
     assert witness.ended[:3] == [
         ("fit", "neighbors", "search", "search"),
         ("fit", "neighbors", "search"),
@@ -85,14 +89,14 @@ def test_a_clone_keeps_its_callbacks(cloud, witness):
 
 @pytest.mark.filterwarnings("ignore:The estimator StandardScaler does not support callbacks")
 def test_callbacks_of_a_pipeline_reach_into_the_fit(cloud, witness):
-    make_pipeline(StandardScaler(), HNE()).set_callbacks(witness).fit(cloud)
+    make_pipeline(StandardScaler(), HNE(coordinates="chart")).set_callbacks(witness).fit(cloud)
     assert {path[-1] for path in witness.ended} >= set(STAGES)
 
 
 def test_scikit_learns_progress_bar_runs(cloud, capfd):
     pytest.importorskip("rich", reason="scikit-learn draws its bar with rich")
     callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
-    HNE().set_callbacks(callback.ProgressBar()).fit(cloud)
+    HNE(coordinates="chart").set_callbacks(callback.ProgressBar()).fit(cloud)
     shown = capfd.readouterr().out
     assert "HierarchicNeighborsEmbedding - fit" in shown
     assert "eigenpairs" in shown
@@ -117,7 +121,7 @@ def test_a_scikit_learn_without_callbacks_fits_all_the_same():
 def test_pieces_are_counted_around_the_steps_of_their_solvers(witness, pieces):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(80, 3)) + at for at in (0, 100, 200)])
-    model = HNE(eigen_solver="direct", pieces=pieces)
+    model = HNE(eigen_solver="direct", coordinates="chart", pieces=pieces)
     model.set_callbacks(witness)
     model.fit(X)
     leaves = [path[-1] for path in witness.ended if len(path) == 4 and path[1] == "eigenpairs"]

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_info
 
 from hne import HNE, PUBLISHED, HierarchicNeighborsEmbedding, LinearHNE, embed
 from hne.core.neighbors import graph as _start
-from hne.core.records import BETWEEN
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError, NeighborRecallWarning
 from hne.metrics import affine_errors, procrustes_error
@@ -61,8 +60,6 @@ def test_attributes_are_those_of_the_function(roll, variant):
     assert model.eigen_solver_ == "direct"
     assert (model.chart_.route, model.chart_.stress) == ("unfolded", result.chart.stress)
     np.testing.assert_allclose(result.eigenpairs.vectors @ model.chart_.B, result.core_Y, atol=1e-9)
-    np.testing.assert_array_equal(model.rescaling_, model.chart_.B)
-    np.testing.assert_array_equal(model.rescaled_embedding_, model.embedding_)
     np.testing.assert_array_equal(model.short_circuits_, result.short_circuits)
     assert (model.n_neighbors_, model.reg_) == (12, pytest.approx(1e-4 * 2**3.3))
     np.testing.assert_allclose(model.inner_weights_.sum(axis=1), 1.0)
@@ -165,9 +162,10 @@ def test_any_number_of_jobs_gives_the_same_bits(roll, variant):
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
 
-def test_data_frames_give_data_frames_where_asked(roll):
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
+def test_data_frames_give_data_frames_where_asked(roll, coordinates):
     frame = pd.DataFrame(roll.X, columns=["a", "b", "c"])
-    model = HNE().set_output(transform="pandas")
+    model = HNE(coordinates=coordinates).set_output(transform="pandas")
     out = model.fit_transform(frame)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert list(out.columns) == ["hierarchicneighborsembedding0", "hierarchicneighborsembedding1"]
@@ -234,7 +232,7 @@ def test_what_is_left_open_suits_what_the_samples_are_near_to(roll):
     assert (near.n_neighbors_, near.reg_) == (12, pytest.approx(1e-4 * 2**3.3))
     assert HNE(n_neighbors=9).fit(roll.X).reg_ == pytest.approx(1e-4 * 1.5**3.3)
     ball = HNE().fit(np.random.default_rng(0).normal(size=(300, 10)))
-    assert (ball.n_neighbors_, ball.reg_, ball.chart_.route) == (5, 0.1, BETWEEN)
+    assert (ball.n_neighbors_, ball.reg_, ball.coordinates_, ball.chart_) == (10, 0.1, "layout", None)
     assert HNE().fit(roll.X[:8] * [1.0, 1.0, 0.0]).n_neighbors_ == 7
 
 

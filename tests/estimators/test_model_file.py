@@ -35,26 +35,39 @@ FRAME = pd.DataFrame(ROLL, columns=["length", "width \N{GREEK SMALL LETTER DELTA
 SPARSE = csr_matrix(np.random.default_rng(1).poisson(0.4, size=(80, 30)).astype(float))
 DISTANCES = frozen(pairwise_distances(CLOUD))
 GRAPH = KNeighborsTransformer(n_neighbors=9).fit_transform(ROLL)
+TINY_PIECES = np.kron(np.eye(3), np.eye(3) * 1e3) + np.tile(np.eye(9)[:3], (3, 1))
 PAIR = tuple(frozen(part) for part in (embed(ROLL).graph.indices, embed(ROLL).graph.distances))
 
-# What kind of model, the model, its samples, new samples.
+# What kind of model, the model, its samples, new samples. So few samples get a layout where no coordinates are named.
+CHART = HNE(coordinates="chart")
 KINDS = {
-    "a roll": (HNE(), ROLL, ROLL[:9] + 0.1),
-    "single precision": (HNE(), ROLL.astype(np.float32), ROLL[:9] + 0.1),
+    "a chart": (CHART, ROLL, ROLL[:9] + 0.1),
+    "a layout": (HNE(), ROLL, ROLL[:9] + 0.1),
+    "eigenvectors": (HNE(coordinates="eigenvectors"), ROLL, ROLL[:9] + 0.1),
+    "single precision": (CHART, ROLL.astype(np.float32), ROLL[:9] + 0.1),
+    "a layout in single precision": (HNE(), ROLL.astype(np.float32), ROLL[:9] + 0.1),
     "other variants": (HNE(5, variant="rhne", outer_reg=1e-3, include_self=False), ROLL, ROLL[:9] + 0.1),
-    "a data frame": (HNE().set_output(transform="pandas"), FRAME, FRAME[:9] + 0.1),
-    "copies": (HNE(), COPIES, ROLL[:9] + 0.1),
-    "pieces": (HNE(5), BLOBS, BLOBS[40:] + 0.1),
-    "pieces joined": (HNE(5, pieces="join"), BLOBS, BLOBS[40:] + 0.1),
-    "the largest piece": (HNE(5, pieces="largest"), BLOBS, CLOUD[:9] + 0.01),
-    "tiny pieces alone": (HNE(2), np.kron(np.eye(3), np.eye(3) * 1e3) + np.tile(np.eye(9)[:3], (3, 1)), np.eye(9)),
+    "a data frame": (HNE(coordinates="chart").set_output(transform="pandas"), FRAME, FRAME[:9] + 0.1),
+    "a layout of a data frame": (HNE().set_output(transform="pandas"), FRAME, FRAME[:9] + 0.1),
+    "copies": (CHART, COPIES, ROLL[:9] + 0.1),
+    "a layout of copies": (HNE(), COPIES, ROLL[:9] + 0.1),
+    "pieces": (HNE(5, coordinates="chart"), BLOBS, BLOBS[40:] + 0.1),
+    "pieces joined": (HNE(5, coordinates="chart", pieces="join"), BLOBS, BLOBS[40:] + 0.1),
+    "the largest piece": (HNE(5, coordinates="chart", pieces="largest"), BLOBS, CLOUD[:9] + 0.01),
+    "a layout of pieces": (HNE(5), BLOBS, BLOBS[40:] + 0.1),
+    "a layout of pieces joined": (HNE(5, pieces="join"), BLOBS, BLOBS[40:] + 0.1),
+    "a layout of the largest piece": (HNE(5, pieces="largest"), BLOBS, CLOUD[:9] + 0.01),
+    "tiny pieces alone": (HNE(2, coordinates="chart"), TINY_PIECES, np.eye(9)),
+    "a layout of tiny pieces": (HNE(2), TINY_PIECES, np.eye(9)),
     "sparse": (HNE(), SPARSE, SPARSE[:9] * 1.5),
     "distances": (HNE(metric="precomputed"), DISTANCES, DISTANCES[:9] * 1.1),
     "sparse distances": (HNE(4, metric="precomputed"), csr_array(DISTANCES), csr_array(DISTANCES[:9] * 1.1 + 0.1)),
-    "huge units": (HNE(), ROLL * 1e200 + 1e201, ROLL[:9] * 1.1e200 + 1e201),
-    "tiny units": (HNE(), ROLL * 1e-200, ROLL[:9] * 1.1e-200),
+    "huge units": (CHART, ROLL * 1e200 + 1e201, ROLL[:9] * 1.1e200 + 1e201),
+    "tiny units": (CHART, ROLL * 1e-200, ROLL[:9] * 1.1e-200),
+    "a layout in huge units": (HNE(), ROLL * 1e200 + 1e201, ROLL[:9] * 1.1e200 + 1e201),
+    "a layout in tiny units": (HNE(), ROLL * 1e-200, ROLL[:9] * 1.1e-200),
     "huge sparse": (HNE(), SPARSE * 1e200, SPARSE[:9] * 1.5e200),
-    "a sparse graph": (HNE(neighbors=GRAPH), ROLL, ROLL[:9] + 0.1),
+    "a sparse graph": (HNE(neighbors=GRAPH, coordinates="chart"), ROLL, ROLL[:9] + 0.1),
     "a sparse array": (HNE(neighbors=csr_array(GRAPH)), ROLL, ROLL[:9] + 0.1),
     "a pair": (HNE(neighbors=PAIR), ROLL, ROLL[:9] + 0.1),
     "a list of neighbors alone": (HNE(neighbors=[PAIR[0].tolist(), None]), ROLL, ROLL[:9] + 0.1),
@@ -77,7 +90,8 @@ KINDS = {
 # All that differ in what a file holds; the others are saved where time does not matter.
 FAST = ("a data frame", "single precision", "copies", "pieces", "the largest piece", "sparse", "sparse distances")
 FAST += ("huge units", "a sparse graph", "a list of neighbors alone", "a graph record", "endless p", "numbers of NumPy")
-FAST += ("an array of the metric", "edges by hand", "linear, single precision", "linear, a data frame")
+FAST += ("an array of the metric", "edges by hand", "linear, single precision", "linear, a data frame", "eigenvectors")
+FAST += ("a layout", "a layout of copies", "a layout of the largest piece", "a layout in huge units")
 kinds = pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=() if kind in FAST else pytest.mark.slow) for kind in KINDS]
 )
@@ -164,7 +178,7 @@ def test_a_saved_model_comes_back_to_the_bit(kind, path):
     assert path.read_bytes() == path.with_name("again").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["copies", "pieces", "sparse distances", "linear, a data frame"])
+@pytest.mark.parametrize("kind", ["copies", "pieces", "sparse distances", "a layout of pieces", "linear, a data frame"])
 def test_pickled_models_come_back_to_the_bit(kind, path):
     model, new = fitted(kind)
     assert_alike(model, pickle.loads(pickle.dumps(model)), new)
@@ -182,7 +196,7 @@ def test_a_model_of_a_record_is_saved_whatever_its_samples_are(kind, path):
     assert_same(HNE.load(path).transform(X), model.embedding_)
 
 
-@pytest.mark.parametrize("kind", ["a roll", "copies", "sparse distances"])
+@pytest.mark.parametrize("kind", ["a chart", "copies", "sparse distances"])
 def test_pickles_do_not_carry_what_is_made_again(kind):
     model, new = fitted_anew(kind)
     small = len(pickle.dumps(model))
@@ -252,14 +266,14 @@ def test_a_file_is_about_as_large_as_its_arrays(path):
 
 def test_numpy_alone_reads_embedding_weights_neighbors_and_samples(path):
     X = COPIES * 1e200
-    model = HNE().fit(X)
+    model = HNE(coordinates="chart").fit(X)
     model.save(path)
     with np.load(path, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
         place, first = file["distinct.inverse"], file["distinct.index"]
         scale = header["fit"]["units"]["scale"]
-        np.testing.assert_array_equal((file["core.rescaled.Y"] / scale)[place], model.embedding_)
-        np.testing.assert_array_equal(file["core.Y"], model._fitted.eigenpairs.vectors[:, :2])
+        np.testing.assert_array_equal((file["core.Y"] / scale)[place], model.embedding_)
+        np.testing.assert_array_equal(file["core.eigenpairs.0.values"][:2], model.eigenvalues_)
         np.testing.assert_array_equal(np.sort(first[file["core.short_circuits"]], axis=1), model.short_circuits_)
         samples = (file["core.X"] / 2 + file["units.origin"] * (scale / 2)) / (scale / 2)
         np.testing.assert_allclose(samples[place], X)
@@ -269,18 +283,18 @@ def test_numpy_alone_reads_embedding_weights_neighbors_and_samples(path):
         J = csr_array(tuple(parts), shape=(len(first), len(first)))
     np.testing.assert_array_equal(neighbors, model._fitted.graph.indices)
     np.testing.assert_array_equal(J[place].toarray(), model.joint_weights_[:, first].toarray())
-    assert (header["format"], header["version"], header["hne"]) == ("hne-model", 1, __version__)
+    assert (header["format"], header["version"], header["hne"]) == ("hne-model", 2, __version__)
     assert header["class"] == "HierarchicNeighborsEmbedding"
 
 
-def test_files_of_the_first_version_are_read_for_ever():
-    # Made by `save` of HNE(n_neighbors=2, n_components=1, coordinates="eigenvectors") and LinearHNE(2, n_components=1),
-    # the first with sample 1 once more at the end.
+def test_files_of_the_current_version_are_read_for_ever():
+    # Made by `save` of HNE(n_neighbors=2, n_components=1) with coordinates "eigenvectors" and "layout", and of
+    # LinearHNE(2, n_components=1); those of HNE with sample 1 once more at the end.
     line = np.outer([0.0, 1.0, 4.0, 8.0, 12.0], [3.0, 4.0])
-    linear = LinearHNE.load(DATA / "linear-1.hne")
+    linear = LinearHNE.load(DATA / "linear-2.hne")
     np.testing.assert_allclose(linear.mean_, [15.0, 20.0])
     np.testing.assert_allclose(linear.transform(line)[:, 0], [-0.5, -0.4, -0.1, 0.3, 0.7])
-    model = HNE.load(DATA / "line-1.hne")
+    model = HNE.load(DATA / "line-2.hne")
     assert (model.n_neighbors, model.n_components, model.n_distinct_, model.n_pieces_) == (2, 1, 5, 1)
     # In order, centered and of length one over the distinct samples.
     Y = model.embedding_[:5, 0] * np.sign(model.embedding_[4, 0])
@@ -288,6 +302,12 @@ def test_files_of_the_first_version_are_read_for_ever():
     np.testing.assert_allclose([Y.sum(), Y @ Y], [0.0, 1.0], atol=1e-14)
     np.testing.assert_array_equal(model.transform(line[[0, 4, 1]]), model.embedding_[[0, 4, 5]])
     np.testing.assert_allclose(model.inverse_transform(model.embedding_[:5]), line)
+    layout = HNE.load(DATA / "layout-2.hne")
+    Y = layout.embedding_[:5, 0] * np.sign(layout.embedding_[4, 0])
+    assert (np.diff(Y) > 0).all()
+    assert Y.sum() == pytest.approx(0.0, abs=1e-12)
+    assert (layout.coordinates_, layout.kl_divergence_ > 0) == ("layout", True)
+    np.testing.assert_array_equal(layout.transform(line[[0, 4, 1]]), layout.embedding_[[0, 4, 5]])
 
 
 # What cannot be saved.
@@ -356,7 +376,7 @@ def small(tmp_path_factory):
     """A file of ten samples, one of them a copy, in two pieces."""
     X = np.vstack([np.eye(4), np.eye(4) + 100, [[1.0, 0.0, 0.0, 0.0]], [[1.0, 1.0, 0.0, 0.0]]])
     path = tmp_path_factory.mktemp("small") / "model.hne"
-    HNE(2).fit(X).save(path)
+    HNE(2, coordinates="chart").fit(X).save(path)
     return path.read_bytes()
 
 
@@ -415,8 +435,8 @@ def test_a_file_of_the_other_class_names_the_right_one(path):
 
 
 def test_another_format_is_told_whatever_else_the_file_holds(saved):
-    forge(saved, lambda header: {"format": "hne-model", "version": 2})
-    with pytest.raises(ModelFileError, match=r"it is of format 2, .*\. Use the hne that wrote it"):
+    forge(saved, lambda header: {"format": "hne-model", "version": 3})
+    with pytest.raises(ModelFileError, match=r"it is of format 3, and this hne reads 2.*\. Use the hne that wrote it"):
         HNE.load(saved)
 
 
@@ -425,7 +445,7 @@ def test_parameters_that_are_younger_than_the_file_get_their_defaults(saved):
     assert HNE.load(saved).tol == HNE().tol
 
 
-DEEP = b'{"format": "hne-model", "version": 1, "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+DEEP = b'{"format": "hne-model", "version": 2, "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
 
 def entry(*keys, **values):
@@ -456,7 +476,7 @@ def csr(**values):
         (lambda header: DEEP, "no header of 'hne-model'"),
         (entry(format="other"), "no header of 'hne-model'"),
         (entry(version="1"), "it is of format '1'"),
-        (entry(version=True), "'version' .* another kind .bool"),
+        (entry(version=True), "it is of format True"),
         (entry(version=0), "it is of format 0"),
         (entry(**{"class": None}), "lacks 'class'"),
         (entry(parameters=None), "lacks 'parameters'"),
@@ -502,7 +522,7 @@ def csr(**values):
         (entry("fit", "units", scale={"kind": "float", "value": "nan"}), "'scale' .* must be a power of two, got nan"),
         (entry("fit", "units", scale=10**400), "'scale' .* another kind .int"),
         (entry("fit", "core", "graph", recall=1.5), "'recall' must hold numbers from 0 to 1, got 1.5"),
-        (entry("fit", "core", eigenpairs={"kind": "tuple", "items": []}), "must be of 2 pieces"),
+        (entry("fit", "core", eigenpairs={"kind": "tuple", "items": []}), "must be of 2 components"),
         (
             entry("fit", "core", eigenpairs={"kind": "tuple", "items": [1, 2]}),
             "'eigenpairs' of Core is of another",
@@ -571,8 +591,7 @@ def cut(name, *rows):
             "must be a CSR matrix",
         ),
         (*cut("core.pieces.sizes", slice(None, None, -1)), "'core.pieces.sizes' must count the labels"),
-        (*changed("core.Y", (0, 0), np.nan), "must hold the samples of embedded pieces"),
-        (*changed("core.rescaled.Y", 0, np.nan), "must hold the samples of embedded pieces"),
+        (*changed("core.Y", (0, 0), np.nan), "must hold the samples of embedded components"),
         (*changed("core.X", (0, 0), np.inf), "'core.X' must hold numbers .* got inf"),
         (*changed("core.X", (0, 0), 1e308), "'core.X' must hold numbers .* got 1e.308"),
         (*changed("core.weights.W.data", 0, np.nan), "W.data' must hold numbers .* got nan"),
@@ -595,8 +614,6 @@ def cut(name, *rows):
         (*changed("core.pieces.labels", 0, 2), "'core.pieces.labels' must hold numbers from 0 to 1, got 2"),
         (*changed("core.Y", 0, np.inf), "'core.Y' must hold numbers .* got inf"),
         (*changed("core.Y", 0, -1e308), "'core.Y' must hold numbers .* got -1e.308"),
-        (*changed("core.rescaled.Y", 0, np.inf), "'core.rescaled.Y' must hold numbers .* got inf"),
-        (*changed("core.rescaled.Y", 0, 1e308), "'core.rescaled.Y' must hold numbers .* got 1e.308"),
         (*changed("core.reconstruction_errors", 0, -1.0), "'core.reconstruction_errors' must hold numbers from 0"),
         (*changed("core.eigenpairs.0.values", 0, -1.0), "'values of eigenpairs' must hold numbers from 0"),
         (*changed("core.eigenpairs.0.values", 0, np.nan), "'values of eigenpairs' must hold numbers from 0"),
@@ -629,7 +646,7 @@ CHARTED = np.vstack([ROLL, 3 * CLOUD + 200, CLOUD[:5] + 500])
 @pytest.fixture(scope="module")
 def charts_of_pieces(tmp_path_factory):
     path = tmp_path_factory.mktemp("charts") / "model.hne"
-    model = HNE(8).fit(CHARTED)
+    model = HNE(8, coordinates="chart").fit(CHARTED)
     model.save(path)
     return model, path.read_bytes()
 
@@ -643,25 +660,30 @@ def charted(path, charts_of_pieces):
 
 def test_charts_of_pieces_come_back_with_all_their_numbers(charts_of_pieces, charted):
     model, again = charts_of_pieces[0], HNE.load(charted)
-    assert [chart is None for chart in model._fitted.core.rescaled.charts] == [False, False, True]
+    assert [chart is None for chart in model._fitted.core.charts] == [False, False, True]
     # The larger piece has more eigenvectors than the other.
     assert [len(pairs.values) for pairs in model._fitted.core.eigenpairs] == [12, 8, 2]
     assert_same(kept(model), kept(again))
 
 
+def drop_eigenpairs(header):
+    """Leave the first component without eigenpairs, but not without a chart."""
+    header["fit"]["core"]["eigenpairs"]["items"][0] = None
+
+
 def chart(**values):
     """A change of what the header says of the first chart."""
-    return entry("fit", "core", "rescaled", "charts", 0, **values)
+    return entry("fit", "core", "charts", 0, **values)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (entry("fit", "core", "rescaled", charts={"kind": "tuple", "items": [None]}), "must be of 3 pieces"),
-        (entry("fit", "core", "rescaled", charts={"kind": "tuple", "items": [1, 2, 3]}), "'charts' .* another kind"),
-        (entry("fit", "core", "rescaled", charts={}), "no kind that is known"),
-        (entry("fit", "core", "rescaled", is_refused=0), "'is_refused' .* another kind .int"),
-        (entry("fit", "core", "rescaled", "matrices", items=[None] * 3), "of pieces with eigenvectors"),
+        (entry("fit", "core", charts={"kind": "tuple", "items": [None]}), "must be of 3 components"),
+        (entry("fit", "core", charts={"kind": "tuple", "items": []}), "must be of 3 components"),
+        (entry("fit", "core", charts={"kind": "tuple", "items": [1, 2, 3]}), "'charts' .* another kind"),
+        (entry("fit", "core", charts={}), "no kind that is known"),
+        (drop_eigenpairs, "must be of components with eigenvectors"),
         (chart(route="by hand"), "how each chart was found"),
         (chart(n_put_back=-1), "how each chart was found"),
         (chart(n_put_back=True), "'n_put_back' .* another kind .bool"),
@@ -681,12 +703,10 @@ def test_headers_that_lie_about_charts_are_told(charted, change, message):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (*cut("core.rescaled.matrices.0", slice(1, None)), r"matrices' must have shape \(12, 2\)"),
-        (*changed("core.rescaled.matrices.0", (0, 0), np.nan), "matrices' must hold numbers"),
-        (*cut("core.rescaled.charts.0.B", slice(None), 0), r"'B of a chart' must have shape \(12, 2\)"),
-        (*cut("core.rescaled.charts.0.spectrum", slice(3)), r"'spectrum of a chart' must have shape \(12,\)"),
-        (*changed("core.rescaled.charts.0.spectrum", 0, np.inf), "'spectrum of a chart' must hold numbers"),
-        (*changed("core.rescaled.charts.0.spectrum", 0, -1.0), "'spectrum of a chart' must hold numbers from 0"),
+        (*cut("core.charts.0.B", slice(None), 0), r"'B of a chart' must have shape \(12, 2\)"),
+        (*cut("core.charts.0.spectrum", slice(3)), r"'spectrum of a chart' must have shape \(12,\)"),
+        (*changed("core.charts.0.spectrum", 0, np.inf), "'spectrum of a chart' must hold numbers"),
+        (*changed("core.charts.0.spectrum", 0, -1.0), "'spectrum of a chart' must hold numbers from 0"),
         (
             "core.short_circuits",
             lambda held: np.array([[0, -1]]),
@@ -702,6 +722,26 @@ def test_arrays_that_lie_about_charts_are_told(charted, name, change, message):
     forge(charted, **{name: change(held)})
     with pytest.raises(ModelFileError, match=message):
         HNE.load(charted)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (entry("fit", "core", kl_divergence={"kind": "float", "value": "nan"}), "'core.kl_divergence' must hold numbers"),
+        (entry("fit", "core", kl_divergence=None), "Core lacks 'kl_divergence'"),
+        (entry("fit", "core", layout_unit=0.0), "'core.layout_unit' must hold numbers"),
+        (entry("fit", "core", layout_unit={"kind": "float", "value": "inf"}), "'core.layout_unit' must hold numbers"),
+        (entry("fit", "core", charts={"kind": "tuple", "items": [None]}), "neither eigenpairs nor charts"),
+        (entry("fit", "core", eigenpairs={"kind": "tuple", "items": [None]}), "neither eigenpairs nor charts"),
+        (entry("settings", coordinates="chart"), "must be of 1 components"),
+        (entry("settings", coordinates="auto"), "must say which coordinates were used"),
+    ],
+)
+def test_load_rejects_inconsistent_layouts(path, change, message):
+    HNE(coordinates="layout").fit(CLOUD).save(path)
+    forge(path, change)
+    with pytest.raises(ModelFileError, match=message):
+        HNE.load(path)
 
 
 @pytest.mark.parametrize("name", ["cut_edges", "keep_edges"])

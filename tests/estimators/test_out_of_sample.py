@@ -1,26 +1,39 @@
-"""place(): fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
+"""transform: fitted samples keep their coordinates, new ones minimize their share of the objective, row by row."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
 
 from hne import HNE, PUBLISHED
 from hne.datasets import make_swiss_roll
 from hne.exceptions import InputError
 from hne.metrics import affine_errors
-from hne.settings import COORDINATES, VARIANTS
+from hne.settings import VARIANTS
 from tests.conftest import frozen, one_fast
 from tests.helpers import reference
 
 
+@pytest.fixture(scope="module")
+def digits():
+    """Images of 1000 digits and a layout of them, and 797 more images; both with their classes."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = frozen(X[order]), frozen(y[order])
+    return HNE().fit(X[:1000]), X[:1000], y[:1000], X[1000:], y[1000:]
+
+
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
 @pytest.mark.parametrize("variant", one_fast(*VARIANTS))
-def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant):
-    model = HNE(variant=variant).fit(roll.X)
+def test_a_training_row_returns_exactly_its_own_coordinates(roll, variant, coordinates):
+    model = HNE(variant=variant, coordinates=coordinates).fit(roll.X)
     np.testing.assert_array_equal(model.transform(roll.X[::-1]), model.embedding_[::-1])
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("coordinates", ["chart", "eigenvectors"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant, coordinates):
     gamma, x = 0.7, np.array([0.1, -0.2, 0.3])
@@ -34,11 +47,69 @@ def test_a_new_sample_minimizes_its_share_of_the_objective(cloud, variant, coord
     np.testing.assert_allclose(model.transform(x[None])[0], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_new_sample_minimizes_the_attraction_in_a_layout(cloud, variant):
+    gamma = 0.7
+    model = HNE(6, variant=variant, gamma=gamma, reg=1e-3, coordinates="layout").fit(cloud)
+    # The distance at which the similarity of two samples is one half.
+    unit = model._fitted.units.restore_lengths(model._fitted.core.layout_unit)
+    Y, lists = model.embedding_ / unit, reference.neighbors(cloud, 6)
+    for x in np.random.default_rng(1).normal(size=(6, 3)):
+        own = np.argsort(np.linalg.norm(cloud - x, axis=1))[:6]
+        w = np.zeros(60)
+        w[own] = reference.affine(cloud[own], x, 1e-3)
+        j = reference.ROWS[variant](cloud, reference.outer_lists(lists, own, None), own, x, w[own], 1e-3)
+        w, j = (np.maximum(row, 0) / np.maximum(row, 0).sum() for row in (w, j))
+        p = (gamma * w + j) / (gamma + 1)
+
+        def loss(y, p=p):
+            return p @ np.log1p(((Y - y) ** 2).sum(axis=1))
+
+        start = min(Y[p > 0], key=loss)
+        best, placed = minimize(loss, start, method="BFGS"), model.transform(x[None])[0] / unit
+        # Twenty steps come this near.
+        assert loss(placed) - best.fun < 0.01 * (loss(start) - best.fun)
+        np.testing.assert_allclose(placed, best.x, atol=0.1)
+
+
+def test_held_out_digits_land_among_their_class(digits):
+    model, X, y, new, classes = digits
+    assert model.coordinates_ == "layout"
+    in_layout = KNeighborsClassifier().fit(model.embedding_, y).score(model.transform(new), classes)
+    assert in_layout > KNeighborsClassifier().fit(X, y).score(new, classes) - 0.02
+
+
+def test_digits_are_reconstructed_from_a_layout(digits):
+    model, X, _, new, _ = digits
+    np.testing.assert_allclose(model.inverse_transform(model.embedding_[:50]), X[:50])
+    errors = np.linalg.norm(model.inverse_transform(model.transform(new)) - new, axis=1)
+    assert errors.mean() < 0.7 * np.linalg.norm(new - X.mean(axis=0), axis=1).mean()
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_samples_are_placed_in_a_layout_one_by_one_to_the_bit(cloud, n_components):
+    model, new = HNE(n_components=n_components, coordinates="layout").fit(cloud), frozen(cloud[:20] + 0.1)
+    together = model.transform(new)
+    np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
+    np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
+
+
+def test_new_samples_are_placed_where_only_the_largest_component_has_a_layout():
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(size=(50, 3)), rng.normal(size=(20, 3)) - 100
+    model = HNE(5, coordinates="layout", pieces="largest").fit(np.vstack([near, far]))
+    # With few neighbors a row has fewer weights than it has room for; rows of the smaller component come first.
+    placed = model.transform(near[:10] + 0.01)
+    assert np.linalg.norm(placed - model.embedding_[:10], axis=1).max() < np.ptp(model.embedding_[:50, 0]) / 4
+    assert np.isnan(model.transform(far[:10] + 0.01)).all()
+
+
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
 @pytest.mark.parametrize("variant", one_fast(*VARIANTS))
 @pytest.mark.parametrize("n_features", [3, 40])
-def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features):
+def test_rows_are_placed_on_their_own_to_the_bit(roll, variant, n_features, coordinates):
     lift = np.random.default_rng(1).normal(size=(3, n_features))
-    model = HNE(variant=variant).fit(roll.X @ lift)
+    model = HNE(variant=variant, coordinates=coordinates).fit(roll.X @ lift)
     new = frozen(make_swiss_roll(12, random_state=9).X @ lift)
     together = model.transform(new)
     np.testing.assert_array_equal(together, np.vstack([model.transform(row[None]) for row in new]))
@@ -121,10 +192,11 @@ def test_a_new_sample_on_the_border_of_a_piece_is_placed_among_the_samples_of_th
     # A graph of two pieces that touch: some of the nearest samples are in the other piece.
     lists = [np.argsort(np.linalg.norm(piece - x, axis=1))[1:5] for piece in (home, away) for x in piece]
     indices = np.array(lists) + np.repeat([0, 8], [8, 30])[:, None]
-    model = HNE(4, neighbors=(indices, None)).fit(np.vstack([home, away]))
+    chart = {"coordinates": "chart"}
+    model = HNE(4, neighbors=(indices, None), **chart).fit(np.vstack([home, away]))
     border = away[np.argmin(away[:, 0])] - [0.01, 0.0]
     assert (np.argsort(np.linalg.norm(np.vstack([home, away]) - border, axis=1))[:4] < 8).any()
-    alone = HNE(4, neighbors=(indices[8:] - 8, None)).fit(away)
+    alone = HNE(4, neighbors=(indices[8:] - 8, None), **chart).fit(away)
     placed, expected = model.transform([border]), alone.transform([border])
     # The piece keeps its shape in the layout, so an affine map takes one placement to the other: a turn and a shift.
     fit, *_ = np.linalg.lstsq(np.column_stack([alone.embedding_, np.ones(30)]), model.embedding_[8:])

@@ -23,7 +23,7 @@ from hne._runtime.files import atomic_write
 from hne.core import records
 from hne.core.eigen.certificate import Certificate, EigenPairs
 from hne.core.parameters import check_settings
-from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples, Weights
+from hne.core.records import ROUTES, Core, Embedding, IndexArray, NeighborGraph, SparseMatrix, UniqueSamples
 from hne.core.samples.canonical import FARTHEST, ORDINARY, InputScaling
 from hne.core.samples.kinds import Distances, stored_matrix, stored_values
 from hne.exceptions import ModelFileError, refuse
@@ -48,9 +48,6 @@ HEADER: dict[str, Any] = dict.fromkeys(("format", "hne", "class"), str) | {"vers
 HEADER |= dict.fromkeys(("parameters", "settings", "fit"), dict) | {"preparation": dict | None, "arrays": list}
 HEADER |= {"feature_names_in": list[str] | None, "set_output": str | None}
 FIT: dict[str, Any] = {"distinct": UniqueSamples, "units": InputScaling, "core": Core, "dtype": str}
-# Fields that records had when earlier files were written, and what those that have come since stand for there.
-RETIRED: dict[Any, tuple[str, ...]] = {Weights: ("kernel",)}
-ADDED: dict[Any, dict[str, Any]] = {Certificate: {"next_share": 0.0}}
 DTYPES = {"float32": np.float32, "float64": np.float64}
 FEATURES, OUTPUTS = ("n_features_in", "feature_names_in", "set_output"), (None, "default", "pandas", "polars")
 # Samples and what is of their size, in the units of the fit; lengths of ways among them; any number of float64.
@@ -257,9 +254,6 @@ class ModelFile:
     def build(self, cls: Any, parts: dict[str, Any]) -> Any:
         """The record of these parts, each of the kind that its field has."""
         hints = HINTS.get(cls) or get_type_hints(cls)
-        for name in RETIRED.get(cls, ()):
-            parts.pop(name, None)
-        parts = ADDED.get(cls, {}) | parts
         self.check_kinds(cls.__name__, parts, {field.name: hints[field.name] for field in fields(cls)})
         record = cls(**parts)
         if isinstance(record, NeighborGraph):

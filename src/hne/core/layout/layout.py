@@ -29,8 +29,9 @@ from hne.settings import Settings
 
 # Steps of the descent, momentum, and step size as a multiple of n. From 100 to 500 steps little changes.
 STEPS, MOMENTUM, STEP_PER_SAMPLE = 200, 0.9, 0.5
-# Weight lambda of the correlation with the start. With 1 its effect doubles, but data with far outliers get crowded.
-ANCHOR = 0.5
+# Weight lambda of the correlation with the start. Without it the mean rank correlation of all distances of 42 real data
+# sets falls from 0.77 to about 0.71, and samples move more when others are left out; with 0.5 it is 0.75.
+ANCHOR = 1.0
 # Samples whose distances to each other determine the scale of a layout.
 SCALED_SAMPLES = 300
 # Steps by which a new sample is placed, and fitted samples that are tried as its start.
@@ -155,7 +156,9 @@ def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int) -> Fl
         block = csr_array(S[first : first + step])
         counts = np.diff(block.indptr)
         is_entry = np.arange(width) < counts[:, None]
-        p, columns = np.zeros(is_entry.shape), np.zeros(is_entry.shape, dtype=np.intp)
+        # Behind its entries a row repeats its first one with weight zero: no other sample is a candidate for the start.
+        p, columns = np.zeros(is_entry.shape), np.empty(is_entry.shape, dtype=np.intp)
+        columns[:] = block.indices[block.indptr[:-1], None]
         p[is_entry], columns[is_entry] = block.data, block.indices
         placed[first : first + step] = unit * _settle(p, Y[columns] / unit)
     return placed
