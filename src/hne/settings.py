@@ -152,7 +152,8 @@ class Parameters:
         For millions of samples: solve on so many of them, evenly spread, and refine on all. None solves for all. More
         are nearer to the eigenvectors and take longer: take 1 % of the samples or more, nearer to each other than the
         folds of the data. Needs `eigen_solver="auto"` and a dense X; an embedding that still moves when refinement
-        ends raises `hne.exceptions.LandmarkWarning`.
+        ends raises `hne.exceptions.LandmarkWarning`. Has no effect on a layout, which has no eigenvectors and is always
+        computed for all samples.
     assess : bool, default=True
         Whether to end by measuring how far the embedding can be trusted (`trust_`), which may warn. False saves that
         time; `trust_` is then measured when you read it.

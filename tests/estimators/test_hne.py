@@ -70,6 +70,25 @@ def test_attributes_are_those_of_the_function(roll, variant):
     assert model.piece_labels_.shape == (400,)
 
 
+def test_eigenpairs_of_a_layout_are_computed_when_they_are_read(cloud):
+    model = HNE(coordinates="layout").fit(cloud)
+    settings = {"n_neighbors": 10, "reg": 0.1, "short_circuits": "keep"}
+    published = HNE(coordinates="eigenvectors", **settings).fit(cloud)
+    assert (model._fitted.eigenpairs, model.chart_) == (None, None)
+    np.testing.assert_allclose(model.eigenvalues_, published.eigenvalues_)
+    assert model.eigenvalues_.shape == model.eigen_residuals_.shape == (2,)
+    assert (model.eigen_solver_, model.eigen_certificate_.is_resolved) == ("dense", True)
+    assert 0 < model.kl_divergence_ < np.log(60 * 59)
+    assert np.isnan(published.kl_divergence_)
+
+
+def test_landmarks_change_nothing_in_a_layout(cloud):
+    plain, model = HNE().fit(cloud), HNE(n_landmarks=20).fit(cloud)
+    assert model.coordinates_ == "layout"
+    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(model.eigenvalues_, plain.eigenvalues_)
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
 def test_reconstruct_gives_the_samples_back_within_their_errors(roll, scale):
     X = roll.X * scale

@@ -149,6 +149,8 @@ def test_with_more_features_than_samples_the_uncorrelated_embedding_is_that_of_h
     linear, free = LinearHNE(variant=variant).fit(X), published.fit(X)
     np.testing.assert_allclose(linear.embedding_, free.embedding_, atol=1e-8)
     np.testing.assert_allclose(linear.eigenvalues_, free.eigenvalues_, rtol=1e-8)
+    # Where `HNE()` gives a layout, the linear map is the same as ever.
+    assert HNE(variant=variant).fit(X).coordinates_ == "layout"
 
 
 @both_constraints
