@@ -85,8 +85,11 @@ def solve_eigenpairs(result: Embedding) -> EigenPairs | None:
     pieces = "join" if result.settings.pieces == "join" else "largest"
     settings = replace(result.settings, coordinates="eigenvectors", pieces=pieces, n_landmarks=None)
     core, n_threads = result.core, thread_count(settings.n_jobs)
-    if core.pieces.count > 1 and pieces == "largest" and not has_eigenpairs(int(core.pieces.sizes[0]), settings):
+    size = len(core.Y) if pieces == "join" else int(core.pieces.sizes[0])
+    if core.pieces.count > 1 and pieces == "largest" and not has_eigenpairs(size, settings):
         return None
+    # A solver that is given for the fit may not be possible here; a layout does not need it.
+    settings = _with_room(settings, size)
     with limit_blas_threads(n_threads):
         return embedded_pieces(core.X, core.weights, core.pieces, settings, n_threads).eigenpairs[0]
 

@@ -116,14 +116,14 @@ def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatAr
 
 
 def _divergence(P: SparseMatrix, Y: FloatArray, Z: float) -> float:
-    """Compute KL(P || Q) in blocks of rows."""
-    total, step = 0.0, max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
+    """Compute KL(P || Q) in blocks of rows; 0 without any affinities."""
+    total, sum_of_affinities, step = 0.0, float(P.data.sum(dtype=np.float64)), max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
     for first in range(0, len(Y), step):
         block = P[first : first + step].tocoo()
         affinities = block.data.astype(np.float64)
         squares = ((Y[first + block.row] - Y[block.col]) ** 2).sum(axis=1)
         total += float((affinities * (np.log(affinities) + np.log1p(squares))).sum())
-    return total + float(np.log(Z))
+    return total + sum_of_affinities * float(np.log(Z))
 
 
 def distance_scale(X: Samples, Y: FloatArray) -> float:
