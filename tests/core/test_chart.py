@@ -380,6 +380,21 @@ def test_a_chart_lies_along_its_axes_around_zero_and_is_the_map_of_its_vectors(r
     assert procrustes_error(Y, roll.chart) < 0.001
 
 
+def test_distances_and_aspect_ratio_are_those_of_the_surface(roll, model):
+    ratios = pdist(model.embedding_) / pdist(roll.chart)
+    assert np.median(np.abs(ratios - 1)) < 0.03
+    spread, true = (np.linalg.svd(Y - Y.mean(axis=0), compute_uv=False) for Y in (model.embedding_, roll.chart))
+    assert spread[0] / spread[1] == pytest.approx(true[0] / true[1], rel=0.02)
+
+
+def test_a_chart_needs_only_distances_within_two_steps_of_the_graph():
+    line = np.arange(60.0)
+    near = squareform(pdist(line[:, None]))
+    graph = csr_array(np.where(near <= 4, near, 0.0))
+    Y = HNE(2, n_components=1, metric="precomputed", coordinates="chart").fit_transform(graph)[:, 0]
+    np.testing.assert_allclose(Y * np.sign(Y[-1]), line - line.mean(), atol=1e-3)
+
+
 def test_a_long_band_is_right_where_the_first_two_eigenvectors_are_not():
     u, v = np.random.default_rng(2).random((2, 500))
     t = 4 * np.pi * u
