@@ -125,11 +125,17 @@ def model(roll):
 
 
 @pytest.fixture(scope="module")
+def layout():
+    """A layout of a ball, which is near no surface."""
+    return HNE().fit(np.random.default_rng(0).normal(size=(80, 6)))
+
+
+@pytest.fixture(scope="module")
 def torn(roll):
-    """Two pieces, of which the larger alone is embedded."""
+    """Two connected components, of which the larger alone has a chart."""
     far = np.vstack([roll.X[:120], roll.X[:60] + 1e4])
     with advised():
-        return HNE(pieces="largest").fit(far)
+        return HNE(coordinates="chart", pieces="largest").fit(far)
 
 
 def dots(axes):
@@ -141,19 +147,19 @@ def legend_words(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(model, roll):
+def test_a_scatter_draws_the_coordinates_of_a_model_an_embedding_or_an_array(model, layout, roll):
     for given in (model.embedding_, pd.DataFrame(model.embedding_)):
         axes = plots.scatter(given)
         np.testing.assert_array_equal(dots(axes)[0], model.embedding_)
     assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.get_xticks())) == ("coordinate 1", "coordinate 2", 0)
-    for given in (model, model._fitted):
-        axes = plots.scatter(given)
-        np.testing.assert_array_equal(dots(axes)[0], model.rescaled_embedding_)
-    assert axes.get_xlabel() == "chart coordinate 1 (units of X)"
-    for coordinates in ("rescaled", "eigenvectors"):
-        axes = plots.scatter(embed(roll.X, coordinates=coordinates))
-        assert axes.get_ylabel() == "rescaled coordinate 2 (units of X)"
-    assert len(axes.get_xticks()) > 2
+    published = HNE(coordinates="eigenvectors").fit(roll.X)
+    names = ("chart coordinate 1 (units of X)", "layout coordinate 1 (neighborhoods, not distances)", "eigenvector 1")
+    for fitted, name in zip((model, layout, published), names, strict=True):
+        for given in (fitted, fitted._fitted):
+            axes = plots.scatter(given)
+            np.testing.assert_array_equal(dots(axes)[0], fitted.embedding_)
+        assert axes.get_xlabel() == name
+        assert len(axes.get_xticks()) > 2
 
 
 def is_to_one_scale(axes):
@@ -174,8 +180,12 @@ def is_to_one_scale(axes):
     ],
     ids=["scatter", "images", "links", "layers", "compare"],
 )
-def test_metric_coordinates_are_drawn_to_one_scale(torn, draw):
+def test_coordinates_of_a_model_are_drawn_to_one_scale(torn, draw):
     assert is_to_one_scale(draw(torn))
+
+
+def test_a_layout_is_drawn_to_one_scale(layout):
+    assert is_to_one_scale(plots.scatter(layout))
 
 
 def test_coordinates_of_unknown_scale_are_stretched_beside_images_and_others(roll):
@@ -203,7 +213,7 @@ def test_numbers_have_a_color_bar_with_their_name_and_gray_where_there_is_none(m
     values[:3] = np.nan
     axes = plots.scatter(model, pd.Series(values, name="arc length"))
     points, colors = dots(axes)
-    np.testing.assert_array_equal(points[:3], model.rescaled_embedding_[:3])  # below all others
+    np.testing.assert_array_equal(points[:3], model.embedding_[:3])  # below all others
     assert np.ptp(colors[:3], axis=1).max() < 0.05
     assert "3 without a value in gray" in axes.texts[0].get_text()
     bar = axes.figure.axes[1]
@@ -345,7 +355,7 @@ def test_both_layers_of_a_sample_are_its_neighbors_and_theirs(model, roll):
     assert words == ["sample 7", "12 neighbors (inner layer)", f"{len(outer)} more of theirs (outer layer)"]
     *_, shown_outer, shown_inner, itself = axes.collections
     for drawn, rows in ((shown_outer, outer), (shown_inner, inner), (itself, {7})):
-        expected = {tuple(place) for place in model.rescaled_embedding_[list(rows)]}
+        expected = {tuple(place) for place in model.embedding_[list(rows)]}
         assert {tuple(place) for place in drawn.get_offsets().data} == expected
     assert len(axes.collections[1].get_segments()) == sum(len(lists[near]) for near in inner)
 
@@ -372,6 +382,13 @@ def test_a_scree_of_a_chart_marks_as_many_as_it_has_coordinates_and_says_what_it
     assert legend_words(axes) == ["first 2", "others"]
     assert [len(dots.get_offsets()) for dots in axes.collections[:2]] == [2, 5]
     assert any(text.get_text() == "a chart of the first 20" for text in axes.texts)
+
+
+def test_a_scree_of_a_layout_says_that_no_eigenvector_is_used(layout):
+    axes = plots.scree(layout, 7)
+    assert legend_words(axes) == ["first 2", "others"]
+    assert any(text.get_text() == "a layout uses none" for text in axes.texts)
+    np.testing.assert_allclose(axes.collections[0].get_offsets()[:, 1], layout.eigenvalues_)
 
 
 @pytest.mark.parametrize("settings", [{}, PUBLISHED], ids=["default", "published"])
@@ -412,7 +429,7 @@ def test_the_worst_rebuilt_samples_are_named(model):
 def test_samples_without_neighbors_are_counted_beside_the_errors(roll):
     lone = np.vstack([roll.X[:100], [[1e5, 0, 0]]])
     with advised():
-        fitted = HNE(include_self=False).fit(lone)
+        fitted = HNE(coordinates="chart", include_self=False).fit(lone)
     assert any("1 of 101 samples have no neighbors" in text.get_text() for text in plots.reconstruction(fitted).texts)
 
 
@@ -421,7 +438,7 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
     axes = plots.compare(found, roll.chart[:, 0], title="four", titles={"BHNE": "BHNE, best"})
     assert [panel.get_title(loc="left") for panel in axes] == ["BHNE, best", "HLLE: failed", "none: failed", "chart"]
     assert axes[1].texts[0].get_text() == "k is too small"
-    np.testing.assert_array_equal(dots(axes[0])[0], model.rescaled_embedding_)
+    np.testing.assert_array_equal(dots(axes[0])[0], model.embedding_)
     np.testing.assert_array_equal(dots(axes[3])[0], roll.chart)
     assert [panel.texts[-1].get_text() if panel.texts else "" for panel in axes[::3]] == ["chart coordinates", ""]
     assert len(axes[0].figure.axes) == 5  # a color bar for all
@@ -431,10 +448,8 @@ def test_a_comparison_has_a_panel_for_each_method_and_the_reason_of_a_failure(mo
 def test_a_comparison_turns_to_a_chart_and_leaves_out_what_has_no_place(torn, roll):
     chart = np.vstack([roll.chart[:120], roll.chart[:60]])
     panel = plots.compare({"torn": torn}, ["a", "b"] * 90, chart=chart)[0]
-    rescaled, drawn = torn.rescaled_embedding_[:120], dots(panel)[0]
-    np.testing.assert_allclose(
-        drawn @ drawn.T, (rescaled - rescaled.mean(axis=0)) @ (rescaled - rescaled.mean(axis=0)).T
-    )
+    drawn, own = dots(panel)[0], torn.embedding_[:120] - torn.embedding_[:120].mean(axis=0)
+    np.testing.assert_allclose(drawn @ drawn.T, own @ own.T)
     assert np.trace(drawn.T @ (chart[:120] - chart[:120].mean(axis=0))) > 0
     assert panel.texts[0].get_text() == "chart coordinates, 60 of 180 without any"
     panel = plots.compare({"torn": torn.embedding_}, chart=chart)[0]

@@ -38,6 +38,11 @@ MEASURES = [
 
 @pytest.fixture(scope="module")
 def result():
+    return embed(np.random.default_rng(7).normal(size=(60, 3)), coordinates="chart")
+
+
+@pytest.fixture(scope="module")
+def layout():
     return embed(np.random.default_rng(7).normal(size=(60, 3)))
 
 
@@ -56,7 +61,7 @@ def in_pieces():
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[40:] += 100
     with advised():
-        return embed(X)
+        return embed(X, coordinates="chart")
 
 
 def read(result, limits=None, **details):
@@ -71,7 +76,7 @@ def test_arrays_decode_to_the_numbers_of_the_embedding(result):
         "chart coordinate 1", "chart coordinate 2", "reconstruction error", "sevenths", "kind",
     ]  # fmt: skip
     for axis in (0, 1):
-        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.rescaled_Y[:, axis].astype("f4"))
+        np.testing.assert_array_equal(page.array(f"column-{axis}", "f4"), result.Y[:, axis].astype("f4"))
     np.testing.assert_array_equal(page.array("column-2", "f4"), result.reconstruction_errors.astype("f4"))
     np.testing.assert_array_equal(page.array("column-3", "f4"), values.astype("f4"))
     assert columns[4]["categories"] == ["a", "b"]
@@ -165,7 +170,7 @@ def test_measures_of_many_samples_come_with_standard_errors(unrolled, monkeypatc
 
 
 def test_beside_measures_stand_those_of_the_principal_components(cloud):
-    result = embed(cloud, n_neighbors=5)
+    result = embed(cloud, n_neighbors=5, coordinates="chart")
     by_name = {measure.name: measure.of_pca for measure in measures(result)}
     components = PCA(2).fit_transform(cloud)
     ranks, paths = rank_quality(cloud, components, 5), geodesic_quality(cloud, components, 5)
@@ -180,8 +185,9 @@ def test_principal_components_are_those_of_the_samples_with_a_place_whatever_the
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[40:] += 100
     with advised():
-        found = measures(embed(X * 1e200, pieces="largest"))[:3]
-    np.testing.assert_allclose([one.of_pca for one in found], [one.of_pca for one in measures(embed(X[:40]))[:3]])
+        found = measures(embed(X * 1e200, n_neighbors=10, pieces="largest"))[:3]
+    alone = measures(embed(X[:40], n_neighbors=10))[:3]
+    np.testing.assert_allclose([one.of_pca for one in found], [one.of_pca for one in alone])
 
 
 PLANE = np.random.default_rng(0).random((200, 2)) @ np.random.default_rng(1).normal(size=(2, 5))
@@ -259,13 +265,13 @@ def test_four_samples_are_enough_for_a_page():
     assert page.meta()["n"] == 4
 
 
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
 @pytest.mark.parametrize("d", [1, 5])
-def test_all_coordinates_are_there_whatever_their_number(d):
-    cloud = np.random.default_rng(0).normal(size=(60, 6))
-    page = read(embed(cloud, n_components=d))
-    names = [column["name"] for column in page.meta()["columns"] if column["group"] == "coordinates"]
-    assert names == [f"chart coordinate {axis + 1}" for axis in range(d)]
-    assert notebook_html(embed(cloud, n_components=d)).count('<svg class="hne-picture"') == 1
+def test_all_coordinates_are_there_whatever_their_number(d, coordinates):
+    result = embed(np.random.default_rng(0).normal(size=(60, 6)), n_components=d, coordinates=coordinates)
+    names = [column["name"] for column in read(result).meta()["columns"] if column["group"] == "coordinates"]
+    assert names == [f"{coordinates} coordinate {axis + 1}" for axis in range(d)]
+    assert notebook_html(result).count('<svg class="hne-picture"') == 1
 
 
 def test_pieces_are_a_column_and_warned_of(in_pieces):
@@ -308,14 +314,14 @@ def test_parameters_that_were_changed_come_first(cloud):
         "Parameter Value n_neighbors 9 changed metric &lt;lambda&gt;".replace("&lt;", "<").replace("&gt;", ">")
         in page.text
     )
-    for told in ("variant 'ihne'", "reg 0.1", "short_circuits 'cut'", "coordinates 'chart'"):
+    for told in ("variant 'ihne'", "reg 0.1", "short_circuits 'cut'", "coordinates 'layout'"):
         assert f"{told} default" in page.text
 
 
 @pytest.mark.parametrize("near", [True, False])
 def test_what_was_left_to_the_samples_is_no_change(cloud, unrolled, near):
     result = unrolled if near else embed(cloud)
-    k, reg = (12, 1e-4 * 2**3.3) if near else (5, 0.1)
+    k, reg = (12, 1e-4 * 2**3.3) if near else (10, 0.1)
     assert (result.settings.n_neighbors, result.settings.reg) == (k, reg)
     assert f"n_neighbors {k} default" in read(result).text
     assert f"reg {reg!r} default" in read(result).text
@@ -334,17 +340,51 @@ def test_a_page_tells_how_the_chart_was_found(unrolled, cloud):
     told = read(unrolled).text
     assert "How the coordinates were found Drawn chart coordinates, in units of X Route unfolded: lengths" in told
     assert f"Made of the first 20 eigenvectors Stress {chart.stress:.2g}: lengths within two links" in told
-    along = embed(cloud)
+    along = embed(cloud, n_neighbors=5, reg=0.1, coordinates="chart")
     assert along.chart.route == "along the graph"
     told = read(along).text
-    assert "Route along the graph: lengths of ways from neighbor to neighbor are kept" in told
+    assert "Route along the graph: shortest-path distances are preserved" in told
     assert f"Stress of ways {along.chart.way_stress:.2g} of the lengths" in told
     fragment = notebook_html(along)
     assert f"<td>along the graph from 10 eigenvectors, stress {along.chart.stress:.2g}</td>" in fragment
-    rescaled = read(embed(cloud, coordinates="rescaled")).text
-    assert "Drawn rescaled coordinates, in units of X Found by the first 2 eigenvectors, by one matrix" in rescaled
-    few = read(embed(cloud[:6])).text
+    plain = read(embed(cloud, coordinates="eigenvectors")).text
+    assert "Drawn eigenvectors Found by the first 2 eigenvectors" in plain
+    few = read(embed(cloud[:6], coordinates="chart")).text
     assert "Drawn chart coordinates, in units of X Found by principal axes of few samples" in few
+
+
+def test_a_page_says_what_a_layout_preserves_and_nothing_of_eigenvectors(layout):
+    page = read(layout)
+    found = page.text.split("How the coordinates were found")[1].split("How the samples hang together")[0]
+    assert "Drawn layout coordinates Preserved neighborhoods and groups" in found
+    assert "Not meaningful distances between groups, densities, and sizes of groups" in found
+    assert f"KL divergence {layout.core.kl_divergence:.3f}" in found
+    assert "in layout coordinates: the first coordinate across" in page.text
+    assert page.meta()["coordinates"] == "layout"
+    assert [column["name"] for column in page.meta()["columns"]][:2] == ["layout coordinate 1", "layout coordinate 2"]
+    assert not re.search("[Ee]igen[vp]|units of X", page.text)
+    # None were searched for, so it is not said that there are none.
+    assert "Short circuits not searched for" in page.text
+    assert "a layout preserves neighborhoods" in page.text
+    # The measures are the same, without that of eigenvectors.
+    assert [measure.name for measure in measures(layout)] == MEASURES[:-1]
+
+
+def test_a_notebook_says_that_a_layout_preserves_neighborhoods(layout):
+    fragment = notebook_html(layout)
+    assert "60 samples, layout coordinates" in fragment
+    assert "<td>layout coordinates</td>" in fragment
+    assert re.search(r"a layout preserves neighborhoods .* and groups, not distances", fragment)
+    assert "eigenvalues" not in fragment
+    assert "units of X" not in fragment
+
+
+def test_the_few_neighbors_of_a_curve_are_no_change():
+    # Waves of random frequencies along a line: neighborhoods are bent, but the samples form a curve.
+    waves = np.random.default_rng(0).normal(scale=50.0, size=30)
+    curve = embed(np.cos(np.outer(np.linspace(0, 1, 120), waves) + np.arange(30)))
+    assert (curve.settings.coordinates, curve.settings.n_neighbors) == ("chart", 3)
+    assert "n_neighbors 3 default" in read(curve).text
 
 
 @pytest.mark.parametrize("policy", ["cut", "keep"])
@@ -402,15 +442,15 @@ def test_the_scree_of_a_chart_says_how_many_eigenvectors_it_is_made_of(result):
 
 def test_every_route_of_a_chart_has_its_words(result):
     for route in ROUTES:
-        chart = replace(result.core.rescaled.charts[0], route=route)
-        core = replace(result.core, rescaled=replace(result.core.rescaled, charts=(chart,)))
+        core = replace(result.core, charts=(replace(result.core.charts[0], route=route),))
         assert f"Route {route}" in read(replace(result, core=core), trust=result.trust).text
 
 
-def test_a_report_solves_no_eigenproblem(published, monkeypatch):
+def test_a_report_solves_no_eigenproblem(published, layout, monkeypatch):
     monkeypatch.setattr("hne.core.eigen.solve.bottom_eigenpairs", None)
     monkeypatch.setattr("hne.core.eigenpairs.bottom_eigenpairs", None)
     read(published)
+    read(layout)
 
 
 def test_columns_are_numbers_or_categories_in_natural_order():
@@ -636,7 +676,7 @@ def test_the_fragment_of_a_notebook_has_styles_of_its_own(result, in_pieces):
     assert "id=" not in fragment
     assert "colored by" in fragment
     assert "neighbor graph has 2 pieces" in notebook_html(in_pieces)
-    constant = replace(result.core, rescaled=replace(result.core.rescaled, Y=np.zeros_like(result.core.Y)))
+    constant = replace(result.core, Y=np.zeros_like(result.core.Y))
     assert "NaN" not in notebook_html(replace(result, core=constant))
 
 

@@ -15,7 +15,7 @@ from tests.viz.test_report import read
 
 @pytest.fixture(scope="module")
 def result():
-    return embed(np.random.default_rng(7).normal(size=(60, 3)))
+    return embed(np.random.default_rng(7).normal(size=(60, 3)), coordinates="chart")
 
 
 def test_the_verdict_is_said_before_the_picture_with_its_own_shape_and_word(result):
@@ -102,13 +102,13 @@ def test_short_circuits_are_kept_among_few_points_and_beyond_many_counted(result
 def test_a_page_and_a_notebook_say_what_their_axes_are(result):
     page = read(result)
     assert "in chart coordinates, in units of X: the first coordinate across" in page.text
-    assert (page.meta()["coordinates"], page.meta()["kind"]) == ("chart", "chart")
+    assert page.meta()["coordinates"] == "chart"
     published = embed(result.core.X, **PUBLISHED)
     page = read(published)
-    assert "in rescaled coordinates, in units of X: the first coordinate across" in page.text
-    assert (page.meta()["coordinates"], page.meta()["kind"]) == ("eigenvectors", "rescaled")
-    assert "60 samples in rescaled coordinates" in notebook_html(published)
-    assert "rescaled" not in notebook_html(result)
+    assert "in eigenvectors: the first coordinate across" in page.text
+    assert page.meta()["coordinates"] == "eigenvectors"
+    assert "60 samples, eigenvectors" in notebook_html(published)
+    assert "in units of X" not in notebook_html(published)
     fragment = notebook_html(result, Details(trust=some_trust(level="doubtful")))
     assert "chart coordinates, in units of X" in fragment
     assert "<strong>Doubtful.</strong> Do not believe it: try n_neighbors=5.</p>" in fragment
@@ -120,7 +120,7 @@ def test_a_notebook_draws_to_one_scale_and_flat_what_is_flat():
     strip = embed(np.column_stack([grid, np.zeros(300)]), n_neighbors=8)
     fragment = notebook_html(strip)
     places = np.array(re.findall(r"M([0-9.]+) ([0-9.]+)h0", fragment), dtype=float)
-    drawn, own = np.ptp(places, axis=0), np.ptp(strip.rescaled_Y, axis=0)
+    drawn, own = np.ptp(places, axis=0), np.ptp(strip.Y, axis=0)
     np.testing.assert_allclose(drawn[0] / drawn[1], own[0] / own[1], rtol=0.02)
     assert 'width="300" height="100"' in fragment
     assert 'width="300" height="300"' in notebook_html(embed(grid, n_neighbors=8, n_components=1))

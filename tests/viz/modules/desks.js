@@ -14,7 +14,7 @@ const picture = (turn, more = {}) => ({
     column("error", "reconstruction error", "embedding", (i) => i / n),
   ],
   neighbors: Int32Array.from({ length: 2 * n }, (_, k) => (Math.floor(k / 2) + 1 + (k % 2)) % n),
-  ...{ k: 2, shorts: [[0, 59]], cut: true, kind: "chart", coordinates: "chart", inLengths: true, ...more },
+  ...{ k: 2, shorts: [[0, 59]], cut: true, coordinates: "chart", ...more },
 });
 
 const codes = Uint8Array.from({ length: n }, (_, i) => i % 3);

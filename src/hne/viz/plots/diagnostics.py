@@ -134,7 +134,8 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
 
     As many are marked as there are coordinates. If the next one is several times the last marked one, these
     eigenvectors stand out from all others. If it is about the same, small changes of the samples may exchange them. A
-    chart, which is made of more eigenvectors than it has coordinates, does not mind.
+    chart, which is made of more eigenvectors than it has coordinates, does not depend on this, and a layout is made of
+    none.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     values, used = spectrum.values, spectrum.n_used
     numbers = np.arange(1, len(values) + 1)
     axes.plot(numbers, values, color="#c4c7cc", linewidth=1, zorder=1)
-    marked = f"first {used}" if spectrum.n_charted else "coordinates"
+    marked = "coordinates" if result.settings.coordinates == "eigenvectors" else f"first {used}"
     axes.scatter(numbers[:used], values[:used], color=USED_COLOR, s=46, zorder=3, label=marked)
     style = {"facecolors": "white", "edgecolors": NEXT_COLOR, "linewidths": 1.4}
     axes.scatter(numbers[used:], values[used:], s=40, zorder=3, label="others", **style)
@@ -186,6 +187,8 @@ def scree(model: Any, count: int = 10, *, axes: Any = None, title: str | None = 
     remarks = ["of the largest piece"] if result.pieces.count > 1 and result.settings.pieces != "join" else []
     if spectrum.n_charted:
         remarks.append(f"a chart of the first {spectrum.n_charted}")
+    if result.settings.coordinates == "layout":
+        remarks.append("a layout uses none")
     if spectrum.is_short:
         remarks.append("more would take long to solve for")
     drawing.note(axes, remarks)

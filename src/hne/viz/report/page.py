@@ -24,7 +24,7 @@ from hne._runtime.progress import duration
 from hne.core.records import Embedding, IndexArray, NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.trust.verdict import Assessment, embedding_warnings
-from hne.settings import DEFAULTS, Settings, fill_defaults, known_settings
+from hne.settings import CURVE_NEIGHBORS, DEFAULTS, Settings, fill_defaults, known_settings
 from hne.viz.report.details import (
     Details,
     check_details,
@@ -275,6 +275,8 @@ def parameters(settings: Settings, n_samples: int) -> list[Parameter]:
         if known.may_be_none and known.stand_in is not None:
             # Left to the samples: all that it can be.
             usual = tuple(getattr(fill_defaults(settings, [name], share, n_samples), name) for share in (NEAR, FAR))
+            if name == "n_neighbors" and settings.coordinates == "chart":
+                usual += (CURVE_NEIGHBORS,)
         is_plain = isinstance(value, str | int | float | None)
         text = repr(value) if is_plain else str(getattr(value, "__name__", repr(value)))
         is_default = is_plain and any(type(value) is type(one) and value == one for one in usual)
