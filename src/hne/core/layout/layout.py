@@ -67,7 +67,10 @@ def compute_affinities(weights: Weights, gamma: float) -> SparseMatrix:
     symmetric = csr_array(mixed + mixed.T)
     total = float(symmetric.data.sum())
     symmetric.data /= total if total > 0 else 1.0
-    return symmetric.astype(np.float32)
+    affinities = csr_array(symmetric.astype(np.float32))
+    # Those that single precision rounds to zero.
+    affinities.eliminate_zeros()
+    return affinities
 
 
 def mix_layers(weights: Weights, gamma: float, *, is_fit: bool) -> SparseMatrix:
