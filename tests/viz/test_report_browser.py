@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hne import PUBLISHED, embed
+from hne import embed
 from hne.core.trust.verdict import Finding
 from hne.datasets import make_swiss_roll
 from hne.viz.report import Details, write_report
@@ -287,7 +287,7 @@ def test_a_unit_is_as_long_across_as_up_and_zoom_move_and_resize_keep_it(browser
         page = watched.page
 
         def scale():
-            across, up = steps_of(watched, strip.rescaled_Y)
+            across, up = steps_of(watched, strip.Y)
             np.testing.assert_allclose(across, up, rtol=1e-4)
             return across
 
@@ -389,17 +389,21 @@ def test_a_page_without_short_circuits_does_not_offer_them(browser, folder):
 def test_the_download_says_which_coordinates_it_holds(roll_page):
     lines = downloaded(roll_page)
     assert lines[0][1:3] == ["chart coordinate 1", "chart coordinate 2"]
-    assert roll_page.words("#download-note") == "Its coordinates are the chart ones that are drawn."
+    assert roll_page.words("#download-note") == "Its coordinates are those that are drawn."
 
 
-def test_the_download_says_that_eigenvectors_are_others(browser, folder):
-    write_report(folder / "published.html", embed(make_swiss_roll(200, random_state=0).X, **PUBLISHED))
-    with Watched(browser, folder / "published.html") as watched:
-        lines = downloaded(watched)
-        assert lines[0][1:3] == ["rescaled coordinate 1", "rescaled coordinate 2"]
-        note = "Its coordinates are the rescaled ones that are drawn; embedding_ and files of coordinates are"
-        assert watched.words("#download-note") == f"{note} eigenvectors."
-        assert "Rescaled coordinates, in units of X" in watched.page.locator("#scale-note").text_content()
+@pytest.mark.parametrize(
+    ("coordinates", "column", "note"),
+    [
+        ("eigenvectors", "eigenvector 1", "Eigenvectors of unit length, both axes to one scale"),
+        ("layout", "layout coordinate 1", "Layout: neighborhoods and groups are preserved, not distances"),
+    ],
+)
+def test_the_page_and_the_download_say_which_coordinates_are_drawn(browser, folder, coordinates, column, note):
+    write_report(folder / "page.html", embed(make_swiss_roll(200, random_state=0).X, coordinates=coordinates))
+    with Watched(browser, folder / "page.html") as watched:
+        assert downloaded(watched)[0][1] == column
+        assert note in watched.page.locator("#scale-note").text_content()
 
 
 def test_names_of_axes_have_paper_behind_them(roll_page):
@@ -729,14 +733,13 @@ def crowd(result, n, rng):
 
     joint = vstack([core.weights.J] * times).tocsr()[:n]
     joint.resize((n, n))
-    Y = repeated(core.rescaled.Y)
+    Y = repeated(core.Y)
     everyone = replace(
         core,
         X=repeated(core.X) + 0.1 * rng.normal(size=(n, 3)),
-        Y=repeated(core.Y),
+        Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape),
         graph=replace(core.graph, indices=repeated(core.graph.indices), distances=repeated(core.graph.distances)),
         pieces=replace(core.pieces, labels=repeated(core.pieces.labels), sizes=np.array([n])),
-        rescaled=replace(core.rescaled, Y=Y + 0.05 * Y.std() * rng.normal(size=Y.shape)),
         weights=replace(core.weights, J=joint, W=joint),
         reconstruction_errors=repeated(core.reconstruction_errors),
     )
