@@ -3,7 +3,8 @@
 A chart is a map of more eigenvectors than coordinates that preserves distances. The second coordinate of a long band is
 not among the first two eigenvectors; it is in the span of the bottom twenty. The map unfolds the surface: distances of
 near pairs are kept and the variance is largest. Where they cannot be kept (spheres, peaks), shortest-path distances
-along the graph are kept instead if that preserves more neighborhoods.
+along the graph are kept instead if that preserves more neighborhoods. Samples far from any surface of d dimensions
+(curves and rings, or a chart that is asked for) are not unfolded: their shortest-path distances are kept.
 """
 
 import logging
@@ -171,19 +172,22 @@ def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -
 
     `flat_share` is the tangent variance ratio of the samples.
     """
-    unfolding = unfolded_chart(piece, d)
-    unfolded = piece.vectors @ unfolding.B
-    is_wide = np.sqrt(((unfolded - unfolded.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way
-    if not is_wide and not flat_share < NEAR_SURFACE and unfolding.stress <= POORLY_KEPT:
-        return _along_axes(unfolded, unfolding)
+    unfolding, unfolded = None, None
+    if not flat_share < NEAR_SURFACE:
+        unfolding = unfolded_chart(piece, d)
+        unfolded = piece.vectors @ unfolding.B
+        if np.sqrt(((unfolded - unfolded.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way:
+            unfolded = None
+        elif unfolding.stress <= POORLY_KEPT:
+            return _along_axes(unfolded, unfolding)
     # The matrix (d, d) by which the first eigenvectors have the distances of near pairs.
     first_map, _ = unfold(Ratios(piece.near_pairs, piece.vectors[:, :d]), d)
-    along_graph = draw_along_graph(piece.vectors, piece.ways, first_map)
-    candidates = along_graph if is_wide else [unfolded, *along_graph]
+    candidates = draw_along_graph(piece.vectors, piece.ways, first_map)
+    candidates = candidates if unfolded is None else [unfolded, *candidates]
     kept = [sum(geometry.ranks.kept(Y)) for Y in candidates]
     best = candidates[int(np.argmax(kept))]
     logger.info("chart: trustworthiness plus continuity of the candidates %s", [f"{score:.4f}" for score in kept])
-    if best is unfolded:
+    if unfolding is not None and best is unfolded:
         return _along_axes(best, unfolding)
     return _along_axes(*_at_scale(piece, best, d))
 

@@ -1,23 +1,33 @@
-"""X -> start of a layout (n, d): principal coordinates, centered, with a standard deviation of one along the first."""
+"""X -> start of a layout (n, d): robust principal coordinates, with a standard deviation of one along the first.
+
+Samples far from the center are moved toward it before the principal axes are computed (Raymaekers and Rousseeuw 2019
+call this a winsorized covariance). Otherwise a single far outlier would determine the axes and the scale of the start,
+and with them the arrangement of all other samples.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.utils.extmath import row_norms
 
 from hne.core.pieces.arrange import leading_coordinates
 from hne.core.records import DIRECTIONAL, FloatArray, SparseMatrix, fix_signs
 from hne.core.samples.kinds import Distances, Samples
 from hne.settings import Settings
 
+# Largest distance from the center, in medians of that distance, and steps in which the center is found. Digits with
+# an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.006; with
+# plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
+FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
 # Most iterations and relative accuracy of the eigenvalues of an operator.
 MAX_ITERATIONS, TOL = 1000, 1e-6
 BLOCK_BYTES = 2**25
 
 
 def starting_coordinates(X: Samples, P: SparseMatrix, settings: Settings) -> FloatArray:
-    """Compute the principal coordinates of X with a standard deviation of one along the first.
+    """Compute the robust principal coordinates of X with a standard deviation of one along the first.
 
     Of samples with a directional metric, rows have unit length first. Distances are mapped by classical scaling, which
     gives the principal coordinates where they are Euclidean; where some are unknown, by the bottom eigenvectors of the
@@ -28,7 +38,7 @@ def starting_coordinates(X: Samples, P: SparseMatrix, settings: Settings) -> Flo
         Y = scale_classically(X, d) if X.is_complete else embed_spectrally(P, d)
     else:
         X = normalize_rows(X, settings.metric) if settings.metric in DIRECTIONAL else X
-        Y = principal_scores(X, d) if issparse(X) else leading_coordinates(X, d)
+        Y = principal_scores(X, d) if issparse(X) else leading_coordinates(_winsorize(X), d)
     spread = float(Y[:, 0].std())
     return np.ascontiguousarray(Y / (spread if spread > 0 else 1.0))
 
@@ -44,26 +54,69 @@ def normalize_rows(X: Samples, metric: str) -> Samples:
     return csr_array(X.multiply(inverse[:, None])) if issparse(X) else X * inverse[:, None]
 
 
+def weigh_by_distance(n: int, distances_from: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Compute a robust center and how far each sample is moved toward it.
+
+    `distances_from(shares)` returns the distances of all samples from their mean with these shares, which sum to one.
+    Return the shares of the center, Huber's M-estimate of location, and the factors by which distances from it are
+    multiplied: one up to `FARTHEST_MEDIANS` medians, less beyond.
+    """
+    shares = np.full(n, 1.0 / n)
+    for _ in range(CENTER_STEPS):
+        distances = distances_from(shares)
+        farthest = FARTHEST_MEDIANS * float(np.median(distances))
+        factors = np.minimum(1.0, farthest / np.maximum(distances, farthest)) if farthest > 0 else np.ones(n)
+        shares = factors / factors.sum()
+    return shares, factors
+
+
+def _winsorize(X: FloatArray) -> FloatArray:
+    """Center dense samples, those far from the center moved toward it."""
+    shares, factors = weigh_by_distance(len(X), lambda shares: row_norms(X - shares @ X))
+    centered: FloatArray = X - shares @ X
+    centered *= factors[:, None]
+    return centered
+
+
 def principal_scores(X: SparseMatrix, d: int) -> FloatArray:
-    """Compute the first principal coordinates of sparse samples, which stay sparse."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
+    """Compute the first robust principal coordinates of sparse samples, which stay sparse."""
+    n, squares = X.shape[0], row_norms(X, squared=True)
+
+    def distances_from(shares: FloatArray) -> FloatArray:
+        center = X.T @ shares
+        return np.sqrt(np.maximum(squares - 2 * (X @ center) + center @ center, 0.0))
+
+    shares, factors = weigh_by_distance(n, distances_from)
+    center = X.T @ shares
 
     def gram(v: FloatArray) -> FloatArray:
-        features = X.T @ v - mean * v.sum()
-        return X @ features - mean @ features
+        moved = factors * (v - v.mean())
+        features = X.T @ moved - center * moved.sum()
+        scores = factors * (X @ features - center @ features)
+        return scores - scores.mean()
 
-    return _leading_axes(gram, X.shape[0], d)
+    return _leading_axes(gram, n, d)
 
 
 def scale_classically(X: Distances, d: int) -> FloatArray:
-    """Compute the first coordinates of classical multidimensional scaling of a full matrix of distances."""
+    """Compute the first robust coordinates of classical multidimensional scaling of a full matrix of distances."""
     n = X.shape[0]
     step = max(1, BLOCK_BYTES // (8 * n))
 
+    def multiply_squares(v: FloatArray) -> FloatArray:
+        return np.concatenate([X.matrix[first : first + step] ** 2 @ v for first in range(0, n, step)])
+
+    def distances_from(shares: FloatArray) -> FloatArray:
+        squares = multiply_squares(shares)
+        return np.sqrt(np.maximum(squares - shares @ squares / 2, 0.0))
+
+    shares, factors = weigh_by_distance(n, distances_from)
+
     def gram(v: FloatArray) -> FloatArray:
-        v = v - v.mean()
-        product = np.concatenate([X.matrix[first : first + step] ** 2 @ v for first in range(0, n, step)])
-        return -(product - product.mean()) / 2
+        moved = factors * (v - v.mean())
+        product = -multiply_squares(moved - shares * moved.sum()) / 2
+        scores = factors * (product - shares @ product)
+        return scores - scores.mean()
 
     return _leading_axes(gram, n, d)
 

@@ -21,6 +21,7 @@ from hne._runtime.threads import map_rows
 from hne.core.neighbors.graph import is_squared, nearest_by
 from hne.core.records import BoolArray, FloatArray, IndexArray
 from hne.core.samples.kinds import Distances, Samples, difference_width, gram_of_differences, is_complete, is_dense
+from hne.core.tangent.noise import remove_noise
 from hne.settings import NEAR_SURFACE
 
 # Neighbors of a frame: this many, or so many a dimension. Not the k of an embedding, which must not choose its judge.
@@ -216,9 +217,10 @@ def _stretches(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:
-    """Mean share of the variance of a neighborhood that lies in so many directions, at the scale where it is largest.
+    """Compute the tangent variance ratio: the mean share of the variance of a neighborhood in so many directions.
 
-    NaN where no neighborhood is known.
+    It is that of the scale where it is largest. Isotropic noise (`hne.core.tangent.noise`), such as columns of noise
+    beside a surface, counts as no variance. NaN where no neighborhood is known.
     """
     n = X.shape[0]
     sizes = [min(NEIGHBORS, n - 1), *([MORE_NEIGHBORS] if n > 2 * MORE_NEIGHBORS else [])]
@@ -228,12 +230,19 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
         with mute_progress():
             near, _ = nearest_of_rows(X, rows, sizes[-1], metric, params, n_threads)
         members = np.column_stack([rows, near])
-        shares = [_held(X, members[:, : size + 1], n_components) for size in sizes]
-        best = max((share for share, _ in shares if not math.isnan(share)), default=math.nan)
-        error = max(error for _, error in shares)
+        best, error = _largest_share(X, members, sizes, n_components)
         if len(rows) == n or min(abs(best - limit) for limit in (FLAT_WITHIN, NEAR_SURFACE)) > CLEARLY * error:
             break
+    if best < NEAR_SURFACE and (scores := remove_noise(X, n_components, metric)) is not None:
+        best = max(best, _largest_share(scores, members, sizes, n_components)[0])
     return best
+
+
+def _largest_share(X: Samples, members: IndexArray, sizes: list[int], n_components: int) -> tuple[float, float]:
+    """Mean share of the variance in so many directions at the scale where it is largest; the largest standard error."""
+    shares = [_held(X, members[:, : size + 1], n_components) for size in sizes]
+    best = max((share for share, _ in shares if not math.isnan(share)), default=math.nan)
+    return best, max(error for _, error in shares)
 
 
 def _held(X: Samples, members: IndexArray, n_components: int) -> tuple[float, float]:
