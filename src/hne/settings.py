@@ -21,6 +21,7 @@ AUTO = "auto"
 PRECOMPUTED = "precomputed"
 VARIANTS = ("ihne", "rhne", "bhne")
 COORDINATES = ("auto", "chart", "layout", "eigenvectors")
+COORDINATES_IN_WORDS = {"chart": "a chart", "layout": "a layout", "eigenvectors": "eigenvectors"}
 EIGEN_SOLVERS = ("auto", "dense", "direct", "iterative", "slepc")
 
 # The stages of a fit, in their order. RUN: how and where it is computed, on which no result depends.

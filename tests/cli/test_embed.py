@@ -56,7 +56,7 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def coordinates(rows):
+def coordinates_in(rows):
     return np.array([[float(row["hne1"]), float(row["hne2"])] for row in rows])
 
 
@@ -86,16 +86,16 @@ def test_coordinates_go_to_standard_output_with_labels_in_the_order_of_the_file(
     rows = rows_of(printed.out)
     assert [row["name"] for row in rows] == [f"p{row}" for row in range(150)]
     assert {row["kind"] for row in rows} == {"inner", "outer"}
-    assert (coordinates(rows) == fitted.embedding_).all()
+    assert (coordinates_in(rows) == fitted.embedding_).all()
     cut = f"{len(fitted.short_circuits_)} short circuits cut, mean reconstruction error"
-    assert f"150 samples of 3 features in 2 dimensions by ihne with 12 neighbors, {cut}" in printed.err
+    assert f"150 samples of 3 features in 2 dimensions, a chart by ihne with 12 neighbors, {cut}" in printed.err
 
 
 def test_the_published_method_cuts_nothing_and_says_nothing_of_it(points, capsys):
     assert main(["embed", str(points), "--published"]) == 0
     printed = capsys.readouterr()
-    assert (coordinates(rows_of(printed.out)) == HNE(**PUBLISHED).fit_transform(ROLL.X)).all()
-    sentence = "150 samples of 3 features in 2 dimensions by bhne with 6 neighbors, mean reconstruction error"
+    assert (coordinates_in(rows_of(printed.out)) == HNE(**PUBLISHED).fit_transform(ROLL.X)).all()
+    sentence = "150 samples of 3 features in 2 dimensions, eigenvectors by bhne with 6 neighbors, mean"
     assert sentence in printed.err
 
 
@@ -146,7 +146,7 @@ def test_parameters_reach_the_estimator(points, capsys):
 def test_a_metric_takes_its_parameters_as_json(points, capsys):
     assert main(["embed", str(points), "--metric", "minkowski", "--metric-params", '{"p": 3}']) == 0
     model = HNE(metric="minkowski", metric_params={"p": 3})
-    assert (coordinates(rows_of(capsys.readouterr().out)) == model.fit_transform(ROLL.X)).all()
+    assert (coordinates_in(rows_of(capsys.readouterr().out)) == model.fit_transform(ROLL.X)).all()
 
 
 def test_json_says_what_was_done(points, tmp_path, capsys):
@@ -164,6 +164,28 @@ def test_json_says_what_was_done(points, tmp_path, capsys):
     assert told["eigenvalues"] == pytest.approx(model.eigenvalues_)
     assert {"reading", "neighbors", "eigenpairs", "writing"} <= told["timings"].keys()
     assert all(warning.startswith("Do not believe it") for warning in told["warnings"])
+
+
+# Of so few samples in five dimensions, a layout is what "auto" stands for.
+@pytest.mark.parametrize(
+    ("coordinates", "made"),
+    [("auto", "a layout"), ("layout", "a layout"), ("chart", "a chart"), ("eigenvectors", "eigenvectors")],
+)
+def test_coordinates_are_chosen_and_named(tmp_path, capsys, coordinates, made):
+    cloud = np.random.default_rng(0).normal(size=(60, 5))
+    np.savetxt(tmp_path / "cloud.csv", cloud, delimiter=",")
+    words = ["embed", str(tmp_path / "cloud.csv"), "--coordinates", coordinates]
+    assert main(words) == 0
+    printed, model = capsys.readouterr(), HNE(coordinates=coordinates).fit(cloud)
+    assert (coordinates_in(rows_of(printed.out)) == model.embedding_).all()
+    assert f"in 2 dimensions, {made} by ihne with {model.n_neighbors_} neighbors, " in printed.err
+    assert main([*words, "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["parameters"]["coordinates"] == model.coordinates_
+    assert (told["chart"] is None, told["layout"] is None) == (made != "a chart", made != "a layout")
+    assert len(told["eigenvalues"]) == (0 if made == "a layout" else 2)
+    if made == "a layout":
+        assert told["layout"] == {"kl_divergence": model.kl_divergence_}
 
 
 def test_json_of_the_published_method_has_no_chart(points, tmp_path, capsys):
@@ -294,7 +316,11 @@ def test_a_dry_run_takes_the_most_neighbors_where_what_suits_is_not_known(points
 def test_a_dry_run_finds_what_suits_samples_near_no_surface(tmp_path, capsys):
     np.save(tmp_path / "cloud.npy", np.random.default_rng(0).normal(size=(200, 8)))
     assert main(["embed", str(tmp_path / "cloud.npy"), "--dry-run"]) == 0
-    assert "ihne, 5 neighbors, 2 dimensions, reg 0.1, dense solver\n" in capsys.readouterr().out
+    assert "ihne, 10 neighbors, 2 dimensions, reg 0.1, a layout\n" in capsys.readouterr().out
+    assert main(["embed", str(tmp_path / "cloud.npy"), "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["parameters"]["coordinates"], plan["solver"]) == ("layout", "none")
+    assert plan["seconds"].keys() == {"neighbors", "short circuits", "weights", "layout", "trust"}
 
 
 def test_a_dry_run_names_the_columns_as_a_run_would(tmp_path, capsys):
@@ -325,7 +351,7 @@ def test_new_samples_are_placed_by_name_filled_and_scaled_as_in_the_fit(points, 
     assert main(["transform", str(model), str(shuffled)]) == 0
     printed = capsys.readouterr()
     scaled = (ROLL.X - ROLL.X.mean(axis=0)) / ROLL.X.std(axis=0)
-    assert np.allclose(coordinates(rows_of(printed.out)), HNE().fit(scaled).embedding_[:20], atol=1e-12)
+    assert np.allclose(coordinates_in(rows_of(printed.out)), HNE().fit(scaled).embedding_[:20], atol=1e-12)
     assert "warning" not in printed.err
 
 
@@ -383,7 +409,7 @@ def test_standard_input_is_read(points, fitted, capsysbinary, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(points.read_bytes())))
     assert main(["embed", "-"]) == 0
     rows = rows_of(capsysbinary.readouterr().out.decode())
-    assert (coordinates(rows) == fitted.embedding_).all()
+    assert (coordinates_in(rows) == fitted.embedding_).all()
 
 
 def test_a_reader_that_leaves_early_is_no_error(points):

@@ -306,11 +306,11 @@ def test_auto_is_the_three_words_auto():
 
 
 def test_published_sets_what_was_not_given():
-    given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "rescaled", "--short-circuits", "cut"]
+    given = ["-k", "9", "--reg", "0.01", "--variant", "rhne", "--coordinates", "layout", "--short-circuits", "cut"]
     assert parameters("--published").items() >= PUBLISHED.items()
     assert parameters(*given[:2], "--published").items() >= (PUBLISHED | {"n_neighbors": 9}).items()
     everything, names = parameters(*given, "--published"), ("n_neighbors", "reg", "variant", "coordinates")
-    assert [everything[name] for name in (*names, "short_circuits")] == [9, 0.01, "rhne", "rescaled", "cut"]
+    assert [everything[name] for name in (*names, "short_circuits")] == [9, 0.01, "rhne", "layout", "cut"]
     others = parameters("--n-rounds", "2", "--published", *given[2:])
     assert (others["n_neighbors"], others["n_rounds"]) == (PUBLISHED["n_neighbors"], 2)
 

@@ -727,7 +727,7 @@ def test_arrays_that_lie_about_charts_are_told(charted, name, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (entry("fit", "core", kl_divergence={"kind": "float", "value": "nan"}), "'core.kl_divergence' must hold numbers"),
+        (entry("fit", "core", kl_divergence={"kind": "float", "value": "nan"}), "'core.kl_divergence' must hold"),
         (entry("fit", "core", kl_divergence=None), "Core lacks 'kl_divergence'"),
         (entry("fit", "core", layout_unit=0.0), "'core.layout_unit' must hold numbers"),
         (entry("fit", "core", layout_unit={"kind": "float", "value": "inf"}), "'core.layout_unit' must hold numbers"),

@@ -46,6 +46,27 @@ def test_the_data_comes_once_and_the_embedding_with_every_change(call):
     assert {"stage", "done", "total"} <= call.told[-1].keys()
 
 
+@pytest.mark.parametrize(
+    ("coordinates", "axis", "made"),
+    [
+        ("auto", "chart coordinate", "a chart"),
+        ("chart", "chart coordinate", "a chart"),
+        ("layout", "layout coordinate", "a layout"),
+        ("eigenvectors", "eigenvector", "eigenvectors"),
+    ],
+)
+def test_a_page_is_told_which_coordinates_were_asked_for_and_used(call, coordinates, axis, made):
+    found, alone = call.embed(parameters={"coordinates": coordinates}), HNE(coordinates=coordinates)
+    assert np.allclose(call.coordinates(found), alone.fit_transform(make_swiss_roll(300, random_state=0).X), rtol=1e-5)
+    assert found["request"]["parameters"]["coordinates"] == coordinates
+    assert found["coordinates"] == found["settings"]["coordinates"] == alone.coordinates_
+    names = [column["name"] for column in found["columns"] if column["group"] == "coordinates"]
+    assert names == [f"{axis} 1", f"{axis} 2"]
+    assert found["lead"].startswith(f"300 samples, {made} by ihne with {alone.n_neighbors_} neighbors")
+    assert (found["nShorts"] == 0) == (coordinates == "layout")
+    assert any(one["name"] == "Stress" for one in found["measures"]) == (made == "a chart")
+
+
 def test_each_embedding_is_turned_to_the_one_before_it(call):
     first = call.embed()
     assert not first["turned"]

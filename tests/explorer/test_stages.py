@@ -25,7 +25,9 @@ WALK = [
     {"n_neighbors": 7, "reg": 0.01},
     {"n_neighbors": 7, "reg": 0.01, "variant": "rhne"},
     {"n_neighbors": 9, "reg": 0.01, "variant": "bhne"},
-    {"n_neighbors": 7, "coordinates": "rescaled"},
+    {"n_neighbors": 7, "coordinates": "eigenvectors"},
+    {"n_neighbors": 7, "coordinates": "layout"},
+    {"coordinates": "layout"},
     {"n_neighbors": 30, "short_circuits": "keep"},
     {"n_components": 1},
     {"n_neighbors": 7, "metric": "manhattan"},
@@ -45,7 +47,7 @@ def test_whatever_was_tried_before_the_bits_are_those_of_a_fit_of_its_own(roll):
 
 def steps_taken(monkeypatch):
     taken = []
-    for name in ("graph", "short_circuits", "pieces", "weights", "eigenpairs", "geometry", "flat_share"):
+    for name in ("graph", "short_circuits", "pieces", "weights", "eigenpairs", "layout", "geometry", "flat_share"):
         whole = getattr(Backend, name)
 
         def step(self, *arguments, whole=whole, name=name):
@@ -75,6 +77,18 @@ def test_another_reg_finds_all_that_does_not_depend_on_it(roll, monkeypatch):
     taken.clear()
     run(roll.X, backend, n_neighbors=8, reg=1e-3)
     assert taken == []
+
+
+def test_a_layout_is_computed_again_only_where_its_weights_change(roll, monkeypatch):
+    taken, backend = steps_taken(monkeypatch), SharedStages()
+    first = run(roll.X, backend, coordinates="layout")
+    assert "layout" in taken
+    assert "eigenpairs" not in taken
+    taken.clear()
+    assert np.array_equal(run(roll.X, backend, coordinates="layout").Y, first.Y)
+    assert taken == []
+    run(roll.X, backend, coordinates="layout", reg=0.01)
+    assert taken == ["weights", "layout"]
 
 
 def test_only_the_last_few_results_of_a_stage_are_kept(roll):

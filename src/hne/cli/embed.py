@@ -15,7 +15,7 @@ from hne.cli.arguments import flag_of, parameters_of, with_sample_pairs
 from hne.cli.talk import color_of, echo, print_json, title_of, with_cli_names
 from hne.cli.tune import chosen_facts, sentences
 from hne.exceptions import refuse
-from hne.settings import AUTO, PRECOMPUTED, SEARCHED, fill_defaults
+from hne.settings import AUTO, COORDINATES_IN_WORDS, PRECOMPUTED, SEARCHED, fill_defaults
 
 if TYPE_CHECKING:
     from hne.core.records import Embedding
@@ -241,9 +241,10 @@ def _sentence(summary: dict[str, Any]) -> str:
     pieces = f", {len(sizes)} pieces" if len(sizes) > 1 else ""
     is_cut = n_cut and parameters["short_circuits"] == "cut"
     cut = f", {n_cut} short circuit{'' if n_cut == 1 else 's'} cut" if is_cut else ""
+    made = COORDINATES_IN_WORDS[parameters["coordinates"]]
     return (
         f"{summary['n_samples']} samples of {summary['n_features']} features in {parameters['n_components']} "
-        f"dimensions by {parameters['variant']} with {parameters['n_neighbors']} neighbors{cut}{pieces}, mean "
+        f"dimensions, {made} by {parameters['variant']} with {parameters['n_neighbors']} neighbors{cut}{pieces}, mean "
         f"reconstruction error {summary['reconstruction_error']:.3g}"
     )
 
@@ -352,7 +353,8 @@ def _plan_lines(plan: dict[str, Any], title: str, d: int) -> list[str]:
     k, reg, dimensions = (parameters[name] for name in ("n_neighbors", "reg", "n_components"))
     neighbors = "neighbors that suit the samples" if k is None else f"{k} neighbors"
     ridge = "reg that suits them" if reg is None else f"reg {reg:.3g}" if isinstance(reg, float) else f"reg {reg}"
-    method = f"{parameters['variant']}, {neighbors}, {dimensions} dimensions, {ridge}, {plan['solver']} solver"
+    found = COORDINATES_IN_WORDS["layout"] if plan["solver"] == "none" else f"{plan['solver']} solver"
+    method = f"{parameters['variant']}, {neighbors}, {dimensions} dimensions, {ridge}, {found}"
     # What the forecast takes for numbers that are to be chosen.
     taken = [f"{plan['n_neighbors']} neighbors, the most"] if k in {AUTO, None} else []
     taken += [f"{d} dimensions"] if dimensions == AUTO else []

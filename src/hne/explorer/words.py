@@ -5,6 +5,7 @@ from typing import Any
 from hne.core.records import Embedding
 from hne.core.trust.verdict import Assessment, embedding_warnings
 from hne.explorer.request import Request
+from hne.settings import COORDINATES_IN_WORDS
 from hne.tuning import Tuning
 from hne.viz.report.measures import written
 from hne.viz.report.page import capitalized
@@ -53,7 +54,8 @@ def lead_of(result: Embedding) -> str:
     k, reg = settings.n_neighbors, settings.reg
     cut = f", {n_cut} edge{'' if n_cut == 1 else 's'} across gaps cut" if n_cut and result.is_cut else ""
     pieces = f", in {result.pieces.count} pieces" if result.pieces.count > 1 else ""
-    return f"{len(result.Y)} samples by {settings.variant} with {k} neighbors and reg {reg:.2g}{cut}{pieces}"
+    made = COORDINATES_IN_WORDS[settings.coordinates]
+    return f"{len(result.Y)} samples, {made} by {settings.variant} with {k} neighbors and reg {reg:.2g}{cut}{pieces}"
 
 
 def map_of(tuning: Tuning) -> dict[str, Any]:

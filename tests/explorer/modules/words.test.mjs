@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { entryOf } from "../../../src/hne/explorer/static/answers.js";
 import { Beside } from "../../../src/hne/explorer/static/beside.js";
 import { edgesText } from "../../../src/hne/explorer/static/edges.js";
+import { axisName } from "../../../src/hne/explorer/static/scene.js";
 import { wordOf } from "../../../src/hne/explorer/static/knobs.js";
 import { rememberedBy } from "../../../src/hne/explorer/static/memory.js";
 import { listedFindings } from "../../../src/hne/explorer/static/strip.js";
@@ -76,8 +77,17 @@ test("a tab remembers the last request, and begins anew where it may not or cann
 
 test("edges across gaps are counted in a sentence", () => {
   assert.equal(edgesText({ nShorts: 0, isCut: true }, 0), "None leads across a gap.");
+  assert.match(edgesText({ nShorts: 0, isCut: true, coordinates: "layout" }, 0), /^Not searched for: a layout/);
   assert.equal(edgesText({ nShorts: 1, isCut: true }, 1), "1 edge leads across a gap and was cut.");
   assert.equal(edgesText({ nShorts: 3000, isCut: false }, 2000), "3\u00a0000 edges lead across a gap and are suspected, and kept. The worst 2\u00a0000 are drawn.");
+});
+
+test("axes of figures say what coordinates preserve", () => {
+  const column = (name) => ({ name, group: "coordinates" });
+  assert.equal(axisName(column("chart coordinate 1"), "chart"), "chart coordinate 1 (units of X)");
+  assert.equal(axisName(column("layout coordinate 2"), "layout"), "layout coordinate 2 (neighborhoods, not distances)");
+  assert.equal(axisName(column("eigenvector 1"), "eigenvectors"), "eigenvector 1");
+  assert.equal(axisName({ name: "x1", group: "data" }, "chart"), "x1");
 });
 
 function page({ theme = null, htmlClass = "", bodyClass = "", jpThemeLight } = {}) {

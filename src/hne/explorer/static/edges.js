@@ -37,7 +37,7 @@ export class Edges {
     this.focus = null;
     const { byId } = this;
     const { picture, result, request } = entry;
-    byId("edges-text").textContent = edgesText(result, picture.shorts.length);
+    byId("edges-text").textContent = edgesText({ ...result, coordinates: picture.coordinates }, picture.shorts.length);
     const action = result.isCut ? ["Put back", putBackEdge] : ["Cut", cutEdge];
     const listed = picture.shorts.slice(0, MOST_EDGES);
     this.lines = new Map();
@@ -134,7 +134,8 @@ export class Edges {
   }
 }
 
-export function edgesText({ nShorts, isCut }, nDrawn) {
+export function edgesText({ nShorts, isCut, coordinates }, nDrawn) {
+  if (coordinates === "layout") return "Not searched for: a layout uses the neighbor graph as it was found.";
   if (!nShorts) return "None leads across a gap.";
   const edges = nShorts === 1 ? "1 edge leads" : `${countText(nShorts)} edges lead`;
   const fate = isCut ? `${nShorts === 1 ? "was" : "were"} cut` : `${nShorts === 1 ? "is" : "are"} suspected, and kept`;

@@ -24,14 +24,15 @@ export function sceneOf(plot, title, subtitle) {
     lines: linesIn(plot),
     across: across.map((value) => ({ at: width / 2 + (value * view.unitX - view.cx) * view.scale, text: valueText(xColumn, value) })),
     up: up.map((value) => ({ at: height / 2 - (value * view.unitY - view.cy) * view.scale, text: valueText(yColumn, value) })),
-    xName: axisName(xColumn),
-    yName: axisName(yColumn),
+    xName: axisName(xColumn, plot.picture.coordinates),
+    yName: axisName(yColumn, plot.picture.coordinates),
     legend: legendIn(plot.paint),
   };
 }
 
-function axisName({ name, group }) {
-  return group === "coordinates" ? `${name} (units of X)` : name;
+export function axisName({ name, group }, coordinates) {
+  const note = { chart: " (units of X)", layout: " (neighborhoods, not distances)" }[coordinates] || "";
+  return group === "coordinates" ? `${name}${note}` : name;
 }
 
 // Those that are seen, in the order in which they are drawn, fainter ones mixed with paper.
