@@ -21,7 +21,7 @@ from hne.exceptions import CheckpointError, FallbackWarning, HNEWarning, InputEr
 from hne.scale import backends as _bench
 from hne.scale import tasks as _tasks
 from hne.scale.folder import key_of
-from hne.settings import EIGENPAIRS, NEIGHBORS, PIECES, PLACES, STAGES, WEIGHTS, Settings, known_settings
+from hne.settings import EIGENPAIRS, LAYOUT, NEIGHBORS, PIECES, PLACES, STAGES, WEIGHTS, Settings, known_settings
 
 CACHED = (NEIGHBORS, PIECES, WEIGHTS, EIGENPAIRS)
 
@@ -36,11 +36,21 @@ def with_outlier():
     return np.vstack([ROLL[:500], [[500.0, 0.0, 0.0]]])
 
 
+def curve():
+    """Waves of random frequencies along a line, which get a chart of 3 neighbors."""
+    waves = np.random.default_rng(0).normal(scale=50.0, size=30)
+    return np.cos(np.outer(np.linspace(0, 1, 120), waves) + np.arange(30))
+
+
 # Edges of the roll, each a sample and the nearest to it.
 HAND = [(row, int(np.argsort(np.linalg.norm(ROLL - ROLL[row], axis=1))[1])) for row in range(20, 700, 40)]
 CASES = {
     "roll": (ROLL, {}),
-    "digits": (load_digits().data[:600], {"n_neighbors": 8}),
+    "digits": (load_digits().data[:600], {"n_neighbors": 8, "coordinates": "chart"}),
+    "layout": (load_digits().data[:700], {}),
+    "layout of two pieces": (two_pieces(), {"coordinates": "layout"}),
+    "layout of the largest": (two_pieces(), {"coordinates": "layout", "pieces": "largest"}),
+    "curve": (curve(), {}),
     "two pieces": (two_pieces(), {}),
     "joined": (two_pieces(), {"pieces": "join"}),
     "largest": (two_pieces(), {"pieces": "largest"}),
@@ -54,7 +64,7 @@ CASES = {
     "extreme": (ROLL * 1e-200, {}),
     "rhne": (ROLL, {"variant": "rhne", "include_self": False}),
     "published": (ROLL, dict(PUBLISHED)),
-    "kept": (ROLL, {"short_circuits": "keep", "coordinates": "rescaled"}),
+    "kept": (ROLL, {"short_circuits": "keep", "coordinates": "eigenvectors"}),
     "by hand": (ROLL, {"cut_edges": [(0, 9), (699, 3), *HAND], "keep_edges": [(5, 6)]}),
     "given": (ROLL, {"neighbors": (np.argsort(pairwise_distances(ROLL), axis=1)[:, 1:7], np.ones((700, 6)))}),
 }
@@ -85,12 +95,11 @@ def assert_same_bits(one, other):
     assert_same_weights(one, other)
     assert np.array_equal(one.pieces.labels, other.pieces.labels)
     assert np.array_equal(one.Y, other.Y, equal_nan=True)
-    assert np.array_equal(one.rescaled_Y, other.rescaled_Y, equal_nan=True)
+    assert np.array_equal([one.core.kl_divergence], [other.core.kl_divergence], equal_nan=True)
+    assert np.array_equal([one.core.layout_unit], [other.core.layout_unit], equal_nan=True)
     assert one.Y.dtype == other.Y.dtype
     assert np.array_equal(one.short_circuits, other.short_circuits)
-    assert [chart is None for chart in one.core.rescaled.charts] == [
-        chart is None for chart in other.core.rescaled.charts
-    ]
+    assert [chart is None for chart in one.core.charts] == [chart is None for chart in other.core.charts]
     np.testing.assert_allclose(one.reconstruction_errors, other.reconstruction_errors, rtol=1e-9, atol=1e-12)
 
 
@@ -98,7 +107,7 @@ def slow_but(*fast):
     return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
 
 
-@pytest.mark.parametrize("case", slow_but("two pieces"))
+@pytest.mark.parametrize("case", slow_but("two pieces", "layout"))
 def test_a_run_in_a_folder_has_the_bits_of_one_without(case, tmp_path):
     X, parameters = CASES[case]
     parameters = {"assess": False, **parameters}
@@ -116,6 +125,29 @@ def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
     brief(tmp_path)
     # Another order of the same samples is the same run.
     brief(tmp_path, SMALL[::-1])
+
+
+def test_a_finished_layout_is_not_computed_again(tmp_path, monkeypatch):
+    plain = brief(coordinates="layout")
+    assert_same_bits(plain, brief(tmp_path, coordinates="layout"))
+    assert len(list(tmp_path.glob("layout-*"))) == 1
+    assert not list(tmp_path.glob("eigenpairs-*"))
+    monkeypatch.setattr(_bench.Backend, "layout", lambda *_: pytest.fail("a layout was computed"))
+    assert_same_bits(plain, brief(tmp_path, coordinates="layout"))
+
+
+def test_a_run_interrupted_in_the_layout_goes_on_from_its_weights(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_bench.Backend, "layout", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            brief(tmp_path, coordinates="layout")
+    assert not list(tmp_path.glob("layout-*"))
+    plain = brief(coordinates="layout")
+    monkeypatch.setattr(_tasks, "row_weights", lambda *_: pytest.fail("weights were computed"))
+    assert_same_bits(plain, brief(tmp_path, coordinates="layout"))
 
 
 def test_edges_that_are_cut_by_hand_belong_to_samples_and_not_to_rows(tmp_path):
@@ -144,7 +176,7 @@ def test_another_reg_finds_the_neighbors(tmp_path):
 
 @pytest.mark.slow
 def test_runs_with_other_cuts_coordinates_or_dimensions_share_a_folder_and_no_more_than_is_theirs(tmp_path):
-    others = ({}, {"short_circuits": "keep"}, {"coordinates": "eigenvectors"}, {"coordinates": "rescaled"})
+    others = ({}, {"short_circuits": "keep"}, {"coordinates": "eigenvectors"}, {"coordinates": "layout"})
     plain = [run(ROLL, **changed) for changed in (*others, {"n_components": 3}, dict(PUBLISHED))]
     # Cuts, and the number of eigenvectors, differ, or else this would show nothing.
     assert len(plain[0].short_circuits) != len(plain[4].short_circuits)
@@ -188,16 +220,17 @@ def test_a_run_that_failed_goes_on_from_its_blocks(tmp_path, monkeypatch):
     assert not set(kept) & set(done)
 
 
-@pytest.mark.parametrize("stage", ["neighbors", "weights", "eigenpairs"])
+@pytest.mark.parametrize("stage", ["neighbors", "weights", "eigenpairs", "layout"])
 def test_a_damaged_stage_is_refused_by_name(tmp_path, stage):
-    brief(tmp_path)
+    coordinates = "layout" if stage == "layout" else "eigenvectors"
+    brief(tmp_path, coordinates=coordinates)
     folder = next(tmp_path.glob(f"{stage}-*"))
     victim = max(folder.glob("*.npy"), key=lambda path: path.stat().st_size)
     data = bytearray(victim.read_bytes())
     data[len(data) // 2] ^= 4
     victim.write_bytes(data)
     with pytest.raises(CheckpointError, match=rf"checkpoint '.*{stage}-.*{victim.name}'"):
-        brief(tmp_path)
+        brief(tmp_path, coordinates=coordinates)
 
 
 def test_a_stage_of_another_run_is_refused_by_name(tmp_path):
@@ -471,3 +504,5 @@ def test_every_parameter_of_a_stage_is_in_the_keys_from_there_on():
         ]
         first = STAGES.index(known.stage) if known.stage in STAGES else len(STAGES)
         assert changed == [STAGES.index(stage) >= first for stage in CACHED], name
+    # A layout depends on what eigenpairs depend on.
+    assert _bench._parameters_until(LAYOUT, Settings()) == _bench._parameters_until(EIGENPAIRS, Settings())

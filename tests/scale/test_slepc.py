@@ -360,8 +360,17 @@ def test_a_run_stops_where_ranks_take_over_and_goes_on_from_what_they_found(roll
     assert "is solved" in capsys.readouterr().err
     assert main([*run, "-o", str(tmp_path / "y.npy")]) == 0
     here = embed(roll.X, eigen_solver="dense")
-    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), here.rescaled_Y, atol=1e-5)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), here.Y, atol=1e-5)
     assert main([*run[:-1], "direct", "--until-eigenproblem"]) == 2
+
+
+@pytest.mark.parametrize("coordinates", ["auto", "layout"])
+def test_a_layout_leaves_no_eigenproblem(cloud, tmp_path, capsys, coordinates):
+    np.save(tmp_path / "x.npy", cloud)
+    run = ["embed", str(tmp_path / "x.npy"), "--checkpoint", str(tmp_path / "run"), "--eigen-solver", "slepc"]
+    assert main([*run, "--until-eigenproblem", "--coordinates", coordinates]) == 2
+    told = "--coordinates must be 'chart' or 'eigenvectors' for an eigenproblem that is left for MPI, got a layout"
+    assert told in capsys.readouterr().err
 
 
 @runs

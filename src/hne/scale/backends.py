@@ -29,6 +29,7 @@ from hne.core.eigen.exchange import has_result, has_whole_problem, read_result, 
 from hne.core.eigen.slepc import find_launch, is_worth_ranks, rank_count, solve_folder
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked import blocked_search
+from hne.core.neighbors.curve import is_curve
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph, check_connected
 from hne.core.pipeline import Backend, known_distances
@@ -59,6 +60,7 @@ from hne.settings import (
     STAGES,
     WEIGHTS,
     Settings,
+    fill_curve_defaults,
     fill_defaults,
     parameters_of,
 )
@@ -302,11 +304,8 @@ class CachedBackend(Backend):
 def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpoint: Any) -> tuple[Path, bool]:
     """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
     settings, auto, unset = check_parameters(parameters)
-    if settings.coordinates == AUTO:
-        settings = replace(settings, coordinates="chart")
-    if settings.coordinates == "layout":
-        rule = "must be 'chart' or 'eigenvectors' for an eigenproblem that is left for MPI"
-        refuse("coordinates", rule, "'layout', which needs no eigenvectors", "Choose one of them")
+    is_open = settings.coordinates == AUTO
+    _check_has_eigenproblem(settings)
     with open_backend(X, settings, auto, executor, checkpoint) as (samples, backend):
         assert isinstance(backend, CachedBackend)  # noqa: S101, there is a checkpoint
         if auto:
@@ -316,11 +315,15 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
         n_threads = thread_count(settings.n_jobs)
         with limit_blas_threads(n_threads), show_progress(settings.verbose):
             unique, _, X, settings = backend.canonicalize(samples, settings)
-            if unset:
+            if unset or is_open:
                 flatness = backend.flat_share(X, settings, n_threads)
                 settings = fill_defaults(settings, unset, flatness, X.shape[0], known_distances(X))
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
+            if is_open and settings.coordinates == "layout" and is_curve(graph):
+                settings = fill_curve_defaults(settings, unset)
+                graph = graph.nearest(settings.n_neighbors)
+            _check_has_eigenproblem(settings)
             found = run_stage("short circuits", backend.short_circuits, X, graph, settings)
             circuits = edited(found, ChosenEdges.of(settings, unique))
             split = run_stage("pieces", backend.pieces, X, circuits.graph, settings, n_threads)
@@ -332,6 +335,13 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
             run_stage("weights", backend.weights, X, split.graph, settings, n_threads)
             folder, _ = backend.write_problem(X.shape, settings, n_threads)
     return folder, has_result(folder)
+
+
+def _check_has_eigenproblem(settings: Settings) -> None:
+    """Refuse a layout, for which no eigenproblem is solved."""
+    if settings.coordinates == "layout":
+        rule = "must be 'chart' or 'eigenvectors' for an eigenproblem that is left for MPI"
+        refuse("coordinates", rule, "a layout, which needs no eigenvectors", "Choose one of them")
 
 
 def blocks_of(n_rows: int, n_features: int) -> list[Block]:

@@ -23,18 +23,24 @@ def remove_noise(X: Samples, n_components: int, metric: object) -> FloatArray | 
     Also None if no more than `n_components` axes are above it, for principal components then show all that is not
     noise, or if half of the axes are.
     """
+    if not is_dense(X) or metric != "euclidean":
+        return None
+    X = X[:, np.ptp(X, axis=0) > 0]
     n, n_features = X.shape
-    if not is_dense(X) or metric != "euclidean" or n < SAMPLES_PER_FEATURE * n_features:
+    if n_features <= n_components or n < SAMPLES_PER_FEATURE * n_features:
         return None
     most = max(MAX_SAMPLES, MAX_SAMPLES_PER_FEATURE * n_features)
     rows = X if n <= most else X[np.random.RandomState(0).choice(n, most, replace=False)]
-    if not (np.ptp(rows, axis=0) > 0).all():
-        return None
     ratio, covariance = np.sqrt(n_features / len(rows)), np.atleast_2d(np.cov(rows.T))
     values, axes = np.linalg.eigh(covariance)
+    if not values[0] > 0:
+        return None
     n_above, noise = -1, float(values.mean())
     while (count := int(np.count_nonzero(values > (1 + ratio) ** 2 * noise))) > n_above:
         n_above, noise = count, float(values[: n_features - count].mean())
+        if noise <= 0:
+            # Columns that depend linearly on others have no noise.
+            return None
     # A few eigenvalues are within the range by chance.
     is_mostly_noise = n_components < n_above < n_features / 2
     if not is_mostly_noise or values[0] < SMALLEST_EIGENVALUE * (1 - ratio) ** 2 * noise:
