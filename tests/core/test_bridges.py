@@ -96,7 +96,7 @@ def test_one_sample_between_two_clusters_is_told(apart, n_features):
 
 def test_bridges_of_a_layout_are_reported_and_do_not_count_against_it():
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [30, 0, 0], [[15, 0, 0]]])
+    X = np.vstack([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + 30 * np.eye(3)[0], 15 * np.eye(3)[:1]])
     model = HNE(coordinates="layout").fit(X)
     assert 200 in model.bridges_
     bridges = next(finding for finding in model.trust_.findings if finding.kind == "bridges")

@@ -556,11 +556,23 @@ class ScriptedRanks:
 
 
 @pytest.mark.parametrize("best", range(3))
-def test_far_from_a_surface_the_candidate_that_preserves_most_neighborhoods_is_the_chart(model, best):
+def test_where_unfolding_has_much_stress_the_candidate_that_preserves_most_neighborhoods_is_the_chart(
+    model, best, monkeypatch
+):
+    monkeypatch.setattr(_chart, "POORLY_KEPT", 0.0)
     scores = [1.9 if number == best else 1.8 for number in range(3)]
     geometry = SimpleNamespace(ranks=ScriptedRanks(*scores))
-    _, chart = chart_of(piece_of(model._fitted), 0.84, 2, geometry)
+    _, chart = chart_of(piece_of(model._fitted), 0.9, 2, geometry)
     assert chart.route == (UNFOLDED, ALONG_GRAPH, ALONG_GRAPH)[best]
+
+
+def test_far_from_a_surface_a_chart_follows_the_graph(model):
+    candidates = []
+    for scores in ((1.9, 1.8), (1.8, 1.9)):
+        Y, chart = chart_of(piece_of(model._fitted), 0.84, 2, SimpleNamespace(ranks=ScriptedRanks(*scores)))
+        assert chart.route == ALONG_GRAPH
+        candidates.append(Y)
+    assert np.abs(candidates[0] - candidates[1]).max() > 1e-3
 
 
 def test_near_a_surface_a_chart_with_little_stress_is_unfolded_without_comparing_ranks(model):

@@ -14,6 +14,7 @@ from hne.core.records import NeighborGraph
 from hne.core.samples.kinds import Distances
 from hne.core.tangent import frames as _flatness
 from hne.core.tangent.frames import flat_share
+from hne.core.tangent.noise import remove_noise
 from hne.datasets import make_s_curve, make_swiss_roll
 from hne.settings import NEAR_SURFACE, Settings, fill_curve_defaults, fill_defaults
 from tests.conftest import frozen
@@ -92,9 +93,40 @@ def test_surfaces_are_near_a_surface_with_noise_too_and_tables_are_not():
 def test_noise_is_seen_past_by_larger_neighborhoods(monkeypatch):
     noise = 0.1 * np.random.default_rng(1).normal(size=(1500, 47))
     X = np.column_stack([make_swiss_roll(1500, random_state=3).X, noise])
+    # Where noise is not recognized by its eigenvalues.
+    monkeypatch.setattr(_flatness, "remove_noise", lambda *_: None)
     assert share(X) > NEAR_SURFACE
     monkeypatch.setattr(_flatness, "MORE_NEIGHBORS", 800)
     assert share(X) < NEAR_SURFACE
+
+
+def test_columns_of_noise_beside_a_surface_are_recognized_by_their_eigenvalues():
+    rng = np.random.default_rng(0)
+    roll = make_swiss_roll(800, random_state=3).X
+    X = np.column_stack([roll, rng.normal(size=(800, 40))]) @ ortho_group.rvs(43, random_state=0)
+    scores = remove_noise(X, 2, "euclidean")
+    # The roll turned: distances in it are those of the scores, but for the noise along its own axes.
+    np.testing.assert_allclose(pdist(scores), pdist(roll), atol=0.15 * pdist(roll).max())
+    assert share(X) > NEAR_SURFACE
+    np.testing.assert_array_equal(remove_noise(np.column_stack([X, np.full(800, 3.0)]), 2, "euclidean"), scores)
+
+
+@pytest.mark.parametrize(
+    ("X", "d"),
+    [
+        (np.random.default_rng(0).normal(size=(400, 8)), 2),
+        (load_digits().data[:, 1:7], 2),
+        # Noise around no more dimensions than there are coordinates: principal components show them.
+        (np.random.default_rng(0).normal(size=(400, 9)) * [9.0, 9.0, *[1.0] * 7], 2),
+        # Too few samples, sparse samples, columns that depend on each other, and no more columns than coordinates.
+        (np.random.default_rng(0).normal(size=(15, 8)) * [9.0, 9.0, 9.0, *[1.0] * 5], 2),
+        (csr_array(np.random.default_rng(0).normal(size=(400, 9)) * [9.0, 9.0, 9.0, *[1.0] * 6]), 2),
+        (np.random.default_rng(0).normal(size=(400, 5)) @ np.random.default_rng(1).normal(size=(5, 9)), 2),
+        (np.column_stack([np.random.default_rng(0).normal(size=(400, 2)), np.ones(400)]), 2),
+    ],
+)
+def test_other_samples_have_no_noise_to_remove(X, d):
+    assert remove_noise(X, d, "euclidean") is None
 
 
 def test_copies_of_a_place_are_left_out_and_where_nothing_is_known_there_is_no_share():

@@ -171,7 +171,7 @@ def test_the_record_is_a_line_not_a_page(cloud):
     assert repr(embed(cloud)).startswith("Embedding of 60 samples in 2 dimensions, 1 piece(s), mean reconst")
     # Settings that were left open are told as they were chosen.
     told = (
-        "(samples left out of their own outer layer) (Settings(n_neighbors=10, n_components=2, variant='ihne', reg=0.1, "
+        "(samples left out of their own outer layer) (Settings(n_neighbors=10, n_components=2, variant='ihne', reg=0.1"
     )
     assert told in repr(embed(cloud, include_self=False))
 

@@ -120,7 +120,8 @@ def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatAr
 
 def _divergence(P: SparseMatrix, Y: FloatArray, Z: float) -> float:
     """Compute KL(P || Q) in blocks of rows; 0 without any affinities."""
-    total, sum_of_affinities, step = 0.0, float(P.data.sum(dtype=np.float64)), max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
+    step = max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
+    total, sum_of_affinities = 0.0, float(P.data.sum(dtype=np.float64))
     for first in range(0, len(Y), step):
         block = P[first : first + step].tocoo()
         affinities = block.data.astype(np.float64)

@@ -8,6 +8,7 @@ and with them the arrangement of all other samples.
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils.extmath import row_norms
@@ -21,8 +22,9 @@ from hne.settings import Settings
 # an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.006; with
 # plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
 FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
-# Most iterations and relative accuracy of the eigenvalues of an operator.
-MAX_ITERATIONS, TOL = 1000, 1e-6
+# Largest number of samples of which an operator is made a dense matrix, of which all eigenvectors can be found; and the
+# largest number of iterations and the relative accuracy of the eigenvalues of other operators.
+DENSE_MAX_SAMPLES, MAX_ITERATIONS, TOL = 100, 1000, 1e-6
 BLOCK_BYTES = 2**25
 
 
@@ -35,12 +37,21 @@ def starting_coordinates(X: Samples, P: SparseMatrix, settings: Settings) -> Flo
     """
     d = settings.n_components
     if isinstance(X, Distances):
-        Y = scale_classically(X, d) if X.is_complete else embed_spectrally(P, d)
+        Y = scale_classically(X, d) if _has_all_distances(X) else embed_spectrally(P, d)
     else:
         X = normalize_rows(X, settings.metric) if settings.metric in DIRECTIONAL else X
         Y = principal_scores(X, d) if issparse(X) else leading_coordinates(_winsorize(X), d)
     spread = float(Y[:, 0].std())
     return np.ascontiguousarray(Y / (spread if spread > 0 else 1.0))
+
+
+def _has_all_distances(X: Distances) -> bool:
+    """Return whether all distances are known; a sparse matrix may store all of them."""
+    if X.is_complete:
+        return True
+    n, indptr = X.shape[0], X.matrix.indptr
+    n_diagonal = np.count_nonzero(X.matrix.indices == np.repeat(np.arange(n), np.diff(indptr)))
+    return bool(X.matrix.nnz - n_diagonal == n * (n - 1))
 
 
 def normalize_rows(X: Samples, metric: str) -> Samples:
@@ -133,9 +144,12 @@ def embed_spectrally(P: SparseMatrix, d: int) -> FloatArray:
 
 def _leading_axes(gram: Callable[[FloatArray], FloatArray], n: int, count: int) -> FloatArray:
     """Compute the leading eigenvectors of a symmetric operator, times the roots of their eigenvalues."""
-    operator = LinearOperator((n, n), matvec=lambda v: gram(np.asarray(v, dtype=np.float64).ravel()), dtype=np.float64)
-    count = min(count, n - 1)
-    v0 = np.random.RandomState(0).standard_normal(n)
-    values, vectors = eigsh(operator, count, which="LA", v0=v0, maxiter=MAX_ITERATIONS, tol=TOL)
+    if n <= DENSE_MAX_SAMPLES or count >= n:
+        matrix = np.array([gram(column) for column in np.eye(n)])
+        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=(n - count, n - 1))
+    else:
+        operator = LinearOperator((n, n), matvec=lambda v: gram(np.asarray(v, dtype=np.float64).ravel()), dtype=float)
+        v0 = np.random.RandomState(0).standard_normal(n)
+        values, vectors = eigsh(operator, count, which="LA", v0=v0, maxiter=MAX_ITERATIONS, tol=TOL)
     axes: FloatArray = fix_signs(vectors[:, ::-1]) * np.sqrt(np.maximum(values[::-1], 0.0))
     return axes

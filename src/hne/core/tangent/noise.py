@@ -25,7 +25,8 @@ def remove_noise(X: Samples, n_components: int, metric: object) -> FloatArray | 
     """
     if not is_dense(X) or metric != "euclidean":
         return None
-    X = X[:, np.ptp(X, axis=0) > 0]
+    varies = np.ptp(X, axis=0) > 0
+    X = X if varies.all() else X[:, varies]
     n, n_features = X.shape
     if n_features <= n_components or n < SAMPLES_PER_FEATURE * n_features:
         return None
@@ -34,13 +35,11 @@ def remove_noise(X: Samples, n_components: int, metric: object) -> FloatArray | 
     ratio, covariance = np.sqrt(n_features / len(rows)), np.atleast_2d(np.cov(rows.T))
     values, axes = np.linalg.eigh(covariance)
     if not values[0] > 0:
+        # Columns that depend linearly on others have no noise.
         return None
     n_above, noise = -1, float(values.mean())
     while (count := int(np.count_nonzero(values > (1 + ratio) ** 2 * noise))) > n_above:
         n_above, noise = count, float(values[: n_features - count].mean())
-        if noise <= 0:
-            # Columns that depend linearly on others have no noise.
-            return None
     # A few eigenvalues are within the range by chance.
     is_mostly_noise = n_components < n_above < n_features / 2
     if not is_mostly_noise or values[0] < SMALLEST_EIGENVALUE * (1 - ratio) ** 2 * noise:
