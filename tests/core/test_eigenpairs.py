@@ -60,7 +60,7 @@ def test_two_rolls_are_recovered_each_on_its_own(settings):
         np.testing.assert_allclose(model.chart_.stress, alone.chart_.stress, rtol=1e-6)
 
 
-@pytest.mark.parametrize("settings", one_fast({}, PUBLISHED), ids=["default", "published"])
+@pytest.mark.parametrize("settings", one_fast({"coordinates": "chart"}, PUBLISHED), ids=["chart", "published"])
 def test_five_blobs_and_the_largest_takes_the_most_room(settings):
     rng = np.random.default_rng(0)
     sizes = [200, 120, 80, 60, 40]
@@ -68,7 +68,7 @@ def test_five_blobs_and_the_largest_takes_the_most_room(settings):
     model = HNE(**settings).fit(X)
     Y, labels = model.embedding_, model.piece_labels_
     np.testing.assert_array_equal(np.bincount(labels), sizes)
-    if settings:
+    if settings is PUBLISHED:
         assert_orthonormal(Y)
     assert not boxes_overlap(Y, labels)
     rooms = [np.ptp(Y[labels == label], axis=0).prod() for label in range(5)]
@@ -110,10 +110,11 @@ def test_as_many_pieces_as_samples_are_points_none_on_another(n_components, sett
     assert np.isnan(model.reconstruction_error_)
 
 
-def test_near_pieces_are_laid_out_near():
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
+def test_near_pieces_are_laid_out_near(coordinates):
     rng = np.random.default_rng(0)
     X = frozen(np.vstack([rng.normal(size=(100, 3)) + np.array([place, 0, 0]) for place in (0, 1000, 100)]))
-    Y = HNE().fit_transform(X)
+    Y = HNE(coordinates=coordinates).fit_transform(X)
     first, far, between = (Y[start : start + 100].mean(axis=0) for start in (0, 100, 200))
     assert np.linalg.norm(first - between) < np.linalg.norm(first - far)
 

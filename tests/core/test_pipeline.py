@@ -48,14 +48,15 @@ def test_any_cloud_gives_finite_orthonormal_coordinates_or_a_clear_error(variant
     np.testing.assert_array_equal(Y, Y[first][copies.ravel()])
 
 
+@pytest.mark.parametrize("coordinates", ["chart", "layout"])
 @given(X=lattice_clouds(min_samples=1))
-def test_any_cloud_gives_a_chart_in_its_own_lengths_or_a_clear_error(X):
+def test_any_cloud_gives_coordinates_in_its_own_scale_or_a_clear_error(coordinates, X):
     _, first, copies = np.unique(X, axis=0, return_index=True, return_inverse=True)
     if len(first) < 3:
         with pytest.raises(InputError, match=r"all equal|at least \d+ (different )?samples, got n_samples="):
-            embed(X)
+            embed(X, coordinates=coordinates)
         return
-    result = embed(X)
+    result = embed(X, coordinates=coordinates)
     Y = result.Y
     assert Y.shape == (len(X), 2)
     np.testing.assert_array_equal(Y, Y[first][copies.ravel()])
@@ -143,7 +144,7 @@ def test_any_number_of_pieces_is_finite_orthonormal_and_the_same_twice(n_pieces)
 def test_charts_of_any_number_of_pieces_lie_apart_and_are_the_same_twice(n_pieces):
     rng = np.random.default_rng(0)
     X = frozen(rng.normal(size=(400, 3)) + 1000 * (np.arange(400) % n_pieces)[:, None])
-    first, second = (embed(X, n_neighbors=3) for _ in range(2))
+    first, second = (embed(X, n_neighbors=3, coordinates="chart") for _ in range(2))
     assert first.pieces.count >= n_pieces
     np.testing.assert_array_equal(first.Y, second.Y)
     labels = first.pieces.labels

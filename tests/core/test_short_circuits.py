@@ -649,7 +649,7 @@ def test_of_any_graph_what_is_left_is_what_nobody_has_cut(drawn, random, policy)
 @settings(max_examples=8)
 @given(lattice_clouds(min_samples=12, max_samples=25), st.randoms(use_true_random=False))
 def test_of_any_cloud_no_edge_that_was_cut_is_left_and_none_that_was_kept_is_lost(X, random):
-    by = {"n_neighbors": 3, "n_components": 1, "assess": False}
+    by = {"n_neighbors": 3, "n_components": 1, "coordinates": "chart", "assess": False}
     try:
         plain = embed(X, **by)
     except InputError:

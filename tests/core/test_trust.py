@@ -158,7 +158,7 @@ def test_too_few_coordinates_are_doubtful_and_advised_against(big_roll, good):
 
 def test_two_coordinates_of_samples_with_more_are_what_screens_have(caplog):
     cube = make_cube(600, random_state=2)
-    result = embed(cube.X)
+    result = embed(cube.X, coordinates="chart")
     assert "n_components should be" not in caplog.text
     told = next(finding for finding in result.trust.findings if finding.kind == "dimension")
     assert (told.level, told.remedy) == ("good", "Try n_components=3")
