@@ -18,8 +18,9 @@ N_VOTERS = 5  # neighbors in Y that guess a sample's truth
 N_RANKED = 10  # neighbors of trustworthiness
 # A picture is cut into 20 x 20 cells, of which the 4 fullest are 1 %.
 CELLS_PER_SIDE, N_FULLEST = 20, 4
-# Share of the samples that are left out when stability is measured.
+# Share of the samples that are left out when stability is measured; share and number of draws of the new samples.
 LEFT_OUT = 0.03
+NEW, NEW_DRAWS = 0.1, 5
 
 Truth = NDArray[np.generic]
 
@@ -46,12 +47,42 @@ def truth_recovered(Y: FloatArray, truth: Truth, kind: str) -> float:
     frequent one, of equally frequent ones the first in order.
     """
     voters = NearestNeighbors(n_neighbors=N_VOTERS).fit(Y).kneighbors(return_distance=False)
+    return _recovered(voters, truth, truth, kind)
+
+
+def truth_of_new_samples(model: Any, X: FloatArray, truth: Truth, kind: str) -> dict[str, float]:
+    """Compute how much truth of new samples the nearest fitted ones in Y recover, means over `NEW_DRAWS` draws.
+
+    "placed": a tenth of the samples is left out of the fit and placed by `transform`. "fitted": the same samples in an
+    embedding of all, from the same voters.
+    """
+    Y, found = np.asarray(model.fit_transform(X), dtype=float), []
+    for seed in range(NEW_DRAWS):
+        drawn = np.random.default_rng(seed).permutation(len(X))
+        new, old = np.sort(drawn[: max(1, round(NEW * len(X)))]), np.sort(drawn[max(1, round(NEW * len(X))) :])
+        fitted = np.asarray(model.fit_transform(X[old]), dtype=float)
+        found.append(
+            [
+                _recovered(
+                    NearestNeighbors(n_neighbors=N_VOTERS).fit(voting).kneighbors(points, return_distance=False),
+                    truth[old],
+                    truth[new],
+                    kind,
+                )
+                for voting, points in ((fitted, model.transform(X[new])), (Y[old], Y[new]))
+            ]
+        )
+    return dict(zip(("placed", "fitted"), np.mean(found, axis=0).tolist(), strict=True))
+
+
+def _recovered(voters: NDArray[np.intp], known: Truth, truth: Truth, kind: str) -> float:
+    """Compute the accuracy or R^2 of guesses of `truth` from that of the voters."""
     if kind == "classes":
-        names, labels = np.unique(truth, return_inverse=True)
+        names, labels = np.unique(known, return_inverse=True)
         votes = np.eye(len(names))[labels][voters].sum(axis=1)
-        return float(np.mean(votes.argmax(axis=1) == labels))
-    columns = np.asarray(truth, dtype=float).reshape(len(Y), -1)
-    unexplained = ((columns - columns[voters].mean(axis=1)) ** 2).sum(axis=0)
+        return float(np.mean(names[votes.argmax(axis=1)] == truth))
+    columns, guesses = (np.asarray(one, dtype=float).reshape(len(one), -1) for one in (truth, known))
+    unexplained = ((columns - guesses[voters].mean(axis=1)) ** 2).sum(axis=0)
     return float(np.mean(1 - unexplained / ((columns - columns.mean(axis=0)) ** 2).sum(axis=0)))
 
 

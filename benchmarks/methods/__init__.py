@@ -2,7 +2,8 @@
 
 `embed` imports its library itself, so that a run loads one library alone. `reg` is the ridge of the local weights; a
 method without one, or with a fixed one, does not use it. A method of hne takes further settings by name and returns
-its whole record, which has `Y`. A method that compiles what it needs by size also has `warm_up(n_samples)`.
+its whole record, which has `Y`. A method that compiles what it needs by size also has `warm_up(n_samples)`, and one
+whose first fit is measured names the `LIBRARY` that is imported before.
 """
 
 import importlib
@@ -22,6 +23,7 @@ BASELINES = (
     "phate_learn",
     "pacmap_learn",
     "opentsne_learn",
+    "tsne_learn",
 )
 FLOORS = ("pca", "random")
 METHODS = ("hne_alone", *HNE, *BASELINES, *FLOORS)

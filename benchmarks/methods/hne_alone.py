@@ -3,6 +3,7 @@
 from hne.core.records import Embedding, FloatArray
 
 NAME = "HNE()"
+LIBRARY = "hne"
 
 
 def embed(X: FloatArray, n_neighbors: int, n_components: int, reg: float) -> Embedding:

@@ -3,6 +3,7 @@
 from hne.core.records import FloatArray
 
 NAME = "openTSNE"
+LIBRARY = "openTSNE"
 
 
 def embed(X: FloatArray, n_neighbors: int, n_components: int, reg: float) -> FloatArray:

@@ -3,6 +3,7 @@
 from hne.core.records import FloatArray
 
 NAME = "umap-learn UMAP"
+LIBRARY = "umap"
 ALL_COMPILED = 5_000  # from 4 096 samples on it searches neighbors by compiled code
 
 
