@@ -187,7 +187,8 @@ def _models():
     for number, (model, data) in enumerate((
         (HNE(), X), (HNE(5, coordinates="eigenvectors"), X.astype(np.float32)), (HNE(4), apart),
         (HNE(4, pieces="largest"), apart), (HNE(), csr_array(np.abs(X))), (LinearHNE(), X),
-        (HNE(metric="minkowski", metric_params={"p": 3.0}), X),
+        (HNE(metric="minkowski", metric_params={"p": 3.0}), X), (HNE(coordinates="chart"), X),
+        (HNE(4, coordinates="chart"), apart),
     )):  # fmt: skip
         yield f"{number}.hne", _saved(model.fit(data).save, "a.hne")
 
@@ -196,7 +197,9 @@ def _checkpoints():
     from hne import embed
 
     with tempfile.TemporaryDirectory() as folder:
-        embed(samples(), checkpoint=Path(folder) / "run")
+        # Runs that read it find eigenpairs, or a layout.
+        for coordinates in ("chart", "auto"):
+            embed(samples(), checkpoint=Path(folder) / "run", coordinates=coordinates)
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w") as archive:
             for path in sorted((Path(folder) / "run").rglob("*")):
