@@ -659,7 +659,7 @@ def test_hostile_data_is_only_ever_text(browser, folder):
         for label in ("__proto__", "<b>", "reconstruction error"):
             page.select_option("#color", label=label)
         page.select_option("#x-axis", label="<b>")
-        page.select_option("#x-axis", label="chart coordinate 1")
+        page.select_option("#x-axis", label="layout coordinate 1")
         page.locator("#mode-box").click()
         box = page.locator("#plot").bounding_box()
         watched.drag([(box["x"] + 5, box["y"] + 5), (box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)])
