@@ -281,12 +281,16 @@ def test_a_layout_of_disconnected_samples_is_refused_where_that_is_an_error(larg
         embed(large_and_small, n_neighbors=4, pieces="raise", **LAYOUT)
 
 
-def test_samples_without_any_edges_have_places_of_their_own(groups):
+def test_samples_without_any_edges_have_places_of_their_own_and_one_alone_is_at_zero(groups):
+    lists = (np.full((300, 3), -1), None)
     with advised("300 pieces"):
-        result = embed(groups, neighbors=(np.full((300, 3), -1), None), **LAYOUT)
+        result = embed(groups, neighbors=lists, **LAYOUT)
     assert len(np.unique(result.Y, axis=0)) == 300
     assert np.isfinite(result.Y).all()
     assert result.core.kl_divergence == 0
+    with advised("only the largest"):
+        alone = embed(groups, neighbors=lists, pieces="largest", **LAYOUT)
+    np.testing.assert_array_equal(alone.Y[np.isfinite(alone.Y).all(axis=1)], [[0.0, 0.0]])
 
 
 def test_few_samples_have_a_layout_and_one_or_equal_ones_have_none():

@@ -50,14 +50,17 @@ def compute_layout(X: Samples, weights: Weights, pieces: Pieces, settings: Setti
     if is_largest:
         X = take(X, rows)
         weights = Weights(*(csr_array(matrix[rows][:, rows]) for matrix in (weights.W, weights.J)))
+    whole = np.full((len(pieces.labels), settings.n_components), np.nan)
+    if len(rows) == 1:
+        # A connected component of one sample has nothing to be near to.
+        whole[rows] = 0.0
+        return Layout(whole, 0.0, 1.0)
     P = compute_affinities(weights, settings.gamma)
     with limit_blas_threads(1):
         start = starting_coordinates(X, P, settings)
         Y, kl_divergence = descend(P, start, n_threads)
         unit = distance_scale(X, Y)
-        Y = orient(unit * Y)
-    whole = np.full((len(pieces.labels), Y.shape[1]), np.nan)
-    whole[rows] = Y
+        whole[rows] = orient(unit * Y)
     return Layout(whole, kl_divergence, unit)
 
 

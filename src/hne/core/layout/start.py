@@ -136,8 +136,8 @@ def embed_spectrally(P: SparseMatrix, d: int) -> FloatArray:
     """Compute eigenvectors 2 to d + 1 of the random walk on the affinities."""
     degrees = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
     root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    # The identity makes all eigenvalues positive, so that the largest are also the largest in magnitude.
-    axes = _leading_axes(lambda v: v + P @ (v / root) / root, P.shape[0], d + 1)
+    # Twice the identity makes all eigenvalues positive, so that no axis vanishes.
+    axes = _leading_axes(lambda v: 2 * v + P @ (v / root) / root, P.shape[0], d + 1)
     Y: FloatArray = axes[:, 1:] / root[:, None]
     return Y - Y.mean(axis=0)
 
