@@ -49,6 +49,18 @@ def test_samples_are_colored_by_values(found, tmp_path, values, classes):
     assert set(classes.split()) <= {one["class"] for name, one in page.elements if name == "path"}
 
 
+def test_the_score_of_layouts_is_explained_as_what_it_is(found, tmp_path):
+    layouts = tune(np.random.default_rng(0).normal(size=(80, 6)), grid={"n_neighbors": [8, 12]}, reg=0.1)
+    assert layouts.settings.coordinates == "layout"
+    write_tuning_report(layouts, tmp_path / "layouts.html")
+    write_tuning_report(found, tmp_path / "charts.html")
+    of_layouts, of_charts = (Page((tmp_path / name).read_text()).text for name in ("layouts.html", "charts.html"))
+    assert "what a layout loses of neighborhoods: one minus its trustworthiness" in of_layouts
+    assert "Layouts, which preserve neighborhoods and not distances, both axes alike" in of_layouts
+    assert "In lengths of the samples" not in of_layouts
+    assert "of the plane in which a sample" in of_charts
+
+
 def test_one_coordinate_and_three_are_drawn_too(tmp_path):
     for d in (1, 3):
         many = tune(np.random.default_rng(0).random((80, 4)), grid={"n_neighbors": [8]}, n_components=d, reg=1e-3)
