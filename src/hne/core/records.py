@@ -51,9 +51,10 @@ LANDMARKS = "landmarks"
 NEAREST_LANDMARKS, LANDMARKS_A_DIMENSION = 12, 4
 # Entries this near to the largest are as large: of two pieces, both are as far from their mean.
 NEAR_TIE = 1e-6
-# How a chart was found: the surface is unfolded, or shortest-path distances along the graph are kept.
-UNFOLDED, ALONG_GRAPH = "unfolded", "along the graph"
-ROUTES = (UNFOLDED, ALONG_GRAPH)
+# How a chart was found: the surface is unfolded, shortest-path distances along the graph are kept, or the first
+# eigenvectors are mapped to the distances of near pairs.
+UNFOLDED, ALONG_GRAPH, FIRST_EIGENVECTORS = "unfolded", "along the graph", "first eigenvectors"
+ROUTES = (UNFOLDED, ALONG_GRAPH, FIRST_EIGENVECTORS)
 # Metrics that order neighbors as Euclidean distances do: of the samples, and of their directions.
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "minkowski")
 DIRECTIONAL = ("cosine", "correlation")
@@ -227,7 +228,8 @@ class Chart:
     Attributes
     ----------
     route : str
-        "unfolded", or "along the graph" (shortest-path distances) where a surface cannot be unfolded.
+        "unfolded"; or where a surface cannot be unfolded, the one of "along the graph" (shortest-path distances) and
+        "first eigenvectors" that preserves most neighborhoods.
     B : ndarray of shape (n_eigenvectors, n_components)
         Map of the unit eigenvectors to the chart; along the graph, the nearest such map.
     stress : float

@@ -2,8 +2,9 @@
 
 A chart is a map of more eigenvectors than coordinates that preserves distances. The second coordinate of a long band is
 not among the first two eigenvectors; it is in the span of the bottom twenty. The map unfolds the surface: distances of
-near pairs are kept and the variance is largest. Where they cannot be kept (spheres, peaks), shortest-path distances
-along the graph are kept instead if that preserves more neighborhoods. Samples far from any surface of d dimensions
+near pairs are kept and the variance is largest. Where they cannot be kept (spheres, peaks), the chart is the one that
+preserves most neighborhoods: unfolded, with shortest-path distances along the graph kept, or the first eigenvectors,
+which open a punctured sphere. Samples far from any surface of d dimensions
 (curves and rings, or a chart that is asked for) are not unfolded: their shortest-path distances are kept.
 """
 
@@ -23,6 +24,7 @@ from hne.core.neighbors.edges import Edges, edges_of
 from hne.core.pieces.arrange import arrange_at_scale, piece_centers, principal_coordinates
 from hne.core.records import (
     ALONG_GRAPH,
+    FIRST_EIGENVECTORS,
     UNFOLDED,
     Chart,
     Charts,
@@ -172,24 +174,24 @@ def chart_of(piece: Piece, flat_share: float, d: int, geometry: LocalGeometry) -
 
     `flat_share` is the tangent variance ratio of the samples.
     """
-    unfolding, unfolded = None, None
-    if not flat_share < NEAR_SURFACE:
+    is_near = not flat_share < NEAR_SURFACE
+    if is_near:
         unfolding = unfolded_chart(piece, d)
         unfolded = piece.vectors @ unfolding.B
-        if np.sqrt(((unfolded - unfolded.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way:
-            unfolded = None
-        elif unfolding.stress <= POORLY_KEPT:
+        is_wide = np.sqrt(((unfolded - unfolded.mean(axis=0)) ** 2).sum(axis=1).max()) > WIDER * piece.longest_way
+        if not is_wide and unfolding.stress <= POORLY_KEPT:
             return _along_axes(unfolded, unfolding)
     # The matrix (d, d) by which the first eigenvectors have the distances of near pairs.
     first_map, _ = unfold(Ratios(piece.near_pairs, piece.vectors[:, :d]), d)
-    candidates = draw_along_graph(piece.vectors, piece.ways, first_map)
-    candidates = candidates if unfolded is None else [unfolded, *candidates]
-    kept = [sum(geometry.ranks.kept(Y)) for Y in candidates]
-    best = candidates[int(np.argmax(kept))]
-    logger.info("chart: trustworthiness plus continuity of the candidates %s", [f"{score:.4f}" for score in kept])
-    if unfolding is not None and best is unfolded:
-        return _along_axes(best, unfolding)
-    return _along_axes(*_at_scale(piece, best, d))
+    candidates = [(ALONG_GRAPH, Y) for Y in draw_along_graph(piece.vectors, piece.ways, first_map)]
+    if is_near:
+        candidates += [(FIRST_EIGENVECTORS, piece.vectors[:, :d] @ first_map)]
+        candidates = candidates if is_wide else [(UNFOLDED, unfolded), *candidates]
+    kept = [sum(geometry.ranks.kept(Y)) for _, Y in candidates]
+    scores = (f"{score:.4f} {route}" for score, (route, _) in zip(kept, candidates, strict=True))
+    logger.info("chart: trustworthiness plus continuity, %s", ", ".join(scores))
+    route, best = candidates[int(np.argmax(kept))]
+    return _along_axes(best, unfolding) if route == UNFOLDED else _along_axes(*_at_scale(piece, best, route))
 
 
 def unfolded_chart(piece: Piece, d: int) -> Chart:
@@ -226,19 +228,19 @@ def _unfold_best(vectors: FloatArray, pairs: Pairs, d: int) -> Chart:
     return Chart(UNFOLDED, B, stress, spectrum)
 
 
-def _at_scale(piece: Piece, Y: FloatArray, d: int) -> tuple[FloatArray, Chart]:
-    """A chart along the graph in the scale of X, for shortest paths lead around corners; with what it keeps."""
+def _at_scale(piece: Piece, Y: FloatArray, route: str) -> tuple[FloatArray, Chart]:
+    """Scale a chart that is not unfolded to the distances of X, with what it keeps."""
     some = np.meshgrid(piece.ways.landmarks, drawn_rows(len(Y), SCALED), indexing="ij")
     one, other = (ends.ravel() for ends in some)
     lengths, drawn = lengths_of_pairs(piece.X, one, other), lengths_of_pairs(Y, one, other)
     known = np.isfinite(lengths)
     # With this factor distances in Y from the landmarks are nearest to those in X.
     Y = Y * float((lengths * drawn)[known].sum() / max(float((drawn[known] ** 2).sum()), TINY))
-    _, spectrum = unfold(Ratios(piece.near_pairs, piece.vectors), d)
+    _, spectrum = unfold(Ratios(piece.near_pairs, piece.vectors), Y.shape[1])
     times = piece.near_pairs.times(Y)
     stress = float(np.mean((times * (times.sum() / max(float((times**2).sum()), TINY)) - 1) ** 2))
     B = piece.vectors.T @ (Y - Y.mean(axis=0))
-    return Y, Chart(ALONG_GRAPH, B, stress, spectrum, piece.ways.stress(Y))
+    return Y, Chart(route, B, stress, spectrum, piece.ways.stress(Y))
 
 
 def _along_axes(Y: FloatArray, chart: Chart) -> tuple[FloatArray, Chart]:
