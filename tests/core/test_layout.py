@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
@@ -18,7 +18,9 @@ from hne.core.layout import layout as _layout
 from hne.core.layout import repulsion as _repulsion
 from hne.core.layout.layout import ANCHOR, compute_affinities, descend
 from hne.core.layout.repulsion import compute_repulsion, interpolate, sum_pairs
+from hne.core.layout.start import scale_shortest_paths
 from hne.core.records import Weights
+from hne.core.samples.kinds import Distances
 from hne.exceptions import DisconnectedGraphError, InputError
 from hne.metrics import procrustes_error, trustworthiness
 from tests.conftest import advised, frozen, one_fast
@@ -145,16 +147,17 @@ def test_repulsion_on_a_grid_is_near_that_of_all_pairs(d, size, force, normaliza
     assert found_Z == pytest.approx(Z, rel=normalization)
 
 
-def test_repulsion_of_more_coordinates_than_a_grid_has_is_that_of_all_pairs():
-    Y = np.random.default_rng(0).normal(size=(700, 4))
-    for found, exact in zip(compute_repulsion(Y, run_in_one_thread, 1), sum_pairs(Y, run_in_one_thread), strict=True):
-        np.testing.assert_array_equal(found, exact)
+@pytest.mark.parametrize(("n", "d", "is_exact"), [(600, 2, True), (601, 2, False), (2000, 3, True), (2000, 4, True)])
+def test_few_samples_and_many_coordinates_have_the_exact_repulsion(n, d, is_exact):
+    Y = np.random.default_rng(0).normal(size=(n, d))
+    forces, _ = compute_repulsion(Y, run_in_one_thread, 1)
+    assert np.array_equal(forces, sum_pairs(Y, run_in_one_thread)[0]) == is_exact
 
 
 # Threads and order
 
 
-@pytest.mark.parametrize(("n", "d"), one_fast((300, 2), (900, 2), (900, 1), (700, 4)))
+@pytest.mark.parametrize(("n", "d"), one_fast((300, 2), (900, 2), (900, 1), (700, 3), (700, 4)))
 def test_threads_and_the_order_of_samples_change_no_bit(n, d, monkeypatch):
     for module in (_layout, _repulsion):
         monkeypatch.setattr(module, "SAMPLE_ROWS", 16)
@@ -233,10 +236,26 @@ def test_layouts_of_dense_and_sparse_samples_of_distances_and_of_given_neighbors
         assert procrustes_error(embed(X, **LAYOUT, **more).Y, fitted.Y) < 1e-6
 
 
-def test_a_sparse_graph_of_distances_is_enough_for_a_layout(groups):
-    graph = kneighbors_graph(groups, 200, mode="distance")
-    Y = embed(graph, n_neighbors=5, metric="precomputed", **LAYOUT).Y
-    assert trustworthiness(groups, Y) > 0.9
+def test_known_distances_are_enough_for_a_layout_near_that_of_all_and_as_stable(groups):
+    known = {"n_neighbors": 5, "metric": "precomputed", **LAYOUT}
+    Y = embed(kneighbors_graph(groups, 200, mode="distance"), **known).Y
+    assert procrustes_error(Y, embed(cdist(groups, groups), **known).Y) < 0.05
+    rows = np.sort(np.random.default_rng(0).permutation(300)[9:])
+    part = embed(kneighbors_graph(groups[rows], 200, mode="distance"), **known).Y
+    assert procrustes_error(part, Y[rows]) < 0.05
+
+
+def test_shortest_paths_along_known_distances_give_the_start():
+    line = np.arange(40.0)
+    lengths = squareform(pdist(line[:, None]))
+    known = csr_array(np.where(lengths <= 3, lengths, 0.0))
+    Y = scale_shortest_paths(Distances(known), 2)
+    np.testing.assert_allclose(np.abs(Y[:, 0]), np.abs(line - line.mean()), atol=1e-9)
+    np.testing.assert_allclose(Y[:, 1], 0, atol=1e-5)
+    # Without a path between them, two lines are twice as far from each other as their ends.
+    apart = scale_shortest_paths(Distances(csr_array(block_diag([known, known]))), 1)[:, 0]
+    assert np.ptp(apart[:40]) < 1e-6 + np.abs(apart[:40].mean() - apart[40:].mean())
+    assert (apart[:40].max() < apart[40:].min()) or (apart[:40].min() > apart[40:].max())
 
 
 @pytest.mark.parametrize("factor", [1e-150, 1e150])

@@ -57,7 +57,7 @@ def compute_layout(X: Samples, weights: Weights, pieces: Pieces, settings: Setti
         return Layout(whole, 0.0, 1.0)
     P = compute_affinities(weights, settings.gamma)
     with limit_blas_threads(1):
-        start = starting_coordinates(X, P, settings)
+        start = starting_coordinates(X, settings)
         Y, kl_divergence = descend(P, start, n_threads)
         unit = distance_scale(X, Y)
         whole[rows] = orient(unit * Y)

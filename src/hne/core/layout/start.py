@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils.extmath import row_norms
 
+from hne import _kernels
 from hne.core.pieces.arrange import leading_coordinates
 from hne.core.records import DIRECTIONAL, FloatArray, SparseMatrix, fix_signs
 from hne.core.samples.kinds import Distances, Samples
@@ -22,22 +23,23 @@ from hne.settings import Settings
 # an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.006; with
 # plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
 FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
+# Landmarks from which shortest paths are searched, and the share of the largest eigenvalue below which one is rounding.
+LANDMARKS, NO_AXIS = 100, 1e-9
 # Largest number of samples of which an operator is made a dense matrix, of which all eigenvectors can be found; and the
 # largest number of iterations and the relative accuracy of the eigenvalues of other operators.
 DENSE_MAX_SAMPLES, MAX_ITERATIONS, TOL = 100, 1000, 1e-6
 BLOCK_BYTES = 2**25
 
 
-def starting_coordinates(X: Samples, P: SparseMatrix, settings: Settings) -> FloatArray:
+def starting_coordinates(X: Samples, settings: Settings) -> FloatArray:
     """Compute the robust principal coordinates of X with a standard deviation of one along the first.
 
     Of samples with a directional metric, rows have unit length first. Distances are mapped by classical scaling, which
-    gives the principal coordinates where they are Euclidean; where some are unknown, by the bottom eigenvectors of the
-    normalized Laplacian of the affinities, which need none.
+    gives the principal coordinates where they are Euclidean; where some are unknown, shortest paths take their place.
     """
     d = settings.n_components
     if isinstance(X, Distances):
-        Y = scale_classically(X, d) if _has_all_distances(X) else embed_spectrally(P, d)
+        Y = scale_classically(X, d) if _has_all_distances(X) else scale_shortest_paths(X, d)
     else:
         X = normalize_rows(X, settings.metric) if settings.metric in DIRECTIONAL else X
         Y = principal_scores(X, d) if issparse(X) else leading_coordinates(_winsorize(X), d)
@@ -132,14 +134,27 @@ def scale_classically(X: Distances, d: int) -> FloatArray:
     return _leading_axes(gram, n, d)
 
 
-def embed_spectrally(P: SparseMatrix, d: int) -> FloatArray:
-    """Compute eigenvectors 2 to d + 1 of the random walk on the affinities."""
-    degrees = np.asarray(P.sum(axis=1), dtype=np.float64).ravel()
-    root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    # Twice the identity makes all eigenvalues positive, so that no axis vanishes.
-    axes = _leading_axes(lambda v: 2 * v + P @ (v / root) / root, P.shape[0], d + 1)
-    Y: FloatArray = axes[:, 1:] / root[:, None]
-    return Y - Y.mean(axis=0)
+def scale_shortest_paths(X: Distances, d: int) -> FloatArray:
+    """Compute coordinates from shortest paths along known distances, by landmark MDS (de Silva and Tenenbaum 2004).
+
+    Each landmark is as far as can be from those before. Without a path, two samples are twice as far from each other as
+    the ends of the longest path.
+    """
+    graph = X.matrix.indptr.astype(np.intp), X.matrix.indices.astype(np.intp), X.matrix.data
+    landmarks = np.zeros(min(X.shape[0], max(LANDMARKS, d + 1)), dtype=np.intp)
+    landmarks = landmarks[: _kernels.spread_landmarks(*graph, landmarks)]
+    paths = np.empty((len(landmarks), X.shape[0]))
+    _kernels.shortest_ways(*graph, landmarks, paths)
+    paths[np.isinf(paths)] = 2 * paths[np.isfinite(paths)].max()
+    squares = paths**2
+    between = squares[:, landmarks]
+    means = between.mean(axis=0)
+    values, vectors = np.linalg.eigh((means + means[:, None] - means.mean() - between) / 2)
+    # Landmarks on a line have no second axis but rounding.
+    is_axis = values > NO_AXIS * values[-1]
+    inverse = np.where(is_axis, 1 / np.sqrt(np.where(is_axis, values, 1.0)), 0.0)
+    Y = (means[:, None] - squares).T @ (vectors * inverse)[:, : -d - 1 : -1] / 2
+    return np.pad(fix_signs(Y - Y.mean(axis=0)), ((0, 0), (0, d - Y.shape[1])))
 
 
 def _leading_axes(gram: Callable[[FloatArray], FloatArray], n: int, count: int) -> FloatArray:
