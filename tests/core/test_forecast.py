@@ -37,6 +37,10 @@ def test_samples_of_more_dimensions_than_coordinates_get_a_layout_without_eigenp
     assert layout.stages["layout"] > layout.stages["weights"]
     larger = forecast(100_000, 50, intrinsic_dimension=3)
     assert larger.seconds["layout"] == pytest.approx(2 * layout.seconds["layout"])
+    # All pairs are summed for more than three coordinates.
+    four, twice = (forecast(n, 50, intrinsic_dimension=9, n_components=4) for n in (10_000, 20_000))
+    assert twice.seconds["layout"] == pytest.approx(4 * four.seconds["layout"], rel=0.1)
+    assert forecast(20_000, 50, intrinsic_dimension=9, n_components=3).seconds["layout"] < four.seconds["layout"]
     # Joint rows grow with the dimensions that samples fill.
     assert forecast(50_000, 50, intrinsic_dimension=9).seconds["layout"] > layout.seconds["layout"]
     assert "4 neighbors" in str(forecast(5, 3, coordinates="layout"))

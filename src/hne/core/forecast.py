@@ -24,6 +24,7 @@ from hne.core.eigen.costs import (
     solver_bytes,
     solver_seconds,
 )
+from hne.core.layout.repulsion import MAX_EXACT_SAMPLES
 from hne.core.parameters import check_integer, check_settings, is_auto
 from hne.core.samples.kinds import Samples
 from hne.core.tangent.frames import MOST_NEIGHBORS, dimension_of, drawn_rows, nearest_of_rows
@@ -63,6 +64,8 @@ TRUST_SECONDS, TRUST_FEATURE_SECONDS = 1e-6, 2.5e-7
 # Of a sample in 200 steps of a layout, and of an entry of its weights; and how many times the bytes of the weights the
 # affinities take while they are built.
 LAYOUT_SECONDS, AFFINITY_SECONDS, AFFINITY_COPIES = 2e-5, 4e-7, 4
+# Of a pair of samples and a coordinate in these steps, where all pairs are summed, and of the grid in three dimensions.
+LAYOUT_PAIR_SECONDS, LAYOUT_GRID_SECONDS = 6e-8, 13.0
 # Samples and features of which all distances are held at once (as in `hne.core.tangent.score`), and how often.
 FEW_SAMPLES, MANY_FEATURES, DISTANCES_HELD = 3_000, 100, 8
 # Share of reserve in the array that joint weights grow in.
@@ -289,7 +292,9 @@ def _complete(
         "weights": WEIGHT_SECONDS * n * k**WEIGHT_POWER * (1 + n_features / WEIGHT_FEATURES),
     }
     if is_layout:
-        seconds["layout"] = (LAYOUT_SECONDS + AFFINITY_SECONDS * (k + sizes.joint_row)) * n
+        d, pairs = settings.n_components, LAYOUT_PAIR_SECONDS * settings.n_components * n**2
+        repulsion = pairs if d > len(MAX_EXACT_SAMPLES) else min(pairs, LAYOUT_GRID_SECONDS) if d > 2 else 0.0
+        seconds["layout"] = (LAYOUT_SECONDS + AFFINITY_SECONDS * (k + sizes.joint_row)) * n + repulsion
     else:
         seconds["eigenpairs"] = solver_seconds(sizes, solver)
         seconds["chart"] = CHART_SECONDS[is_bent] * n if settings.coordinates == "chart" else 0.0

@@ -11,12 +11,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.utils.extmath import row_norms
 
 from hne import _kernels
 from hne.core.pieces.arrange import leading_coordinates
 from hne.core.records import DIRECTIONAL, FloatArray, SparseMatrix, fix_signs
-from hne.core.samples.kinds import Distances, Samples
+from hne.core.samples.kinds import Distances, Samples, row_lengths
 from hne.settings import Settings
 
 # Largest distance from the center, in medians of that distance, and steps in which the center is found. Digits with
@@ -85,7 +84,7 @@ def weigh_by_distance(n: int, distances_from: Callable[[FloatArray], FloatArray]
 
 def _winsorize(X: FloatArray) -> FloatArray:
     """Center dense samples, those far from the center moved toward it."""
-    shares, factors = weigh_by_distance(len(X), lambda shares: row_norms(X - shares @ X))
+    shares, factors = weigh_by_distance(len(X), lambda shares: row_lengths(X - shares @ X))
     centered: FloatArray = X - shares @ X
     centered *= factors[:, None]
     return centered
@@ -93,7 +92,7 @@ def _winsorize(X: FloatArray) -> FloatArray:
 
 def principal_scores(X: SparseMatrix, d: int) -> FloatArray:
     """Compute the first robust principal coordinates of sparse samples, which stay sparse."""
-    n, squares = X.shape[0], row_norms(X, squared=True)
+    n, squares = X.shape[0], row_lengths(X) ** 2
 
     def distances_from(shares: FloatArray) -> FloatArray:
         center = X.T @ shares
