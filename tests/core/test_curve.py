@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_digits
 
 from hne import HNE
-from hne.core.neighbors.curve import is_curve, longest_path_share
+from hne.core.neighbors.curve import find_curve, longest_path
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import NeighborGraph
 from tests.conftest import frozen
@@ -45,12 +45,12 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", CURVES)
 def test_curves_and_rings_are_recognized(name):
-    assert is_curve(knn_graph(frozen(CURVES[name]), 10))
+    assert find_curve(knn_graph(frozen(CURVES[name]), 10)) is not None
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_samples_are_no_curves(name):
-    assert not is_curve(knn_graph(frozen(OTHERS[name]), 10))
+    assert find_curve(knn_graph(frozen(OTHERS[name]), 10)) is None
 
 
 @pytest.mark.parametrize("name", ["noisy ring", "three lines that meet", "grid", "two blobs"])
@@ -64,29 +64,47 @@ def test_the_share_is_that_of_the_longest_path_of_the_minimum_spanning_tree(name
     sizes = np.isfinite(steps).sum(axis=1)
     largest = np.isfinite(steps[np.argmax(sizes)])
     expected = (steps[np.ix_(largest, largest)].max() + 1) / len(X)
-    assert longest_path_share(graph) == pytest.approx(expected)
+    assert longest_path(graph).share == pytest.approx(expected)
 
 
 def test_shares_by_hand():
     # A path of four samples beside a pair, and a star of five: its longest path leads over the center.
     path = NeighborGraph(np.array([[1], [2], [3], [2], [5], [4]]), np.ones((6, 1)), "given")
     star = NeighborGraph(np.array([[1], [0], [0], [0], [0]]), np.ones((5, 1)), "given")
-    assert longest_path_share(path) == pytest.approx(4 / 6)
-    assert longest_path_share(star) == pytest.approx(3 / 5)
+    assert longest_path(path).share == pytest.approx(4 / 6)
+    assert longest_path(star).share == pytest.approx(3 / 5)
     alone = NeighborGraph(np.full((4, 2), -1), np.full((4, 2), np.inf), "given")
-    assert longest_path_share(alone) == pytest.approx(1 / 4)
+    assert longest_path(alone).share == pytest.approx(1 / 4)
 
 
 def test_distances_of_zero_are_edges():
     # Of a given graph, samples at distance zero need not be duplicates.
     path = NeighborGraph(np.array([[1, -1], [0, 2], [1, 3], [2, -1]]), np.zeros((4, 2)), "given")
-    assert longest_path_share(path) == 1.0
+    assert longest_path(path).share == 1.0
 
 
 def test_only_few_samples_are_curves():
     line = np.outer(np.arange(5_001.0), [3.0, 4.0])
-    assert is_curve(knn_graph(frozen(line[:-1]), 3))
-    assert not is_curve(knn_graph(frozen(line), 3))
+    assert find_curve(knn_graph(frozen(line[:-1]), 3)) is not None
+    assert find_curve(knn_graph(frozen(line), 3)) is None
+
+
+def test_the_ends_of_a_ring_are_joined_and_those_of_a_curve_are_not():
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    # Beside one that is missing, the ends are two steps apart.
+    for samples, is_joined in ((ring[1:], True), (ring[4:], False), (make_curve(300), False)):
+        graph = knn_graph(frozen(samples), 10)
+        curve = find_curve(graph)
+        one, other = curve.ends
+        for count in (1, 3, 10):
+            nearest = curve.nearest(count)
+            assert (other in nearest.indices[one]) == (one in nearest.indices[other])
+            assert (other in nearest.indices[one]) == (is_joined or other in graph.indices[one, :count])
+            assert (np.diff(nearest.distances, axis=1) >= 0).all()
+        expected = graph.nearest(3)
+        changed = (curve.nearest(3).indices != expected.indices).any(axis=1)
+        assert set(np.flatnonzero(changed)) <= {one, other}
 
 
 def test_a_ring_in_many_dimensions_gets_a_chart_of_few_neighbors_by_default():

@@ -15,7 +15,7 @@ from hne.core.chart.chart import check_scale, draw_charts
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
 from hne.core.layout.layout import compute_layout
-from hne.core.neighbors.curve import is_curve
+from hne.core.neighbors.curve import find_curve
 from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
@@ -115,9 +115,9 @@ def run_stages(
         backend.check_fits(samples, settings)
         with stage("neighbors") as done:
             graph = done(backend.graph(samples, settings, unique, n_threads))
-        if is_open and settings.coordinates == "layout" and is_curve(graph):
+        if is_open and settings.coordinates == "layout" and (curve := find_curve(graph)) is not None:
             settings = fill_curve_defaults(settings, unset)
-            graph = graph.nearest(settings.n_neighbors)
+            graph = curve.nearest(settings.n_neighbors)
         with stage("short circuits") as done:
             found = backend.short_circuits(samples, graph, settings)
             circuits = done(edited(found, ChosenEdges.of(settings, unique)))

@@ -29,7 +29,7 @@ from hne.core.eigen.exchange import has_result, has_whole_problem, read_result, 
 from hne.core.eigen.slepc import find_launch, is_worth_ranks, rank_count, solve_folder
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked import blocked_search
-from hne.core.neighbors.curve import is_curve
+from hne.core.neighbors.curve import find_curve
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph, check_connected
 from hne.core.pipeline import Backend, known_distances
@@ -320,9 +320,9 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
                 settings = fill_defaults(settings, unset, flatness, X.shape[0], known_distances(X))
             backend.check_fits(X, settings)
             graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
-            if is_open and settings.coordinates == "layout" and is_curve(graph):
+            if is_open and settings.coordinates == "layout" and (curve := find_curve(graph)) is not None:
                 settings = fill_curve_defaults(settings, unset)
-                graph = graph.nearest(settings.n_neighbors)
+                graph = curve.nearest(settings.n_neighbors)
             _check_has_eigenproblem(settings)
             found = run_stage("short circuits", backend.short_circuits, X, graph, settings)
             circuits = edited(found, ChosenEdges.of(settings, unique))
