@@ -157,7 +157,7 @@ def test_few_samples_and_many_coordinates_have_the_exact_repulsion(n, d, is_exac
 # Threads and order
 
 
-@pytest.mark.parametrize(("n", "d"), one_fast((300, 2), (900, 2), (900, 1), (700, 3), (700, 4)))
+@pytest.mark.parametrize(("n", "d"), [(300, 2), *one_fast((900, 2), (900, 1), (700, 3), (700, 4))])
 def test_threads_and_the_order_of_samples_change_no_bit(n, d, monkeypatch):
     for module in (_layout, _repulsion):
         monkeypatch.setattr(module, "SAMPLE_ROWS", 16)
