@@ -318,6 +318,15 @@ def test_landmark_scaling_of_exact_distances_gives_the_points(strip, n_landmarks
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
 
 
+def test_an_axis_that_is_rounding_stays_empty():
+    line = np.arange(40.0)
+    lengths = np.abs(line[:, None] - line)
+    landmarks = np.array([0, 39, 20, 10, 30, 5, 15, 25, 35, 2, 7, 12])
+    Y = landmark_scaling(Ways(landmarks, lengths[landmarks]), 2)
+    np.testing.assert_allclose(np.abs(Y[:, 0]), np.abs(line - line.mean()), atol=1e-9)
+    np.testing.assert_array_equal(Y[:, 1], 0)
+
+
 def test_landmarks_on_a_line_leave_the_second_axis_empty():
     t = np.array([0.0, 1.0, 3.0, 7.0])
     ways = Ways(np.array([0, 3]), np.abs(t[[0, 3], None] - t))

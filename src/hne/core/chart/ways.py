@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from hne import _kernels
 from hne._runtime.threads import map_blocks
 from hne.core.chart.lengths import RIDGE
+from hne.core.pieces.arrange import scale_by_landmarks
 from hne.core.records import FloatArray, IndexArray
 from hne.core.tangent.frames import drawn_rows
 
@@ -115,16 +116,8 @@ def farthest_first(net: Net, n_threads: int = 1) -> Ways:
 
 
 def landmark_scaling(ways: Ways, n_components: int) -> FloatArray:
-    """Coordinates of all samples whose distances to the landmarks are nearest to the ways (de Silva and Tenenbaum)."""
-    between = ways.lengths[:, ways.landmarks] ** 2
-    means = between.mean(axis=0)
-    centered = between - means - means[:, None] + means.mean()
-    values, vectors = np.linalg.eigh(-centered / 2)
-    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    # Landmarks on a line have no second axis.
-    axes = vectors * np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
-    Y = (means[:, None] - ways.lengths**2).T @ axes / 2
-    return np.pad(Y - Y.mean(axis=0), ((0, 0), (0, n_components - Y.shape[1])))
+    """Compute coordinates whose distances to the landmarks are nearest to the shortest paths."""
+    return scale_by_landmarks(ways.lengths, ways.landmarks, n_components)
 
 
 def minimize_stress(vectors: FloatArray, ways: Ways, B: FloatArray) -> FloatArray:

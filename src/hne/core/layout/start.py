@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from hne import _kernels
-from hne.core.pieces.arrange import leading_coordinates
+from hne.core.pieces.arrange import leading_coordinates, scale_by_landmarks
 from hne.core.records import DIRECTIONAL, FloatArray, SparseMatrix, fix_signs
 from hne.core.samples.kinds import Distances, Samples, row_lengths
 from hne.settings import Settings
@@ -22,8 +22,8 @@ from hne.settings import Settings
 # an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.006; with
 # plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
 FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
-# Landmarks from which shortest paths are searched, and the share of the largest eigenvalue below which one is rounding.
-LANDMARKS, NO_AXIS = 100, 1e-9
+# Landmarks from which shortest paths are searched.
+LANDMARKS = 100
 # Largest number of samples of which an operator is made a dense matrix, of which all eigenvectors can be found; and the
 # largest number of iterations and the relative accuracy of the eigenvalues of other operators.
 DENSE_MAX_SAMPLES, MAX_ITERATIONS, TOL = 100, 1000, 1e-6
@@ -134,7 +134,7 @@ def scale_classically(X: Distances, d: int) -> FloatArray:
 
 
 def scale_shortest_paths(X: Distances, d: int) -> FloatArray:
-    """Compute coordinates from shortest paths along known distances, by landmark MDS (de Silva and Tenenbaum 2004).
+    """Compute coordinates from shortest paths along known distances, by landmark MDS.
 
     Each landmark is as far as can be from those before. Without a path, two samples are twice as far from each other as
     the ends of the longest path.
@@ -145,15 +145,7 @@ def scale_shortest_paths(X: Distances, d: int) -> FloatArray:
     paths = np.empty((len(landmarks), X.shape[0]))
     _kernels.shortest_ways(*graph, landmarks, paths)
     paths[np.isinf(paths)] = 2 * paths[np.isfinite(paths)].max()
-    squares = paths**2
-    between = squares[:, landmarks]
-    means = between.mean(axis=0)
-    values, vectors = np.linalg.eigh((means + means[:, None] - means.mean() - between) / 2)
-    # Landmarks on a line have no second axis but rounding.
-    is_axis = values > NO_AXIS * values[-1]
-    inverse = np.where(is_axis, 1 / np.sqrt(np.where(is_axis, values, 1.0)), 0.0)
-    Y = (means[:, None] - squares).T @ (vectors * inverse)[:, : -d - 1 : -1] / 2
-    return np.pad(fix_signs(Y - Y.mean(axis=0)), ((0, 0), (0, d - Y.shape[1])))
+    return fix_signs(scale_by_landmarks(paths, landmarks, d))
 
 
 def _leading_axes(gram: Callable[[FloatArray], FloatArray], n: int, count: int) -> FloatArray:

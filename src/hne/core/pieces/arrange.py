@@ -23,6 +23,8 @@ MAX_CENTERS = 1000
 # are wanted, and steps, as scikit-learn's randomized PCA does.
 MAX_COVARIANCE, OVERSAMPLED, POWERS = 200, 10, 7
 BLOCK_BYTES = 2**25
+# Share of the largest eigenvalue of landmarks below which an eigenvalue is rounding.
+NO_AXIS = 1e-9
 
 
 def principal_coordinates(X: Samples, rows: IndexArray, count: int) -> FloatArray:
@@ -50,6 +52,23 @@ def leading_coordinates(X: FloatArray, count: int) -> FloatArray:
         for _ in range(POWERS):
             axes, _ = np.linalg.qr(centered.T @ (centered @ axes))
     return _leading(centered @ axes, count)
+
+
+def scale_by_landmarks(distances: FloatArray, landmarks: IndexArray, count: int) -> FloatArray:
+    """Compute coordinates (n, count) whose distances to the landmarks are nearest to the given ones (l, n).
+
+    Landmark MDS (de Silva and Tenenbaum 2004).
+    """
+    between = distances[:, landmarks] ** 2
+    means = between.mean(axis=0)
+    centered = between - means - means[:, None] + means.mean()
+    values, vectors = np.linalg.eigh(-centered / 2)
+    values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
+    # Landmarks on a line have no second axis but rounding.
+    is_axis = values > NO_AXIS * values[0]
+    axes = vectors * np.where(is_axis, 1 / np.sqrt(np.where(is_axis, values, 1.0)), 0.0)
+    Y = (means[:, None] - distances**2).T @ axes / 2
+    return np.pad(Y - Y.mean(axis=0), ((0, 0), (0, count - Y.shape[1])))
 
 
 def piece_centers(X: Samples, pieces: Pieces, count: int) -> FloatArray:
