@@ -24,15 +24,15 @@ void require(bool fits, const char *message) {
     if (!fits) throw nb::value_error(message);
 }
 
-// Adds the repulsion of sample i from a block of samples to `forces` (d, LANES), and their q_ij to `total` (LANES).
+// Adds the repulsion of a point (d,) from a block of samples to `forces` (d, LANES), and their q_ij to `total` (LANES).
 HNE_VECTORIZED
-void repel_block(const double *Y, std::int64_t n, std::int64_t d, std::int64_t i, std::int64_t first, double *total,
-                 double *forces) {
+void repel_block(const double *point, const double *Y, std::int64_t n, std::int64_t d, std::int64_t first,
+                 double *total, double *forces) {
     double q[BLOCK];
     for (std::int64_t j = 0; j < BLOCK; ++j) q[j] = 1.0;
     for (std::int64_t c = 0; c < d; ++c) {
         const double *others = Y + c * n + first;
-        const double mine = Y[c * n + i];
+        const double mine = point[c];
         for (std::int64_t j = 0; j < BLOCK; ++j) {
             const double difference = mine - others[j];
             q[j] += difference * difference;
@@ -44,26 +44,27 @@ void repel_block(const double *Y, std::int64_t n, std::int64_t d, std::int64_t i
     for (std::int64_t j = 0; j < BLOCK; ++j) q[j] *= q[j];
     for (std::int64_t c = 0; c < d; ++c) {
         const double *others = Y + c * n + first;
-        const double mine = Y[c * n + i];
+        const double mine = point[c];
         for (std::int64_t j = 0; j < BLOCK; j += LANES)
             for (std::int64_t lane = 0; lane < LANES; ++lane)
                 forces[c * LANES + lane] += q[j + lane] * (mine - others[j + lane]);
     }
 }
 
-// Repulsion (n, d) and sums of q_ij (n,), j = i included, for samples `start` to `stop`. Y is (d, padded): columns
-// behind the n-th must be so far away that their q_ij is zero, and `padded` a multiple of BLOCK.
-void repel_all(std::int64_t start, std::int64_t stop, Floats<2> Y, Array<double, 2> forces, Array<double, 1> sums) {
-    const std::int64_t d = length(Y.shape(0)), padded = length(Y.shape(1)), n = length(forces.shape(0));
-    require(padded % BLOCK == 0 && n <= padded && length(forces.shape(1)) == d && length(sums.shape(0)) == n &&
-                0 <= start && stop <= n,
+// Repulsion (t, d) and sums of q_ij (t,) over all samples, for points `start` to `stop` of (t, d). Y is (d, padded):
+// columns behind the last sample must be so far away that their q_ij is zero, and `padded` a multiple of BLOCK.
+void repel_all(std::int64_t start, std::int64_t stop, Floats<2> points, Floats<2> Y, Array<double, 2> forces,
+               Array<double, 1> sums) {
+    const std::int64_t d = length(Y.shape(0)), padded = length(Y.shape(1)), n = length(points.shape(0));
+    require(padded % BLOCK == 0 && length(points.shape(1)) == d && length(forces.shape(0)) == n &&
+                length(forces.shape(1)) == d && length(sums.shape(0)) == n && 0 <= start && stop <= n,
             "repel_all: shapes do not match");
     std::vector<double> partial(d * LANES);
     for (std::int64_t i = start; i < stop; ++i) {
         double total[LANES] = {};
         std::fill(partial.begin(), partial.end(), 0.0);
         for (std::int64_t first = 0; first < padded; first += BLOCK)
-            repel_block(Y.data(), padded, d, i, first, total, partial.data());
+            repel_block(points.data() + i * d, Y.data(), padded, d, first, total, partial.data());
         double sum = 0.0;
         for (std::int64_t lane = 0; lane < LANES; ++lane) sum += total[lane];
         sums.data()[i] = sum;

@@ -17,7 +17,7 @@ from hne._runtime.threads import row_workers
 from hne.core.layout import layout as _layout
 from hne.core.layout import repulsion as _repulsion
 from hne.core.layout.layout import ANCHOR, compute_affinities, descend
-from hne.core.layout.repulsion import compute_repulsion, interpolate, sum_pairs
+from hne.core.layout.repulsion import compute_repulsion, exact_field, grid_field
 from hne.core.layout.start import scale_shortest_paths
 from hne.core.records import Weights
 from hne.core.samples.kinds import Distances
@@ -127,9 +127,9 @@ def test_steps_follow_the_numerical_gradient_of_the_loss(d, monkeypatch):
 def test_repulsion_of_all_pairs_is_that_of_dense_sums(n, d):
     Y = np.random.default_rng(0).normal(size=(n, d)) * 3
     q, differences = similarities(Y)
-    forces, Z = sum_pairs(Y, run_in_one_thread)
+    forces, sums = exact_field(Y, run_in_one_thread)(Y)
     np.testing.assert_allclose(forces, (q[:, :, None] ** 2 * differences).sum(axis=1), atol=1e-13)
-    assert pytest.approx(q.sum(), abs=1e-12) == Z
+    np.testing.assert_allclose(sums, q.sum(axis=1) + 1, atol=1e-12)
 
 
 # Error of a force as a share of the largest one, and of Z. Where the samples are spread out, forces are smaller; in the
@@ -141,17 +141,21 @@ def test_repulsion_of_all_pairs_is_that_of_dense_sums(n, d):
 def test_repulsion_on_a_grid_is_near_that_of_all_pairs(d, size, force, normalization):
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(900, d)) * size + size * rng.normal(size=(9, d)).repeat(100, axis=0)
-    exact, Z = sum_pairs(Y, run_in_one_thread)
-    found, found_Z = interpolate(Y, run_in_one_thread, 1)
+    exact, sums = exact_field(Y, run_in_one_thread)(Y)
+    field = grid_field(Y, run_in_one_thread, 1)
+    found, found_sums = field(Y)
     assert np.abs(found - exact).max() < force * np.abs(exact).max()
-    assert found_Z == pytest.approx(Z, rel=normalization)
+    assert found_sums.sum() == pytest.approx(sums.sum(), rel=normalization)
+    between = (Y[::2] + Y[1::2]) / 2
+    apart = np.abs(field(between)[0] - exact_field(Y, run_in_one_thread)(between)[0])
+    assert apart.max() < force * np.abs(exact).max()
 
 
 @pytest.mark.parametrize(("n", "d", "is_exact"), [(600, 2, True), (601, 2, False), (2000, 3, True), (2000, 4, True)])
 def test_few_samples_and_many_coordinates_have_the_exact_repulsion(n, d, is_exact):
     Y = np.random.default_rng(0).normal(size=(n, d))
     forces, _ = compute_repulsion(Y, run_in_one_thread, 1)
-    assert np.array_equal(forces, sum_pairs(Y, run_in_one_thread)[0]) == is_exact
+    assert np.array_equal(forces, exact_field(Y, run_in_one_thread)(Y)[0]) == is_exact
 
 
 # Threads and order
@@ -173,10 +177,10 @@ def test_threads_change_no_bit_of_the_repulsion(d, monkeypatch):
     monkeypatch.setattr(_repulsion, "SAMPLE_ROWS", 16)
     monkeypatch.setattr(_repulsion, "GRID_ROWS", 4)
     Y = np.random.default_rng(0).normal(size=(700, d)) * 5
-    expected = interpolate(Y, run_in_one_thread, 1)
+    expected = grid_field(Y, run_in_one_thread, 1)(Y)
     for n_threads in (2, 3):
         with row_workers(n_threads) as run:
-            for found, one in zip(interpolate(Y, run, n_threads), expected, strict=True):
+            for found, one in zip(grid_field(Y, run, n_threads)(Y), expected, strict=True):
                 np.testing.assert_array_equal(found, one)
 
 

@@ -429,8 +429,13 @@ class HierarchicNeighborsEmbedding(  # numpydoc ignore=PR03, parameters are docu
 
             y = (\gamma \, w Y + j Y) / (\gamma + 1) .
 
-        In a layout they minimize the attractive part of its loss, :math:`\sum_l p_l \log(1 + |y - y_l|^2)`, where p are
-        the positive weights of both layers.
+        In a layout they minimize their part of its loss,
+
+        .. math::
+
+            \sum_l p_l \log(1 + |y - y_l|^2) + \frac{n}{Z} \sum_j \frac{1}{1 + |y - y_j|^2} ,
+
+        where p are the positive weights of both layers, and Z is the normalization of the layout's similarities.
 
         Unlike in the fit, it is in no outer layer, its own included: no fitted sample has it as a neighbor.
         """

@@ -27,8 +27,8 @@ def extend(new: Samples, fitted: Embedding) -> FloatArray:
 
     With inner weights w and joint weights j of a new sample, made as in the fit from its nearest fitted
     samples and their neighbors, its coordinates y minimize gamma |y - w Y|^2 + |y - j Y|^2: the share that one
-    more sample would have in the objective, the fitted ones held still. In a layout they minimize the attractive part
-    of its loss (`hne.core.layout.layout.place_samples`). A fitted sample keeps its coordinates.
+    more sample would have in the objective, the fitted ones held still. In a layout they minimize its
+    loss (`hne.core.layout.layout.place_samples`). A fitted sample keeps its coordinates.
     """
     settings, core = fitted.settings, fitted.core
     n_threads = thread_count(settings.n_jobs)
@@ -51,7 +51,7 @@ def extend(new: Samples, fitted: Embedding) -> FloatArray:
     if settings.coordinates == "layout":
         mixed, k = mix_layers(weights, settings.gamma, is_fit=False), core.graph.n_neighbors
         # As many entries for every sample, so that its coordinates do not depend on the others.
-        coordinates = place_samples(mixed, Y, core.layout_unit, width=k + k**2)
+        coordinates = place_samples(mixed, Y, core.layout_unit, k + k**2, n_threads)
     else:
         coordinates = (settings.gamma * (weights.W @ Y) + weights.J @ Y) / total
     same = _same_samples(new, core.X, neighbors, distances)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from hne import _kernels
 from hne._runtime.progress import track
 from hne._runtime.threads import limit_blas_threads, row_workers
-from hne.core.layout.repulsion import SAMPLE_ROWS, compute_repulsion
+from hne.core.layout.repulsion import SAMPLE_ROWS, compute_repulsion, repulsion_field
 from hne.core.layout.start import starting_coordinates
 from hne.core.records import FloatArray, Layout, Pieces, SparseMatrix, Weights, fix_signs
 from hne.core.samples.kinds import Samples, take
@@ -34,8 +34,8 @@ STEPS, MOMENTUM, STEP_PER_SAMPLE = 200, 0.9, 0.5
 ANCHOR = 1.0
 # Samples whose distances to each other determine the scale of a layout.
 SCALED_SAMPLES = 300
-# Steps by which a new sample is placed, and fitted samples that are tried as its start.
-PLACING_STEPS, START_CANDIDATES = 20, 20
+# Steps by which a new sample is placed, their momentum, and fitted samples that are tried as its start.
+PLACING_STEPS, PLACING_MOMENTUM, START_CANDIDATES = 50, 0.8, 20
 BLOCK_BYTES = 2**25
 
 
@@ -150,37 +150,51 @@ def orient(Y: FloatArray) -> FloatArray:
     return fix_signs(Y @ axes.T)
 
 
-def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int) -> FloatArray:
+def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int, n_threads: int) -> FloatArray:
     """Place new samples in a layout Y (n, d), given their rows S (t, n) of at most `width` weights.
 
-    A new sample minimizes sum_l p_l log(1 + |y - y_l|^2), the attractive part of the loss, from the best of the fitted
-    samples that it is attracted by. Each step is a weighted mean, which never increases the sum.
+    A new sample minimizes its part of the loss, all fitted samples fixed: with the entries p of its row of affinities,
+
+        sum_l p_l log(1 + |y - y_l|^2) + n / Z sum_j 1 / (1 + |y - y_j|^2).
+
+    It starts at the one of the fitted samples in its row where the attractive part is smallest.
     """
     t = S.shape[0]
     placed = np.empty((t, Y.shape[1]))
+    fitted = Y[np.isfinite(Y[:, 0])] / unit
+    low, high, n = fitted.min(axis=0), fitted.max(axis=0), len(fitted)
     step = max(1, BLOCK_BYTES // max(1, 8 * width * Y.shape[1]))
-    for first in range(0, t, step):
-        block = csr_array(S[first : first + step])
-        counts = np.diff(block.indptr)
-        is_entry = np.arange(width) < counts[:, None]
-        # Behind its entries a row repeats its first one with weight zero: no other sample is a candidate for the start.
-        p, columns = np.zeros(is_entry.shape), np.empty(is_entry.shape, dtype=np.intp)
-        columns[:] = block.indices[block.indptr[:-1], None]
-        p[is_entry], columns[is_entry] = block.data, block.indices
-        placed[first : first + step] = unit * _settle(p, Y[columns] / unit)
+    with row_workers(n_threads) as run:
+        repel = repulsion_field(fitted, run, n_threads)
+        Z = float(repel(fitted)[1].sum()) - n
+        for first in range(0, t, step):
+            block = csr_array(S[first : first + step])
+            is_entry = np.arange(width) < np.diff(block.indptr)[:, None]
+            # Behind its entries a row repeats its first with weight zero: no other sample is a candidate for the start.
+            p, columns = np.zeros(is_entry.shape), np.empty(is_entry.shape, dtype=np.intp)
+            columns[:] = block.indices[block.indptr[:-1], None]
+            p[is_entry], columns[is_entry] = block.data, block.indices
+            p /= p.sum(axis=1)[:, None]
+            others = Y[columns] / unit
+            y = _best_start(p, others)
+            V = np.zeros_like(y)
+            for _ in range(PLACING_STEPS):
+                apart = y[:, None] - others
+                pull = p / (1 + (apart**2).sum(axis=2))
+                push = repel(y)[0] * (n / Z if Z > 0 else 0.0)
+                V = PLACING_MOMENTUM * V - ((pull[:, :, None] * apart).sum(axis=1) - push)
+                # Repulsion is known between the fitted samples.
+                y = np.clip(y + V, low, high)
+            placed[first : first + step] = unit * y
     return placed
 
 
-def _settle(p: FloatArray, others: FloatArray) -> FloatArray:
-    """Minimize the sum for rows of weights p (t, m) over the positions `others` (t, m, d)."""
+def _best_start(p: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the ones of the leading samples (t, m, d) where the attractive part of the loss is smallest, (t, d)."""
     rows = np.arange(len(p))
-    # The samples with the largest weights are candidates for the start.
     leading = np.argsort(-p, axis=1, kind="stable")[:, :START_CANDIDATES]
     losses = [
         (p * np.log1p(((others - others[rows, column][:, None]) ** 2).sum(axis=2))).sum(axis=1) for column in leading.T
     ]
-    y = others[rows, leading[rows, np.argmin(losses, axis=0)]]
-    for _ in range(PLACING_STEPS):
-        pull = p / (1 + ((others - y[:, None]) ** 2).sum(axis=2))
-        y = (pull[:, :, None] * others).sum(axis=1) / pull.sum(axis=1)[:, None]
-    return y
+    best: FloatArray = others[rows, leading[rows, np.argmin(losses, axis=0)]]
+    return best

@@ -1,4 +1,4 @@
-"""Y (n, d) -> repulsion f (n, d) and normalization Z of the Student-t similarities.
+"""Y (n, d) -> repulsion f (n, d), also of other points, and normalization Z of the Student-t similarities.
 
     q_ij = 1 / (1 + |y_i - y_j|^2),     f_i = sum_j q_ij^2 (y_i - y_j),     Z = sum of q_ij over i != j.
 
@@ -40,42 +40,65 @@ BLOCK, FAR_AWAY = 64, 1e200
 PAIR_ROWS, GRID_ROWS, SAMPLE_ROWS = 256, 64, 8192
 
 
+# Maps points (t, d) to their repulsion (t, d) from all samples and the sums of their similarities (t,).
+Field: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
 def compute_repulsion(Y: FloatArray, map_rows: MapRows, n_threads: int) -> tuple[FloatArray, float]:
     """Compute the repulsion of each sample and the normalization Z."""
+    forces, sums = repulsion_field(Y, map_rows, n_threads)(Y)
+    # A sample is similar to itself.
+    return forces, float(sums.sum()) - len(Y)
+
+
+def repulsion_field(Y: FloatArray, map_rows: MapRows, n_threads: int) -> Field:
+    """Return the repulsion from samples Y as a function of the point at which it is computed."""
     n, d = Y.shape
-    if d > len(MAX_EXACT_SAMPLES) or n <= MAX_EXACT_SAMPLES[d - 1]:
-        return sum_pairs(Y, map_rows)
-    return interpolate(Y, map_rows, n_threads)
+    is_exact = d > len(MAX_EXACT_SAMPLES) or n <= MAX_EXACT_SAMPLES[d - 1]
+    return exact_field(Y, map_rows) if is_exact else grid_field(Y, map_rows, n_threads)
 
 
-def sum_pairs(Y: FloatArray, map_rows: MapRows) -> tuple[FloatArray, float]:
-    """Compute repulsion and Z from all pairs, in time quadratic in n."""
+def exact_field(Y: FloatArray, map_rows: MapRows) -> Field:
+    """Return the field that sums over all samples, in time linear in n for each point."""
     n, d = Y.shape
     columns = np.full((d, -(-n // BLOCK) * BLOCK), FAR_AWAY)
     columns[:, :n] = Y.T
-    forces, sums = np.empty((n, d)), np.empty(n)
-    map_rows(lambda start, stop: _kernels.repel_all(start, stop, columns, forces, sums), n, PAIR_ROWS)
-    return forces, float(sums.sum()) - n
+
+    def field(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        forces, sums = np.empty(points.shape), np.empty(len(points))
+        made_of = (points, columns, forces, sums)
+        map_rows(lambda start, stop: _kernels.repel_all(start, stop, *made_of), len(points), PAIR_ROWS)
+        return forces, sums
+
+    return field
 
 
-def interpolate(Y: FloatArray, map_rows: MapRows, n_threads: int) -> tuple[FloatArray, float]:
-    """Compute repulsion and Z by interpolation on a grid, in time linear in n."""
+def grid_field(Y: FloatArray, map_rows: MapRows, n_threads: int) -> Field:
+    """Return the field that is interpolated on a grid around all samples; points must be between them."""
     n, d = Y.shape
     room = (MAX_NODES[d - 1] - NODES_BEFORE - NODES_BEHIND) * SPACING
     # Coarser in steps, so that one kernel spectrum serves several steps of a descent.
     coarser = max(0, int(np.ceil(np.log(max(float(np.ptp(Y, axis=0).max()) / room, 1.0)) / np.log(COARSER))))
-    spacing = SPACING * COARSER**coarser
-    positions = (Y - Y.min(axis=0)) / spacing + NODES_BEFORE
-    nodes = tuple(int(position) + NODES_BEHIND for position in positions.max(axis=0))
+    spacing, low = SPACING * COARSER**coarser, Y.min(axis=0)
 
+    def to_grid(points: FloatArray) -> FloatArray:
+        return (points - low) / spacing + NODES_BEFORE
+
+    positions = to_grid(Y)
+    nodes = tuple(int(position) + NODES_BEHIND for position in positions.max(axis=0))
     starts, order = np.empty(nodes[0] + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     _kernels.bin_rows(positions, starts, order)
     charges = np.empty(nodes + (1,) * (3 - d), dtype=np.float32)
-    potential, gradient = np.empty(n), np.empty((n, d))
     map_rows(lambda a, b: _kernels.spread_charges(a, b, positions, starts, order, charges), nodes[0], GRID_ROWS)
     values = _convolve(charges.reshape(nodes), spacing, n_threads).reshape(charges.shape)
-    map_rows(lambda a, b: _kernels.gather_potential(a, b, positions, values, potential, gradient), n, SAMPLE_ROWS)
-    return gradient * (-0.5 / spacing), float(potential.sum()) - n
+
+    def field(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        potential, gradient = np.empty(len(points)), np.empty(points.shape)
+        made_of = (to_grid(points), values, potential, gradient)
+        map_rows(lambda a, b: _kernels.gather_potential(a, b, *made_of), len(points), SAMPLE_ROWS)
+        return gradient * (-0.5 / spacing), potential
+
+    return field
 
 
 def _convolve(charges: SingleArray, spacing: float, n_threads: int) -> SingleArray:
