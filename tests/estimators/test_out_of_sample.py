@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.spatial.distance import pdist
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
