@@ -64,7 +64,7 @@ def test_the_printed_command_embeds_the_file_with_the_choice(points, found, caps
 def test_quiet_leaves_the_command_alone(points, capsys):
     assert main(["tune", str(points), "-q", "-k", "6", "--reg", "1e-4", "--variant", "bhne"]) == 0
     printed = capsys.readouterr()
-    assert printed.out == f"hne embed {points} -k 6 --variant bhne --reg 0.0001\n"
+    assert printed.out == f"hne embed {points} -k 6 --variant bhne --reg 0.0001 --coordinates chart\n"
     assert printed.err == ""
 
 

@@ -20,7 +20,7 @@ from hne.core.tangent.score import TangentScorer
 from hne.datasets import make_cube, make_s_curve, make_swiss_roll
 from hne.exceptions import InputError, InputTypeError
 from hne.metrics import affine_errors, tangent_score
-from hne.settings import COORDINATES, VARIANTS, Settings
+from hne.settings import COORDINATES, CURVE_NEIGHBORS, VARIANTS, Settings
 from hne.tuning import GRID, Trial, Tuning, auto, trials, tune
 from hne.tuning.auto import GRID_OF_EIGENVECTORS, GRID_OF_LAYOUTS, grow_patch
 from hne.tuning.trials import choose, in_order
@@ -631,3 +631,13 @@ def test_disconnected_data_is_told_once_with_auto():
     with advised("pieces") as told:
         HNE(n_neighbors="auto", variant="ihne").fit(X)
     assert len([text for text in told if "pieces" in text]) == 1
+
+
+def test_a_ring_is_tuned_to_the_chart_that_a_fit_draws():
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.column_stack([wave(k * angles) for k in range(1, 9) for wave in (np.cos, np.sin)])
+    found = tune(ring)
+    assert found.parameters["coordinates"] == "chart"
+    assert found.best.n_neighbors == HNE().fit(ring).n_neighbors_ == CURVE_NEIGHBORS
+    model = HNE("auto", reg="auto", variant="auto").fit(ring)
+    assert (model.coordinates_, model.n_neighbors_) == ("chart", CURVE_NEIGHBORS)

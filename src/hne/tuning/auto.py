@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from hne._runtime.progress import advise, show_progress, stage
+from hne._runtime.progress import advise, mute_progress, show_progress, stage
 from hne._runtime.threads import limit_blas_threads, thread_count
+from hne.core.neighbors.curve import CURVE_MAX_SAMPLES, find_curve
 from hne.core.neighbors.graph import neighbor_graph, searched_graph
 from hne.core.parameters import check_number, check_parameters, check_settings
 from hne.core.pipeline import known_distances
@@ -27,7 +28,7 @@ from hne.core.short_circuits.cut import ChosenEdges
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputTypeError, quoted, refuse
-from hne.settings import AUTO, VARIANTS, Settings, fill_defaults
+from hne.settings import AUTO, CURVE_NEIGHBORS, LAYOUT_NEIGHBORS, VARIANTS, Settings, fill_defaults
 from hne.tuning.trials import FAILED, NOT_REACHED, Candidate, Problem, Trial, Tuning, choose, in_order, run_trials
 
 # Values by name; None for those that are usual.
@@ -39,6 +40,8 @@ Grid = dict[str, tuple[Any, ...] | None]
 GRID: dict[str, tuple[Any, ...]] = {"variant": VARIANTS, "n_neighbors": (8, 10, 12, 16), "reg": (1e-3, 1e-4)}
 # Layouts, 4 settings: between 0.01 and 0.1 reg hardly matters, nor does the variant.
 GRID_OF_LAYOUTS: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (7, 10, 15, 20), "reg": (0.1,)}
+# Charts of curves and rings, across which more neighbors would reach: their defaults.
+GRID_OF_CURVES: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (CURVE_NEIGHBORS,), "reg": (1e-5,)}
 # Without charts, 84 settings: with reg 1e-6 and 1e-7 beside them, the choice is no better.
 GRID_OF_EIGENVECTORS: dict[str, tuple[Any, ...]] = {
     "variant": VARIANTS,
@@ -118,7 +121,7 @@ def resolve_auto(
     if not names:
         return settings, None
     tuning = _search(X, settings, check_grid(None, settings, names), unset)
-    return replace(settings, **tuning.best.parameters), tuning
+    return replace(settings, coordinates=tuning.settings.coordinates, **tuning.best.parameters), tuning
 
 
 def _with_dimension(X: Samples, settings: Settings, auto: frozenset[str]) -> Settings:
@@ -157,18 +160,21 @@ def check_grid(grid: Mapping[str, Any] | None, settings: Settings, auto: Collect
     return checked
 
 
-def _usual_grid(settings: Settings) -> dict[str, tuple[Any, ...]]:
-    return {"chart": GRID, "layout": GRID_OF_LAYOUTS, "eigenvectors": GRID_OF_EIGENVECTORS}[settings.coordinates]
+GRIDS = {"chart": GRID, "layout": GRID_OF_LAYOUTS, "eigenvectors": GRID_OF_EIGENVECTORS}
 
 
 def candidates(
-    values: Grid, settings: Settings, unset: Collection[str], flat_share: float, n_samples: int
+    values: Grid,
+    settings: Settings,
+    unset: Collection[str],
+    flat_share: float,
+    n_samples: int,
+    usual: Mapping[str, tuple[Any, ...]],
 ) -> list[Candidate]:
-    """The settings to try for samples so much of whose local variance lies in tangent planes.
+    """List the settings to try: the given values, or the usual ones.
 
-    Those that were left open are as they suit the samples, reg also the neighbors beside it.
+    Those that are unset have their defaults; that of reg depends on the number of neighbors beside it.
     """
-    usual = _usual_grid(settings)
     tried = [
         (getattr(settings, name),) if name in unset else usual[name] if some is None else some
         for name, some in values.items()
@@ -189,8 +195,12 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
     distinct, scaling, places, settings = canonicalize(X, settings)
     n = places.shape[0]
     flatness = flat_share(places, settings.n_components, settings.metric, settings.metric_params, n_threads)
+    is_open = settings.coordinates == AUTO
     settings = fill_defaults(settings, unset, flatness, n, known_distances(places))
-    wanted = candidates(values, settings, unset, flatness, n)
+    usual = GRIDS[settings.coordinates]
+    if is_open and settings.coordinates == "layout" and is_curve(places, distinct, settings, n_threads):
+        settings, usual = replace(settings, coordinates="chart"), GRID_OF_CURVES
+    wanted = candidates(values, settings, unset, flatness, n, usual)
     with limit_blas_threads(n_threads), show_progress(settings.verbose), stage("tuning") as done:
         rows, chosen = None, ChosenEdges.of(settings, distinct)
         # Few enough to need no landmarks.
@@ -209,7 +219,7 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
         problem = Problem(places, graph, geometry, flatness, chosen, tried, n_threads, start + budget)
         # Where values were listed, somebody wants to see them; elsewhere a score tells less; eigenvectors take a vote.
         is_listed = any(some and len(some) > 1 for some in values.values())
-        is_quick = not is_listed and _usual_grid(settings) is GRID
+        is_quick = not is_listed and usual is GRID
         trials = run_trials(problem, [one for one in wanted if one.n_neighbors <= most], is_quick=is_quick)
         why = f"there are {most} neighbors at most"
         trials += [Trial(*one, FAILED, reason=why) for one in wanted if one.n_neighbors > most]
@@ -219,6 +229,16 @@ def _search(X: Samples, settings: Settings, values: Grid, unset: Collection[str]
             got = f"{len(trials)} of which none does: {trials[0].reason}"
             refuse("grid", "must have a setting that works", got, "Try others, larger n_neighbors or pieces='largest'")
         return done(_tuning(trials, settings, distinct, scaling, rows, geometry, start))
+
+
+def is_curve(X: Samples, distinct: UniqueSamples, settings: Settings, n_threads: int) -> bool:
+    """Return whether the samples form a curve or ring, of which a fit with default parameters draws a chart."""
+    if X.shape[0] > CURVE_MAX_SAMPLES:
+        return False
+    by = fill_defaults(settings, ["n_neighbors"], math.nan, X.shape[0], known_distances(X))
+    by = replace(by, n_neighbors=min(by.n_neighbors, LAYOUT_NEIGHBORS))
+    with mute_progress():
+        return find_curve(neighbor_graph(X, by, distinct, n_threads)) is not None
 
 
 def _pose(

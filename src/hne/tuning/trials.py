@@ -187,7 +187,8 @@ class Tuning:
     @property
     def parameters(self) -> dict[str, Any]:
         """The choice as keyword arguments of `hne.HNE`."""
-        return {**self.best.parameters, "n_components": self.settings.n_components}
+        chosen = {"n_components": self.settings.n_components, "coordinates": self.settings.coordinates}
+        return {**self.best.parameters, **chosen}
 
     def role(self, trial: Trial) -> str:
         """Tell what a trial is in the end.
