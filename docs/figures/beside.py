@@ -26,10 +26,10 @@ METHODS = {
 }
 
 
-def told(Y, labels):
-    """The share of samples whose five nearest in the picture tell their class."""
+def knn_accuracy(Y, labels):
+    """Return the share of samples whose class is predicted by their five nearest in the embedding."""
     folds = StratifiedKFold(20, shuffle=True, random_state=0)
-    return f"{(cross_val_predict(KNeighborsClassifier(5), Y, labels, cv=folds) == labels).mean():.2f} told"
+    return f"kNN {(cross_val_predict(KNeighborsClassifier(5), Y, labels, cv=folds) == labels).mean():.2f}"
 
 
 def unrolled(Y, chart):
@@ -62,12 +62,12 @@ def roll():
 
 def digits():
     X, y = load_digits(return_X_y=True)
-    show(X[:600], y[:600], lambda Y: told(Y, y[:600]))
+    show(X[:600], y[:600], lambda Y: knn_accuracy(Y, y[:600]))
 
 
 def wine():
     X, y = load_wine(return_X_y=True)
-    show(StandardScaler().fit_transform(X), y, lambda Y: told(Y, y))
+    show(StandardScaler().fit_transform(X), y, lambda Y: knn_accuracy(Y, y))
 
 
 def two_rolls():
