@@ -1,4 +1,4 @@
-"""A band that winds around a cylinder: two eigenvectors, the same in the lengths of the samples, and the chart."""
+"""A band that winds around a cylinder: its first two eigenvectors, and its chart."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,13 +13,12 @@ flat = np.column_stack([2 * angle, across])
 figure = plt.figure(figsize=(8.6, 4.2))
 space, *panels = (
     figure.add_subplot(1, 3, 1, projection="3d"),
-    *(figure.add_subplot(3, 3, (row, row + 1)) for row in (2, 5, 8)),
+    *(figure.add_subplot(2, 3, (row, row + 1)) for row in (2, 5)),
 )
 space.scatter(*band.T, c=across, s=4)
 space.set(title="in space, colored across", box_aspect=(1, 1, 2.2), xticks=[], yticks=[], zticks=[])
 titles = {
     "eigenvectors": "the first two eigenvectors",
-    "rescaled": "the same, in the lengths of the samples",
     "chart": "the chart of twenty eigenvectors",
 }
 for axes, (coordinates, title) in zip(panels, titles.items(), strict=True):
