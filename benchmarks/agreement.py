@@ -5,7 +5,7 @@ import warnings
 
 from scipy.linalg import subspace_angles
 
-from hne import embed
+from hne import PUBLISHED, embed
 from hne.core.eigen.certificate import EigenPairs
 from hne.core.records import FloatArray
 from hne.exceptions import DisconnectedGraphWarning, EigenSolverError
@@ -54,14 +54,9 @@ def _line(problem: Problem) -> list[str]:
 def _eigenpairs(X: FloatArray, problem: Problem, solver: str) -> EigenPairs:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        pairs = embed(
-            X,
-            n_neighbors=problem.n_neighbors,
-            n_components=problem.n_components,
-            reg=problem.reg,
-            eigen_solver=solver,
-        ).eigenpairs
+        wanted = {"n_neighbors": problem.n_neighbors, "n_components": problem.n_components, "reg": problem.reg}
+        pairs = embed(X, **{**PUBLISHED, **wanted, "eigen_solver": solver}).eigenpairs
     if pairs is None:
-        msg = "no piece is large enough to be solved"
+        msg = "no connected component is large enough to be solved"
         raise EigenSolverError(msg)
     return pairs

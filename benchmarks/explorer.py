@@ -29,7 +29,7 @@ TURNS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("reg", (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)),
     ("variant", ("rhne", "bhne")),
     ("n_components", (3, 1, 2)),
-    ("coordinates", ("rescaled", "eigenvectors")),
+    ("coordinates", ("eigenvectors", "layout", "chart")),
     ("short_circuits", ("keep",)),
 )
 IDLE = "hneExplorer.state().result !== null && !hneExplorer.state().busy && !hneExplorer.state().moving"

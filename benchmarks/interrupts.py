@@ -8,22 +8,21 @@ from runner import BENCHMARKS
 from tables import table
 
 TITLE = "Interrupts"
-# What is interrupted: problem, samples, the task that is running, seconds into it, and the packages that are hidden.
+# Problem, samples, coordinates, the task that is interrupted, and seconds into it.
 CASES = (
-    ("neighbors, tree", "swiss_roll", 1_000_000, "search", 1.0, ()),
-    ("neighbors, brute force", "digits", 10_000, "search", 0.5, ()),
-    ("weights", "swiss_roll", 300_000, "blocks", 1.0, ()),
-    ("factorization", "swiss_roll", 300_000, "factorization", 5.0, ()),
-    ("block solves", "swiss_roll", 300_000, "block solves", 1.0, ()),
-    ("filter", "gaussian_5", 50_000, "filter", 1.0, ()),
+    ("neighbors, tree", "swiss_roll", 1_000_000, "chart", "search", 1.0),
+    ("neighbors, brute force", "digits", 10_000, "layout", "search", 0.5),
+    ("weights", "swiss_roll", 300_000, "chart", "blocks", 1.0),
+    ("factorization", "swiss_roll", 300_000, "chart", "factorization", 5.0),
+    ("block solves", "swiss_roll", 300_000, "chart", "block solves", 1.0),
+    ("filter", "gaussian_5", 50_000, "eigenvectors", "filter", 1.0),
+    ("descent", "gaussian_5", 50_000, "layout", "descent", 1.0),
 )
 CHILD = """
 import json, os, signal, sys, threading, time
 # A shell's background jobs are born deaf to SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-name, n, task, delay, hidden = json.loads(sys.argv[1])
-for package in hidden:
-    sys.modules[package] = None
+name, n, coordinates, task, delay = json.loads(sys.argv[1])
 from hne import embed
 from hne._runtime.progress import listening
 from problems import PROBLEMS
@@ -44,7 +43,7 @@ problem = PROBLEMS[name]
 X = problem.make(n)[0]
 try:
     with listening(Trigger()):
-        embed(X, n_neighbors=problem.n_neighbors, reg=problem.reg)
+        embed(X, n_neighbors=problem.n_neighbors, reg=problem.reg, coordinates=coordinates)
     print(json.dumps(None))
 except KeyboardInterrupt:
     heard = time.perf_counter() - sent[0]
@@ -63,12 +62,12 @@ def measure() -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=BENCHMARKS)  # noqa: S603
         answer = json.loads(done.stdout)
         times = ["done before", "-"] if answer is None else [f"{seconds:.2f}" for seconds in answer]
-        lines.append([title, f"{case[1]}", f"{case[3]:g}", *times])
+        lines.append([title, f"{case[1]}", f"{case[4]:g}", *times])
     return "\n".join(
         [
             f"## {TITLE}",
             "",
-            "BHNE, interrupted by SIGINT some seconds into a task.",
+            "A fit, interrupted by SIGINT some seconds into a task.",
             "",
             table(["", "n", "seconds into it", "seconds to `KeyboardInterrupt`", "until no thread is left"], lines),
         ]

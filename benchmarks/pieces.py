@@ -1,4 +1,4 @@
-"""Data in pieces: what each policy makes of it, beside scikit-learn's LLE, and docs/images/pieces.png."""
+"""Disconnected data: charts by each policy beside scikit-learn's LLE, and docs/images/pieces.png."""
 
 import sys
 import warnings
@@ -81,7 +81,7 @@ def measure() -> str:
     text = [
         f"## {TITLE}",
         "",
-        f"`HNE()` but for `pieces`; LLE with k = {N_NEIGHBORS} and reg = 1e-4. Errors",
+        f'`HNE(coordinates="chart")` but for `pieces`; LLE with k = {N_NEIGHBORS} and reg = 1e-4. Errors',
         "are affine errors of each roll's own coordinates; parts overlap if their bounding boxes do. The roll of 1000",
         f"samples alone has an error of {_alone(roll_and_points(), 0):.4f}. Rolls of 700 and 300 are spread evenly.",
         "",
@@ -99,7 +99,7 @@ def measure() -> str:
 def _rows(torn: Torn) -> list[list[str]]:
     rows = []
     for policy in POLICIES:
-        model = HNE(pieces=policy, neighbors=torn.neighbors)
+        model = HNE(coordinates="chart", pieces=policy, neighbors=torn.neighbors)
         print(f"  {torn.title}, {policy} ...", file=sys.stderr)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -164,7 +164,7 @@ def _draw(torn: list[Torn]) -> None:
         colors = _colors(data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            Y = HNE(neighbors=data.neighbors).fit_transform(data.X)
+            Y = HNE(coordinates="chart", neighbors=data.neighbors).fit_transform(data.X)
         space = figure.add_subplot(2, len(torn), column + 1, projection="3d")
         space.scatter(*data.X.T, c=colors, s=7, depthshade=False)
         space.set_title(data.title, fontsize=11)

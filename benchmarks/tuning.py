@@ -53,7 +53,7 @@ def told(rows: list[dict[str, Any]]) -> str:
         [
             f"## {TITLE}",
             "",
-            f"`tune` (24 settings near a surface, up to 7 of them tried, 8 elsewhere) on {len(rows)} data sets with",
+            f"`tune` (24 settings near a surface, up to 7 of them tried; 4 of a layout) on {len(rows)} data sets with",
             "known charts, seeds that no rule was made with. Error is the mean affine error, regret how much larger it",
             "is than with the best of all these settings and of the defaults, `HNE()`. LLE, MLLE and LTSA are",
             f"scikit-learn's, each at that k of {', '.join(map(str, BASELINE_NEIGHBORS))} that gives it the least",

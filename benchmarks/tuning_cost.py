@@ -1,4 +1,4 @@
-"""What choosing settings costs beside one fit, each in a fresh process; and how true the lengths of the choice are."""
+"""Cost of choosing settings in fits, each in a fresh process, and errors of distances in the chart of the choice."""
 
 import statistics
 import subprocess
@@ -56,7 +56,7 @@ def measure() -> str:
             "",
             table(["data", "one fit", '"auto"', '"auto", n_components too', "`tune`", "settings"], lines),
             "",
-            f"Rescaled coordinates of the choice on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
+            f"Charts with the chosen settings on {ROLLS} other rolls of {N_SAMPLES} samples: distances are off by",
             f"{statistics.median(apart):.1%} (median of all pairs and over rolls, {max(apart):.1%} for the worst), the",
             f"ratio of the sides by {statistics.median(off):.1%} ({max(off):.1%}). Chosen:",
             f"{'; '.join(dict.fromkeys(settings))}.",
@@ -75,7 +75,7 @@ def _lengths(seed: int) -> tuple[float, float, str]:
     """How far distances are off in the median, the ratio of both aspect ratios, and the setting that was chosen."""
     roll = make_swiss_roll(N_SAMPLES, random_state=seed)
     found = tune(roll.X)
-    Y = HNE(coordinates="rescaled", **found.parameters).fit_transform(roll.X)
+    Y = HNE(**found.parameters).fit_transform(roll.X)
     sides = [np.linalg.svd(one - one.mean(axis=0), compute_uv=False) for one in (Y, roll.chart)]
     aspect = (sides[0][0] / sides[0][1]) / (sides[1][0] / sides[1][1])
     return float(np.median(np.abs(pdist(Y) / pdist(roll.chart) - 1))), float(aspect), found.best.label

@@ -90,9 +90,7 @@ def _as_published(seed: int) -> Iterator[Case]:
     ]
     for data in surfaces:
         yield Case("published", data.X, data.chart, dict(PUBLISHED))
-        yield Case(
-            "published, rescaled", data.X, data.chart, {**PUBLISHED, "n_neighbors": 8, "coordinates": "rescaled"}
-        )
+        yield Case("published, k = 8", data.X, data.chart, {**PUBLISHED, "n_neighbors": 8})
     for n, noise, columns in ((1000, 0.1, 0), (2000, 0.3, 0), (3000, 0.6, 0), (1000, 0.0, 47)):
         X, chart = noisy_roll(n, noise, columns, seed)
         yield Case("published", X, chart, dict(PUBLISHED))
@@ -101,7 +99,7 @@ def _as_published(seed: int) -> Iterator[Case]:
 def _wrong_anyhow(seed: int) -> Iterator[Case]:
     """Dimensions that samples do not have, and pieces, of which nobody knows how they lie."""
     roll = make_swiss_roll(700, random_state=seed)
-    yield Case("wrong n_components", roll.X, roll.chart, {"n_components": 1}, "bad")
+    yield Case("wrong n_components", roll.X, roll.chart, {"n_components": 1, "coordinates": "chart"}, "bad")
     yield Case("wrong n_components", roll.X, roll.chart, {"n_components": 3}, "bad")
     one, other = (make_swiss_roll(n, even=True, random_state=seed + n) for n in (500, 300))
     X = np.vstack([one.X, other.X + np.array([60.0, 0.0, 0.0])])
