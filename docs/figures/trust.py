@@ -1,4 +1,4 @@
-"""Three pictures of rolls with their verdicts: good, doubtful and bad."""
+"""Three embeddings of rolls with their verdicts: good, doubtful and bad."""
 
 import warnings
 
@@ -17,7 +17,7 @@ for axes, (roll, settings) in zip(panels, cases, strict=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the verdict says is what is drawn
         model = HNE(**settings).fit(roll.X)
-    axes.scatter(*model.rescaled_embedding_.T, c=roll.chart[:, 0], s=8)
+    axes.scatter(*model.embedding_.T, c=roll.chart[:, 0], s=8)
     score = f"score {model.trust_.score.score:.3f}"
     axes.set(title=f"{model.trust_.level}, {score}", xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="datalim")
