@@ -86,10 +86,10 @@ of the samples shared) and LLC (2 sqrt(n) local models, at most one for 2 (d + 1
 hne_paper.baselines with seed 0. The ridge reg is that of LLE, CLLE, LLC and HNE; MLLE's is fixed.</p>
 <p class="dim">IHNE, RHNE and BHNE are the published method, <code>HNE(**hne.PUBLISHED)</code> with the variant, k and
 reg of each experiment. Beside them stands {CHART}, which is not in the paper and counts in no claim or verdict:
-<code>HNE()</code> as it is by default, which cuts neighbor lines that seem to jump to another sheet of a surface, and
-draws a chart in the lengths of the samples. Where all methods have one k, it has that k; where the others have the best
-of several, and in the pictures of rolls, surfaces and clusters, it has the one that it chooses itself, knowing no
-truth; its reg is always its own. Images are rebuilt by weights and not by coordinates, so that the last two
+<code>HNE(coordinates="chart")</code>, which cuts neighbor lines that seem to jump to another sheet of a surface, and
+draws a chart in the units of the samples. Where all methods have one k, it has that k; where the others have the best
+of several, and in the pictures of rolls, surfaces and clusters, it has its default k, which needs no
+truth; its reg is always the default. Images are rebuilt by weights and not by coordinates, so that the last two
 experiments are without it.</p>
 <nav aria-label="Experiments">{links}</nav>
 {_scoreboard(sections)}
