@@ -62,9 +62,9 @@ figure.legend(*keys, loc="outside lower right", ncols=2, frameon=False)
 plt.show()
 
 # %%
-# LinearHNE keeps a little less of the neighborhoods than PCA here, and HNE, which is not linear,
-# more than both. Take the linear map when you need to say what a coordinate is, or to place samples
-# by a matrix alone.
+# LinearHNE preserves a little less of the neighborhoods than PCA here, and HNE, whose layout is not
+# linear, more than both. Take the linear map when you need to say what a coordinate is, or to place
+# samples by a matrix alone.
 #
 # What it cannot do: a linear map lays the sheets of a roll on each other.
 

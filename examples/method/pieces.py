@@ -3,9 +3,10 @@ Data in pieces
 ==============
 
 A piece is a connected component of the neighbor graph: no chain of neighbors leads from it to
-another, so nothing says how two pieces lie to each other. HNE embeds each on its own and lays them
-side by side. You can also join them, or keep the largest alone. ``bridges_`` lists the links by
-which a piece nearly falls in two.
+another, so the position of two components relative to each other is not known. Near a surface, HNE
+draws a chart of each and places them side by side. You can also join them, or keep the largest
+alone. (A layout, the default far from surfaces, places all components together.) ``bridges_`` lists
+the edges without which a component would fall in two.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,9 @@ Walk through the plane, back to images
 ======================================
 
 ``inverse_transform`` turns any point of the plane into a sample. A walk from the fives to the
-threes shows digits that nobody wrote. Place such an image again: within the data it comes back to
-where it was taken from, beyond the last samples it does not, and should not be trusted.
+threes shows digits that nobody wrote. Place such an image again: within a group it comes back to
+where it was taken from. Between the groups and beyond the last samples it does not, and should not
+be trusted.
 """
 
 import matplotlib.pyplot as plt
@@ -64,10 +65,10 @@ for number, panel in enumerate(bottom.subplots(1, 11)):
 plt.show()
 
 # %%
-# Below each image stands how far off it comes back. Out of the data, steps 9 and 10, the image
-# hardly changes any more, and the way back shows it. The distance to the nearest image does not:
-# all of them are averages of fitted images, and averages are nearer to written images than those
-# are to each other.
+# Below each image is the distance by which it comes back off. In the gap between the groups (steps 2
+# and 3) and out of the data (9 and 10) that distance is large: a layout preserves neighborhoods, and
+# its gaps and margins contain no samples. The distance to the nearest image shows less: all images
+# are averages of fitted ones, and averages are near to them.
 #
 # On the held-out images, there and back through the two coordinates:
 
@@ -82,5 +83,5 @@ for name, values in rebuilt.items():
     print(f"{name}: {np.linalg.norm(values - unseen, axis=1).mean():.1f} off")
 
 # %%
-# Two coordinates of HNE keep more of an image than two of PCA. The nearest fitted image, found with
-# all 64 pixels, is nearer still: two numbers tell what kind of digit it is, not every stroke.
+# Two coordinates of HNE preserve more of an image than two of PCA, about as much as the nearest
+# fitted image, which is found with all 64 pixels.

@@ -57,8 +57,9 @@ figure.colorbar(ScalarMappable(cmap=cyclic), ax=list(panels.values()), label="be
 plt.show()
 
 # %%
-# Isomap draws the ring as well here, and t-SNE keeps neighbors but tears the ring apart. The angle around the center
-# of the picture, turned to fit, tells the phase; the error is the mean over all windows.
+# :class:`hne.HNE` recognizes that the windows form a curve and draws a chart, which keeps the ring closed. So does
+# Isomap here; t-SNE preserves neighborhoods, but tears the ring apart. The angle around the center, turned to fit,
+# predicts the phase; the error is the mean over all windows.
 
 
 def phase_error(Y):
@@ -75,9 +76,9 @@ for name, Y in pictures.items():
 print(model.verdict_)
 
 # %%
-# Shorter windows say less of where in the beat they are. With 200 samples, the five neighbors that :class:`hne.HNE`
-# takes by itself tie the beats together only where the heart rests: two beats become two loops, and the verdict says
-# not to believe it. With more neighbors the beats share one ring again, to be believed with care.
+# Shorter windows contain less information about their place in the beat. With 200 samples and three neighbors, the
+# default for a curve, the beats are connected only where the heart rests: two beats become two loops, and the verdict
+# says not to believe it. With more neighbors the beats share one ring again, to be believed with care.
 
 X, phase = windows_of(200)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")

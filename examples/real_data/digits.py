@@ -2,9 +2,9 @@
 Handwritten digits
 ==================
 
-1 797 images of digits, embedded without their labels: most digits have a region of their own. Ones
-and nines, which people write in more than one way, have two. PCA mixes the digits; t-SNE and UMAP
-keep slightly more of the groups.
+1 797 images of digits, embedded without their labels: each digit has one region or a few. Ones,
+fives and nines, which people write in more than one way, have several. PCA mixes the digits; HNE
+recovers as many of them as t-SNE and UMAP.
 """
 
 import matplotlib.pyplot as plt
@@ -21,14 +21,11 @@ digits = load_digits()
 X, names = digits.data, digits.target.astype(str)
 
 # %%
-# A sample is an image of 8 x 8 pixels, so it has 64 features. :class:`hne.HNE` takes five neighbors
-# here when you give no number. Its verdict is a sentence that says how far to trust the picture:
-print(HNE().fit(X).verdict_)
-
-# %%
-# The verdict names a remedy: more neighbors. With eight, the neighbor graph is connected.
-# :func:`hne.viz.scatter_images` draws the picture with some of the images beside their dots.
-model = HNE(n_neighbors=8).fit(X)
+# A sample is an image of 8 x 8 pixels, so it has 64 features. Images are not near a surface of two
+# dimensions, so :class:`hne.HNE` computes a layout: it preserves neighborhoods and groups, but not
+# distances between groups, densities or sizes of groups. The verdict says so.
+# :func:`hne.viz.scatter_images` draws the layout with some of the images beside their dots.
+model = HNE().fit(X)
 print(model.verdict_)
 
 figure, axes = plt.subplots(figsize=(7.2, 5.4), layout="constrained")
@@ -37,11 +34,10 @@ axes.set_axis_off()
 plt.show()
 
 # %%
-# Images are near no surface, so the verdict does not judge them. Measure instead: trustworthiness
-# is near 1 where neighbors in the picture are neighbors in the data
-# (:func:`hne.metrics.trustworthiness`), and the second number says how often most of the five
-# nearest images in the picture have the right digit. By the same count and with their default
-# settings, t-SNE gets 0.989 right and UMAP 0.988.
+# How well are neighborhoods preserved? Trustworthiness is near 1 where neighbors in the layout are
+# neighbors in the data (:func:`hne.metrics.trustworthiness`), and the second number says how often
+# most of the five nearest images in the layout have the right digit. By the same count and with
+# their default settings, t-SNE gets 0.989 right and UMAP 0.988.
 
 
 def voted(Y):
@@ -65,12 +61,14 @@ for number in np.argsort(-counts * is_mixed)[:5]:
     print(f"  {pairs[0, number]} and {pairs[1, number]}: {counts[number]} edges")
 
 # %%
-# The images that lie among another digit are often hard to read for us, too. Above each: the digit
-# that was meant, and the one that most of its neighbors in the picture are.
+# Images that are placed among another digit are often hard to read for people, too. Above each: the
+# digit that was meant, and the one that most of its neighbors in the layout are.
 told = voted(model.embedding_)
-figure, panels = plt.subplots(2, 9, figsize=(8, 2.4), layout="constrained")
-for panel, row in zip(panels.flat, np.flatnonzero(told != digits.target), strict=False):
+wrong = np.flatnonzero(told != digits.target)
+figure, panels = plt.subplots(2, 8, figsize=(8, 2.6), layout="constrained")
+for panel in panels.flat:
+    panel.set_axis_off()
+for panel, row in zip(panels.flat, wrong, strict=False):
     panel.imshow(digits.images[row], cmap="gray_r")
     panel.set_title(f"{digits.target[row]} among {told[row]}s", fontsize=8)
-    panel.set_axis_off()
 plt.show()

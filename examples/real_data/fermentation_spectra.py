@@ -2,9 +2,9 @@
 Raman spectra of a fermentation
 ===============================
 
-1 626 spectra, taken while sugar turns into alcohol, lie along a thread in the order of time, which
-the embedding was not told. The longest side branch is a spell in which the signal keeps dropping to
-a second level.
+1 626 spectra, taken while sugar turns into alcohol, are ordered by time in the layout, which does
+not get the time. A group in the middle is a period in which the signal keeps dropping to a second
+level.
 """
 
 import matplotlib.pyplot as plt
@@ -33,23 +33,20 @@ X = savgol_filter(spectra, 21, 2, deriv=1)[:, in_range]
 hour = pd.Series(np.linspace(0, analysis["time"].max(), len(X)), name="hour")
 
 # %%
-# Five neighbors, the default for such data, leave the neighbor graph in three pieces (connected
-# components), and nothing says how these lie to each other. The verdict advises more neighbors, and
-# twelve connect the graph. It still warns that 659 spectra, the early ones, hang on the rest by a
-# single one.
-print(HNE().fit(X).verdict_)
-model = HNE(n_neighbors=12).fit(X)
+# The derivatives are not near a surface, so the default is a layout. It preserves neighborhoods and
+# groups; distances between groups, densities and sizes of groups are not meaningful.
+model = HNE().fit(X)
 print(model.verdict_)
 
 # %%
 # From hour 13.7 on the mean signal is low, and then jumps between two levels, often from one
 # spectrum to the next, 75 seconds later. A brew does not do that; an instrument may. Circles mark
-# the low spectra in both panels: they are the branch that stands out at the top.
+# the low spectra in both panels: they are a group of their own in the layout.
 level = spectra[:, in_range].mean(axis=1)
 is_low = (hour > 13.75) & (hour < 15.7) & (level < 0.77)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", width_ratios=(3, 2))
-scatter(model, hour, axes=left, title="1 626 spectra, embedded")
+scatter(model, hour, axes=left, title="1 626 spectra, a layout")
 right.plot(hour, level, color="#9aa0a6", linewidth=0.8)
 for axes, x, y in ((left, *model.embedding_.T), (right, hour, level)):
     axes.scatter(x[is_low], y[is_low], s=26, facecolors="none", edgecolors="black", linewidths=0.5, zorder=3)
@@ -59,12 +56,12 @@ right.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# How much of the time is in the picture? R^2 is what the five nearest spectra in it tell of the
-# hour. PCA's first two components are less sharp; t-SNE and UMAP, with their defaults, reach 0.998
-# as HNE does, and a higher trustworthiness, 0.997 and 0.994.
+# How well is the time preserved? R^2 is that of the hour predicted from the five nearest spectra.
+# t-SNE and UMAP, with their defaults, reach 0.998, and a trustworthiness of 0.997 and 0.994; the
+# first two principal components have less of both.
 
 
-def told(Y, values):
+def recovered(Y, values):
     """R^2 of values that are guessed as the mean of those of the five nearest other samples in Y."""
     nearest = NearestNeighbors(n_neighbors=5).fit(Y).kneighbors(return_distance=False)
     return r2_score(values, values[nearest].mean(axis=1))
@@ -72,11 +69,10 @@ def told(Y, values):
 
 for method, Y in {"HNE": model.embedding_, "PCA": baseline_embedding("pca", X)}.items():
     kept = trustworthiness(X, Y, n_neighbors=10)
-    print(f"{method}: trustworthiness {kept:.3f}, R^2 of the hour {told(Y, hour.to_numpy()):.3f}")
+    print(f"{method}: trustworthiness {kept:.3f}, R^2 of the hour {recovered(Y, hour.to_numpy()):.3f}")
 
 # %%
-# In PCA's picture the hours overlap in broad bands. In HNE's, a spell like the one above is a
-# branch that you can select. Where a branch points means little: with 20 neighbors, this one lies
-# on the other side of the thread.
+# In PCA the hours overlap in broad bands. In the layout, a period like the one above is a group that
+# you can select. The gaps between groups are not meaningful: the brew did not pause there.
 compare({"HNE": model, "PCA": baseline_embedding("pca", X)}, hour)
 plt.show()

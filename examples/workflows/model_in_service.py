@@ -62,14 +62,14 @@ for name in arriving:
     print(f"{name}: {(~is_good[kind == name]).sum()} of {(kind == name).sum()} refused")
 
 # %%
-# Refused samples lie among the others and between the groups: without the distances, you would not
-# notice them.
+# Refused samples are placed among the others: a layout preserves neighborhoods, not distances, so
+# that a position does not show how far a sample is from the fitted ones.
 
 figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
 axes.scatter(*model.embedding_.T, color="lightgray", s=8, label="fitted")
 axes.scatter(*places[is_good].T, color="tab:blue", s=16, label="placed")
 axes.scatter(*places[~is_good].T, color="tab:red", s=38, marker="x", label="refused")
-axes.set(aspect="equal", xlabel="chart coordinate 1", ylabel="chart coordinate 2")
+axes.set(aspect="equal", xlabel="layout coordinate 1", ylabel="layout coordinate 2")
 axes.set_title(f"{is_good.sum()} samples placed, {(~is_good).sum()} refused")
 axes.legend(loc="best")
 plt.show()

@@ -2,9 +2,9 @@
 A classifier on top of an embedding
 ===================================
 
-On two coordinates of HNE, a nearest-neighbor classifier names 96 % of unseen digits; on two
-principal components, 61 %. The 64 raw pixels still do better, 98 %: embed to see what the
-classifier sees, not to raise its score.
+On two coordinates of HNE, a nearest-neighbor classifier recognizes 98 % of unseen digits, as many as
+on the 64 raw pixels; on two principal components, 61 %. Embed to see what the classifier sees, not
+to raise its score.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,10 @@ from hne import HNE
 # %%
 # :class:`hne.HNE` is a transformer, so it goes into a :class:`sklearn.pipeline.Pipeline`. ``fit``
 # embeds the training images and trains the classifier on their coordinates. ``score`` places each
-# held-out image among the fitted ones and classifies the place. Labels never reach HNE. Pixels
-# share one unit, so nothing has to be scaled here.
+# held-out image among the fitted ones and classifies its position. HNE does not use the labels.
+# Pixels share one unit, so nothing has to be scaled here. The coordinates are those of a layout,
+# which preserves neighborhoods and groups, but not distances between groups, densities or sizes of
+# groups. That is the default for two coordinates of these images; for ten it would be a chart.
 
 digits = load_digits()
 X_train, X_test, y_train, y_test = train_test_split(
@@ -30,7 +32,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 raw = KNeighborsClassifier().fit(X_train, y_train).score(X_test, y_test)
 
 sizes = (2, 3, 5, 10)
-models = {n: make_pipeline(HNE(n_components=n), KNeighborsClassifier()) for n in sizes}
+models = {n: make_pipeline(HNE(n_components=n, coordinates="layout"), KNeighborsClassifier()) for n in sizes}
 baselines = {n: make_pipeline(PCA(n), KNeighborsClassifier()) for n in sizes}
 by_hne = [models[n].fit(X_train, y_train).score(X_test, y_test) for n in sizes]
 by_pca = [baselines[n].fit(X_train, y_train).score(X_test, y_test) for n in sizes]
@@ -40,9 +42,9 @@ for n, hne_score, pca_score in zip(sizes, by_hne, by_pca, strict=True):
 print(f"64 raw pixels: {raw:.3f}")
 
 # %%
-# Left: the plane of HNE, in the color of the digit that the classifier would answer there, with the
-# held-out images as dots in the color of their true digit. Crosses are errors. Right: accuracy by
-# the number of coordinates.
+# Left: the layout, in the color of the digit that the classifier predicts there, with the held-out
+# images as dots in the color of their true digit. Crosses are errors. Right: accuracy by the number
+# of coordinates.
 
 embedding, classifier = models[2]
 places, answers = embedding.transform(X_test), models[2].predict(X_test)
@@ -72,12 +74,12 @@ curve.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# PCA needs ten coordinates to come to the same accuracy, and neither of them comes to that of the
-# pixels. Why would you still do it?
+# PCA needs ten coordinates to reach nearly the same accuracy, and nothing is much better than the
+# pixels. Reasons to embed nonetheless:
 #
 # - You see where errors are made: many at the borders between groups, some as single images within
 #   another group.
-# - You can check the whole model by eye, because the plane is all that the classifier knows.
+# - You can check the whole model by eye, because the classifier uses nothing but the plane.
 # - HNE does not need the labels. Images without labels can take part in the fit.
 #
 # If only the score counts, leave the embedding out.

@@ -3,8 +3,8 @@ From a data frame to a report
 =============================
 
 ``model.report`` writes an HTML page that anybody can open: a verdict, the embedding to zoom and
-hover, and the measures behind it, with those of PCA beside them. For this table the verdict says
-that the picture cannot be judged, so look at the measures.
+hover, and the measures behind it, with those of PCA beside them. This table gets a layout, which
+preserves neighborhoods and groups, but not distances between groups, densities or sizes of groups.
 """
 
 import re
@@ -49,7 +49,7 @@ for heading in re.findall(r"<h2[^>]*>(.*?)</h2>", page, flags=re.DOTALL):
     print("-", re.sub(r"<.*?>", "", heading).strip())
 
 # %%
-# The same picture with matplotlib. Are the ten nearest in the picture near in the table, too?
+# The same layout with matplotlib. Are the ten nearest in the layout near in the table, too?
 
 figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 scatter(model, color=diagnosis, axes=axes, title="569 tumors by 30 measures of their cells")
@@ -60,9 +60,9 @@ for name, Y in {"HNE": model.embedding_, "PCA": principal}.items():
     print(f"trustworthiness of {name}: {trustworthiness(scaled, Y, n_neighbors=10):.3f}")
 
 # %%
-# :func:`hne.metrics.trustworthiness` is 1 where no sample is new among the ten nearest in the
-# picture. HNE keeps a little more of the neighborhoods than PCA, and neither keeps all of them. The
-# same page from the command line:
+# :func:`hne.metrics.trustworthiness` is 1 where no sample is new among the ten nearest in the layout.
+# HNE preserves more of the neighborhoods than PCA, and neither preserves all of them. The same page
+# from the command line:
 #
 # .. code-block:: console
 #
