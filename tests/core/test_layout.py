@@ -16,7 +16,7 @@ from hne._runtime.progress import listening
 from hne._runtime.threads import row_workers
 from hne.core.layout import layout as _layout
 from hne.core.layout import repulsion as _repulsion
-from hne.core.layout.layout import ANCHOR, compute_affinities, descend
+from hne.core.layout.layout import ANCHOR, EXAGGERATION, compute_affinities, descend
 from hne.core.layout.repulsion import compute_repulsion, exact_field, grid_field
 from hne.core.layout.start import scale_shortest_paths
 from hne.core.records import Weights
@@ -88,17 +88,22 @@ def test_affinities_are_those_of_a_dense_reference(seed, n, gamma):
     assert P.data.sum(dtype=float) == pytest.approx(1.0, abs=1e-6)
 
 
-def loss_of(P, Y, start):
-    """Compute KL(P || Q) + lambda (1 - r^2) / 2, with r the correlation of centered Y and start."""
+def loss_of(P, Y, start, factor=1.0):
+    """Compute KL(P || Q) + lambda (1 - r^2) / 2, with r the correlation of centered Y and start.
+
+    A factor multiplies the affinities in the attractive part of the divergence.
+    """
     q, _ = similarities(Y)
     is_edge = P > 0
     divergence = (P[is_edge] * np.log(P[is_edge] / (q / q.sum())[is_edge])).sum()
     correlation = (Y * start).sum() / np.sqrt((Y**2).sum() * (start**2).sum())
-    return divergence + ANCHOR * (1 - correlation**2) / 2, divergence
+    more = -(factor - 1) * (P[is_edge] * np.log(q[is_edge])).sum()
+    return divergence + more + ANCHOR * (1 - correlation**2) / 2, divergence
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4])
-def test_steps_follow_the_numerical_gradient_of_the_loss(d, monkeypatch):
+@pytest.mark.parametrize(("d", "factor"), [(1, 1.0), (2, 1.0), (2, EXAGGERATION), (3, 1.0), (4, EXAGGERATION)])
+def test_steps_follow_the_numerical_gradient_of_the_loss(d, factor, monkeypatch):
+    monkeypatch.setattr(_layout, "EXAGGERATED_STEPS", 0 if factor == 1 else 2)
     rng = np.random.default_rng(d)
     n = 30
     P = rng.random((n, n)) * (rng.random((n, n)) < 0.3)
@@ -118,7 +123,7 @@ def test_steps_follow_the_numerical_gradient_of_the_loss(d, monkeypatch):
     for index in np.ndindex(n, d):
         shift = np.zeros((n, d))
         shift[index] = h
-        above, below = (loss_of(P, steps[1] + sign * shift, start)[0] for sign in (1, -1))
+        above, below = (loss_of(P, steps[1] + sign * shift, start, factor)[0] for sign in (1, -1))
         expected[index] = (above - below) / (2 * h)
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
