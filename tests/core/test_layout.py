@@ -242,7 +242,8 @@ def test_layouts_of_dense_and_sparse_samples_of_distances_and_of_given_neighbors
         (groups, {"neighbors": (graph.indices, graph.distances)}),
         (groups, {"neighbors": kneighbors_graph(groups, 10, mode="distance")}),
     ):
-        assert procrustes_error(embed(X, **LAYOUT, **more).Y, fitted.Y) < 1e-6
+        # Attraction is computed in single precision, and the descent magnifies its rounding.
+        assert procrustes_error(embed(X, **LAYOUT, **more).Y, fitted.Y) < 1e-4
 
 
 def test_known_distances_are_enough_for_a_layout_near_that_of_all_and_as_stable(groups):
@@ -269,7 +270,7 @@ def test_shortest_paths_along_known_distances_give_the_start():
 
 @pytest.mark.parametrize("factor", [1e-150, 1e150])
 def test_layouts_scale_with_the_unit_of_the_samples(groups, fitted, factor):
-    np.testing.assert_allclose(embed(groups * factor, **LAYOUT).Y / factor, fitted.Y, atol=1e-4)
+    np.testing.assert_allclose(embed(groups * factor, **LAYOUT).Y / factor, fitted.Y, atol=1e-3 * np.ptp(fitted.Y))
 
 
 # Disconnected and degenerate data
