@@ -119,6 +119,15 @@ def descend_layout(
     velocities: FloatArray,
     moved: FloatArray,
 ) -> None: ...
+def fill_divergences(
+    start: int,
+    stop: int,
+    starts: IndexArray,
+    columns: NDArray[np.int32],
+    affinities: NDArray[np.float32],
+    Y: FloatArray,
+    divergences: FloatArray,
+) -> None: ...
 
 # nearest.cpp
 def keep_nearest(

@@ -6,6 +6,7 @@
 // summed over all pairs for few samples. For many it is -1/2 of the gradient of the potential phi(y) = sum_j 1 / (1 +
 // |y - y_j|^2), which is a convolution: charges are spread on a grid by cubic B-splines, convolved by FFT (in Python),
 // and the potential and its gradient are gathered by the same splines.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -240,15 +241,18 @@ void attract_plane(const float *Y, const std::int32_t *columns, const float *aff
 
 // One step of gradient descent with momentum for samples `start` to `stop`: velocities (n, d) are updated, and `moved`
 // is Y plus the velocities. `push` (n, d) is what is subtracted from the attraction before it is multiplied by `rate`.
+// Columns must be samples, which the caller checks once: to check them at each step would take 10 to 20 % of it.
 void descend_layout(std::int64_t start, std::int64_t stop, Indices<1> starts, Array<const std::int32_t, 1> columns,
-                    Array<const float, 1> affinities, Floats<2> Y, Array<const float, 2> single, Floats<2> push, double rate, double momentum,
-                    Array<double, 2> velocities, Array<double, 2> moved) {
+                    Array<const float, 1> affinities, Floats<2> Y, Array<const float, 2> single, Floats<2> push,
+                    double rate, double momentum, Array<double, 2> velocities, Array<double, 2> moved) {
     const std::int64_t n = length(Y.shape(0)), d = length(Y.shape(1));
-    require(length(starts.shape(0)) == n + 1 && columns.shape(0) == affinities.shape(0) && 0 <= start && stop <= n &&
-                length(push.shape(0)) == n && length(velocities.shape(0)) == n && length(moved.shape(0)) == n &&
-                length(push.shape(1)) == d && length(velocities.shape(1)) == d && length(moved.shape(1)) == d &&
-                starts.data()[n] <= length(columns.shape(0)),
+    const auto fits = [&](const auto &array) { return length(array.shape(0)) == n && length(array.shape(1)) == d; };
+    require(length(starts.shape(0)) == n + 1 && columns.shape(0) == affinities.shape(0) && 0 <= start &&
+                start <= stop && stop <= n && fits(single) && fits(push) && fits(velocities) && fits(moved),
             "descend_layout: shapes do not match");
+    const std::int64_t *row = starts.data();
+    require(row[start] >= 0 && std::is_sorted(row + start, row + stop + 1) && row[stop] <= length(columns.shape(0)),
+            "descend_layout: starts of rows must ascend within the columns");
     std::vector<double> apart(d), pull(d);
     for (std::int64_t i = start; i < stop; ++i) {
         std::fill(pull.begin(), pull.end(), 0.0);
@@ -276,6 +280,27 @@ void descend_layout(std::int64_t start, std::int64_t stop, Indices<1> starts, Ar
     }
 }
 
+// Sums of P_ij log(P_ij (1 + |y_i - y_j|^2)) over the rows `start` to `stop` of the affinities, one for each row.
+void fill_divergences(std::int64_t start, std::int64_t stop, Indices<1> starts, Array<const std::int32_t, 1> columns,
+                      Array<const float, 1> affinities, Floats<2> Y, Array<double, 1> divergences) {
+    const std::int64_t n = length(Y.shape(0)), d = length(Y.shape(1));
+    require(length(starts.shape(0)) == n + 1 && columns.shape(0) == affinities.shape(0) && 0 <= start && stop <= n &&
+                length(divergences.shape(0)) == n && starts.data()[n] <= length(columns.shape(0)),
+            "fill_divergences: shapes do not match");
+    for (std::int64_t i = start; i < stop; ++i) {
+        const double *mine = Y.data() + i * d;
+        double sum = 0.0;
+        for (std::int64_t at = starts.data()[i]; at < starts.data()[i + 1]; ++at) {
+            const double *other = Y.data() + d * static_cast<std::int64_t>(columns.data()[at]);
+            double inverse = 1.0;
+            for (std::int64_t c = 0; c < d; ++c) inverse += (mine[c] - other[c]) * (mine[c] - other[c]);
+            const double affinity = static_cast<double>(affinities.data()[at]);
+            sum += affinity * std::log(affinity * inverse);
+        }
+        divergences.data()[i] = sum;
+    }
+}
+
 } // namespace
 
 void add_layout(nb::module_ &module) {
@@ -284,4 +309,5 @@ void add_layout(nb::module_ &module) {
     module.def("spread_charges", &spread_charges, NoLock());
     module.def("gather_potential", &gather_potential, NoLock());
     module.def("descend_layout", &descend_layout, NoLock());
+    module.def("fill_divergences", &fill_divergences, NoLock());
 }

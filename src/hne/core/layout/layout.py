@@ -107,6 +107,8 @@ def _keep_positive(matrix: SparseMatrix, *, is_fit: bool) -> SparseMatrix:
 def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatArray, float]:
     """Minimize the loss by gradient descent with momentum, and return the layout and its KL divergence."""
     n = len(start)
+    # The kernel does not check the columns again at each step.
+    P.check_format(full_check=True)
     starts, columns = P.indptr.astype(np.int64), P.indices.astype(np.int32)
     Y, V, moved = start.copy(), np.zeros_like(start), np.empty_like(start)
     start_square = float((start**2).sum())
@@ -124,19 +126,10 @@ def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatAr
             run(lambda *rows, made_of=made_of: _kernels.descend_layout(*rows, *made_of), n, SAMPLE_ROWS)
             Y, moved = moved, Y
         _, Z = compute_repulsion(Y, run, n_threads)
-    return Y, _divergence(P, Y, Z)
-
-
-def _divergence(P: SparseMatrix, Y: FloatArray, Z: float) -> float:
-    """Compute KL(P || Q) in blocks of rows; 0 without any affinities."""
-    step = max(1, BLOCK_BYTES // max(1, 8 * Y.shape[1] * (P.nnz // len(Y) + 1)))
-    total, sum_of_affinities = 0.0, float(P.data.sum(dtype=np.float64))
-    for first in range(0, len(Y), step):
-        block = P[first : first + step].tocoo()
-        affinities = block.data.astype(np.float64)
-        squares = ((Y[first + block.row] - Y[block.col]) ** 2).sum(axis=1)
-        total += float((affinities * (np.log(affinities) + np.log1p(squares))).sum())
-    return total + sum_of_affinities * float(np.log(Z))
+        parts = np.empty(n)
+        run(lambda a, b: _kernels.fill_divergences(a, b, starts, columns, P.data, Y, parts), n, SAMPLE_ROWS)
+    # Without any affinities there is nothing to be divergent from.
+    return Y, float(parts.sum()) + float(P.data.sum(dtype=np.float64)) * (float(np.log(Z)) if P.nnz else 0.0)
 
 
 def distance_scale(X: Samples, Y: FloatArray) -> float:
