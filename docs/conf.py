@@ -38,8 +38,12 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
-    "sphinxcontrib.spelling",
 ]
+# The spelling builder needs the C library enchant, which `make docs-check` installs; pages are built without it.
+with suppress(ImportError):
+    import enchant  # noqa: F401, raises where the library is missing
+
+    extensions.append("sphinxcontrib.spelling")
 exclude_patterns = ["_build", "figures", "inventories", "gallery/**/*.ipynb", "gallery/**/*.py", "**/*.codeobj.json"]
 templates_path = ["_templates"]
 

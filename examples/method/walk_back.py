@@ -3,7 +3,7 @@ Walk through the plane, back to images
 ======================================
 
 ``inverse_transform`` turns any point of the plane into a sample. A walk from the fives to the
-threes shows digits that nobody wrote. Place such an image again: within a group it comes back to
+threes shows digits that are not in the data. Place such an image again: within a group it comes back to
 where it was taken from. Between the groups and beyond the last samples it does not, and should not
 be trusted.
 """

@@ -47,11 +47,11 @@ model = models[best]
 print("residual variance:", ", ".join(f"{value:.3f} (k={k})" for k, value in left.items()))
 
 layout = HNE(coordinates="layout").fit(X)
-pictures = {name: baseline_embedding(name, X) for name in ("pca", "isomap", "tsne")}
-pictures |= {"layout": layout.embedding_, "chart": model.embedding_}
+embeddings = {name: baseline_embedding(name, X) for name in ("pca", "isomap", "tsne")}
+embeddings |= {"layout": layout.embedding_, "chart": model.embedding_}
 titles = {"pca": "PCA", "isomap": "Isomap", "tsne": "t-SNE", "layout": "HNE, layout"}
 titles["chart"] = f"HNE, chart, {best} neighbors"
-panels = compare(pictures, kind, columns=3, titles=titles)
+panels = compare(embeddings, kind, columns=3, titles=titles)
 for panel in panels:
     panel.set_aspect("equal", adjustable="datalim")
     panel.collections[0].set(edgecolor="face", sizes=[14])  # no white rims where dots make up a line
@@ -62,8 +62,8 @@ plt.show()
 # neighborhoods best, the chart distances. With its 12 neighbors, the chart of ``HNE()`` preserves less of both.
 
 late = kind != "progenitor"
-pictures["HNE()"] = models[12].embedding_
-for name, Y in pictures.items():
+embeddings["HNE()"] = models[12].embedding_
+for name, Y in embeddings.items():
     right = cross_val_score(KNeighborsClassifier(5), Y[late], kind[late], cv=5).mean()
     kept = f"trustworthiness {trustworthiness(X, Y, 10):.3f}, residual variance {residual_variance(X, Y):.3f}"
     print(f"{name:7s} right fate {right:.3f}, {kept}")

@@ -63,12 +63,12 @@ for number in np.argsort(-counts * is_mixed)[:5]:
 # %%
 # Images that are placed among another digit are often hard to read for people, too. Above each: the
 # digit that was meant, and the one that most of its neighbors in the layout are.
-told = voted(model.embedding_)
-wrong = np.flatnonzero(told != digits.target)
+predicted = voted(model.embedding_)
+wrong = np.flatnonzero(predicted != digits.target)
 figure, panels = plt.subplots(2, 8, figsize=(8, 2.6), layout="constrained")
 for panel in panels.flat:
     panel.set_axis_off()
 for panel, row in zip(panels.flat, wrong, strict=False):
     panel.imshow(digits.images[row], cmap="gray_r")
-    panel.set_title(f"{digits.target[row]} among {told[row]}s", fontsize=8)
+    panel.set_title(f"{digits.target[row]} among {predicted[row]}s", fontsize=8)
 plt.show()
