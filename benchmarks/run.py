@@ -37,6 +37,7 @@ SECTIONS = (
     "tuning_cost",
     "verdicts",
     "real_data",
+    "stability",
     "slepc",
     "workers",
 )
