@@ -3,9 +3,9 @@ Walk through the plane, back to images
 ======================================
 
 ``inverse_transform`` turns any point of the plane into a sample. A walk from the fives to the
-threes shows digits that are not in the data. Place such an image again: within a group it comes back to
-where it was taken from. Between the groups and beyond the last samples it does not, and should not
-be trusted.
+threes shows digits that are not in the data. Place such an image again: within a group it comes
+back near to where it was taken from. Beyond the last samples it does not, and should not be
+trusted.
 """
 
 import matplotlib.pyplot as plt
@@ -65,10 +65,10 @@ for number, panel in enumerate(bottom.subplots(1, 11)):
 plt.show()
 
 # %%
-# Below each image is the distance by which it comes back off. In the gap between the groups (steps 2
-# and 3) and out of the data (9 and 10) that distance is large: a layout preserves neighborhoods, and
-# its gaps and margins contain no samples. The distance to the nearest image shows less: all images
-# are averages of fitted ones, and averages are near to them.
+# Below each image is the distance by which it comes back off. It is larger in the gap between the
+# groups, and largest out of the data, steps 9 and 10: gaps and margins of a layout contain no
+# samples. The distance to the nearest image shows less: all images are averages of fitted ones, and
+# averages are near to them.
 #
 # On the held-out images, there and back through the two coordinates:
 

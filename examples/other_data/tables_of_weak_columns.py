@@ -80,6 +80,6 @@ print(model.verdict_)
 # What to do with such a table:
 #
 # - Look at PCA first, or at all methods side by side with ``hne compare table.csv --scale standard``.
-# - Leave out columns that are known to be noise. Reducing to five principal components before the fit helps only with
-#   many columns of noise.
+# - Leave out columns that are known to be noise. Reducing to five principal components before the fit does not help
+#   here.
 # - The verdict cannot warn you here. It says what a layout preserves, not whether the columns are the right ones.

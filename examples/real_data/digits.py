@@ -2,9 +2,9 @@
 Handwritten digits
 ==================
 
-1 797 images of digits, embedded without their labels: each digit has one region or a few. Ones,
-fives and nines, which people write in more than one way, have several. PCA mixes the digits; HNE
-recovers as many of them as t-SNE and UMAP.
+1 797 images of digits, embedded without their labels: most digits have one region. Ones and nines,
+which people write in more than one way, have several. PCA mixes the digits; HNE recovers as many of
+them as t-SNE and UMAP.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Fat in meat by near-infrared spectra
 ====================================
 
 172 spectra of minced meat are embedded, and 43 others placed among them by ``transform``. Their fat
-is read off from their nearest neighbors in the layout, with an error of 2.2 percentage points. PCA
+is read off from their nearest neighbors in the layout, with an error of 2 percentage points. PCA
 has an error of 1.5: a linear map is enough here.
 """
 

@@ -51,8 +51,8 @@ print(model.verdict_)
 
 # %%
 # Does the nearest image show the same object, and the same side of it? The default layout recovers
-# more than the chart, about as much as t-SNE with its defaults: the object for 0.999 of the images,
-# and the pose within 10 degrees for 0.834. UMAP recovers 0.912 and 0.557, PCA far less.
+# more than the chart, and less than t-SNE with its defaults: the object for 0.999 of the images, and
+# the pose within 10 degrees for 0.834. UMAP recovers 0.912 and 0.557, PCA far less.
 embeddings = {"chart": model.embedding_, "layout": HNE().fit_transform(X)}
 embeddings["PCA"] = baseline_embedding("pca", X)
 for method, Y in embeddings.items():

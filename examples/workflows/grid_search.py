@@ -3,9 +3,8 @@ Choose settings by cross-validation
 ===================================
 
 A grid search over two settings of HNE in a pipeline, scored by a classifier on the coordinates. The
-accuracy hardly changes; one coordinate with 10 neighbors or more is worst. The defaults of
-:class:`hne.HNE`, which use no labels, differ from the best of the grid by less than the standard
-deviation.
+accuracy changes little; one coordinate with 10 neighbors or more is worst. The defaults of
+:class:`hne.HNE`, which use no labels, are about one standard deviation below the best of the grid.
 """
 
 import matplotlib.pyplot as plt
