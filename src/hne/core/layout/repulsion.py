@@ -9,6 +9,7 @@ a convolution of grid values, computed by FFT in time linear in n (Linderman et 
 Every sum has one order, so the results do not depend on the number of threads.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -34,6 +35,8 @@ SPACING = 0.5
 MAX_NODES, COARSER = (100_000, 512, 128), 1.2
 # Nodes that cubic splines reach before the first sample and behind the last.
 NODES_BEFORE, NODES_BEHIND = 1, 3
+# Multiple to which numbers of nodes are rounded up, and nodes up to which threads take longer than they save.
+NODES_ROUNDED, SERIAL_NODES = 16, 2**17
 # Columns of a block of `repel_all`, and a coordinate so far away that its similarity is zero.
 BLOCK, FAR_AWAY = 64, 1e200
 # Rows that are worth a thread: of all pairs, of the grid, and of samples on it.
@@ -104,7 +107,9 @@ def grid_field(Y: FloatArray, map_rows: MapRows, n_threads: int) -> Field:
 def _convolve(charges: SingleArray, spacing: float, n_threads: int) -> SingleArray:
     """Convolve charges on the grid with the kernel, on a padded grid so that nothing wraps around."""
     shape = charges.shape
-    padded = tuple(fft.next_fast_len(2 * count, real=True) for count in shape)
+    # A layout grows from step to step: sizes are rounded up, so that one kernel spectrum serves several steps.
+    padded = tuple(fft.next_fast_len(2 * -(-count // NODES_ROUNDED) * NODES_ROUNDED, real=True) for count in shape)
+    n_threads = n_threads if math.prod(padded) > SERIAL_NODES else 1
     # Axis by axis, so that rows of zeros are neither transformed nor transformed back.
     values: Any = fft.rfft(charges, n=padded[-1], workers=n_threads)
     for axis in range(len(shape) - 2, -1, -1):
