@@ -339,7 +339,7 @@ def test_the_published_method_is_a_change(cloud):
 def test_a_page_tells_how_the_chart_was_found(unrolled, cloud):
     chart = unrolled.chart
     told = read(unrolled).text
-    assert "How the coordinates were found Drawn chart coordinates, in units of X Route unfolded: lengths" in told
+    assert "How the coordinates were found Drawn chart coordinates, in units of X Route unfolded: distances" in told
     assert f"Made of the first 20 eigenvectors Stress {chart.stress:.2g}: lengths within two links" in told
     along = embed(cloud, n_neighbors=5, reg=0.1, coordinates="chart")
     assert along.chart.route == "along the graph"
