@@ -104,7 +104,8 @@ class Parameters:
           columns of noise.
         - "layout": preserves neighborhoods and groups, for tables, images, spectra, cells and texts. The weights of
           both layers are affinities, and t-SNE's loss is minimized from a PCA start. Distances between groups,
-          densities and sizes of groups are not meaningful.
+          densities and sizes of groups are not meaningful. With more than three coordinates its time grows with the
+          square of the number of samples.
         - "eigenvectors": as published, columns of unit length.
     metric : str or callable, default="euclidean"
         Distance of the neighbor search: a metric of scikit-learn, or a function of two samples. Weights come from the
@@ -120,8 +121,8 @@ class Parameters:
     pieces : {"separate", "join", "largest", "raise"}, default="separate"
         What to do with a neighbor graph in several pieces (connected components), whose relative places are unknown.
 
-        - "separate": embed each on its own and lay them side by side, larger ones larger, near ones near. A piece
-          of a handful of samples is drawn by its principal components.
+        - "separate": embed each on its own and place them side by side, larger ones larger, near ones near. A piece
+          of a handful of samples is drawn by its principal components. A layout places all of them together.
         - "join": add the shortest edges between pieces.
         - "largest": embed the largest alone; other samples get NaN.
         - "raise": raise `hne.exceptions.DisconnectedGraphError`.
@@ -129,18 +130,20 @@ class Parameters:
         What to do with edges of the neighbor graph that jump across a gap to another sheet: those that leave the
         tangent planes at both ends and have a long way round. "cut" removes them before weights are made, in a given
         graph too. "keep", as published, leaves them in and counts them against the embedding. They are not searched
-        for among more than 60 million neighbors. See `short_circuits_`.
+        for among more than 60 million neighbors, nor for a layout, which uses the graph as it was found apart from
+        `cut_edges`. See `short_circuits_`.
     cut_edges : array-like of shape (n_edges, 2) or None, default=None
         Pairs of samples, counted from 0, whose edge to cut by hand: for wrong edges that were not found. A pair without
         an edge changes nothing, nor do these change what else is found. A chart puts none of them back;
         `pieces="join"` may, where they parted a piece.
     keep_edges : array-like of shape (n_edges, 2) or None, default=None
         Pairs of samples whose edge to keep, whatever speaks against it: for single edges that are right, where
-        `short_circuits="keep"` would keep wrong ones too. Far edges of isolated samples are cut nonetheless.
+        `short_circuits="keep"` would keep wrong ones too. Far edges of isolated samples are cut nonetheless, except
+        for a layout.
     neighbors : str, sparse matrix or pair of arrays, default="auto"
         How neighbors are searched, or the neighbors themselves: a sparse graph of distances, or (indices, distances)
-        with short rows filled up with -1. `n_neighbors` takes the nearest so many of them. Samples that only far edges
-        tie to others are cut off.
+        with short rows filled up with -1. `n_neighbors` takes the nearest of them. Samples that only far edges connect
+        to others are cut off, except for a layout.
 
         - "exact": by a tree up to 12 features, and beyond in time of n^2 D.
         - "approximate": aims to miss one neighbor in a hundred (`neighbor_recall_`); needs the extra `approx`. Exact
@@ -407,7 +410,7 @@ class Settings:
         return self.coordinates != "eigenvectors"
 
     def n_eigenvectors(self, n_samples: int) -> int:
-        """Eigenvectors that the coordinates of so many samples are made of: d, or more for a chart."""
+        """Number of eigenvectors from which coordinates are computed: d, or more for a chart."""
         if self.coordinates != "chart":
             return self.n_components
         most = CHART_EIGENVECTORS if n_samples <= MANY_FOR_A_CHART else CHART_EIGENVECTORS_OF_MANY
@@ -445,6 +448,11 @@ def chart_neighbors(n_samples: int) -> int:
     return min(CHART_NEIGHBORS if n_samples <= MANY_SAMPLES else CHART_NEIGHBORS_OF_MANY, n_samples - 1)
 
 
+def chart_reg(n_neighbors: int) -> float:
+    """Default reg of a chart."""
+    return CHART_REG * (n_neighbors / CHART_REG_NEIGHBORS) ** CHART_REG_POWER
+
+
 def fill_defaults(
     settings: Settings, unset: Collection[str], flat_share: float, n_samples: int, n_known: int | None = None
 ) -> Settings:
@@ -466,8 +474,7 @@ def fill_defaults(
             k = min(settings.neighbors.n_others, n_samples - 1)
         settings = replace(settings, n_neighbors=max(1, k))
     if "reg" in unset:
-        ratio = settings.n_neighbors / CHART_REG_NEIGHBORS
-        settings = replace(settings, reg=CHART_REG * ratio**CHART_REG_POWER if is_chart else LAYOUT_REG)
+        settings = replace(settings, reg=chart_reg(settings.n_neighbors) if is_chart else LAYOUT_REG)
     return settings
 
 

@@ -114,13 +114,14 @@ void bin_rows(Floats<2> positions, Array<std::int64_t, 1> starts, Array<std::int
         order.data()[next[static_cast<std::int64_t>(positions.data()[i * d])]++] = i;
 }
 
-// Index of the first node and spline values along the axes behind the first, whose sizes are `shape`; -1 outside.
+// Computes the first node and the spline values along each axis of a grid of these sizes; returns false if the position
+// is outside.
 HNE_INLINE bool locate(const double *position, std::int64_t d, const std::int64_t *shape, std::int64_t *node,
                        double values[][NODES]) {
     for (std::int64_t c = 0; c < d; ++c) {
         const double whole = std::floor(position[c]);
+        if (!(whole >= 1.0 && whole + (NODES - 1) <= static_cast<double>(shape[c]))) return false;
         node[c] = static_cast<std::int64_t>(whole) - 1;
-        if (!(whole >= 1.0) || node[c] + NODES > shape[c]) return false;
         splines(position[c] - whole, values[c]);
     }
     return true;

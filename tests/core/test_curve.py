@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_digits
 
-from hne import HNE
+from hne import HNE, embed
 from hne.core.neighbors.curve import find_curve, longest_path
 from hne.core.neighbors.graph import knn_graph
 from hne.core.records import NeighborGraph
@@ -28,7 +28,7 @@ CURVES = {
     "ring": RING,
     "noisy ring": RING + 0.005 * RNG.normal(size=RING.shape),
     "open curve in ten dimensions": make_curve(300),
-    "ring of few samples": RING[::10],
+    "ring of few samples": RING[::6],
     "line": np.outer(np.arange(50.0), [3.0, 4.0]),
     "ring with duplicates": np.vstack([RING, RING[:20]]),
 }
@@ -83,8 +83,10 @@ def test_distances_of_zero_are_edges():
     assert longest_path(path).share == 1.0
 
 
-def test_only_few_samples_are_curves():
+def test_neither_a_handful_of_samples_nor_many_are_curves():
     line = np.outer(np.arange(5_001.0), [3.0, 4.0])
+    assert find_curve(knn_graph(frozen(line[:25]), 3)) is not None
+    assert find_curve(knn_graph(frozen(line[:24]), 3)) is None
     assert find_curve(knn_graph(frozen(line[:-1]), 3)) is not None
     assert find_curve(knn_graph(frozen(line), 3)) is None
 
@@ -120,3 +122,13 @@ def test_a_ring_in_many_dimensions_gets_a_chart_of_few_neighbors_by_default():
     assert HNE(coordinates="layout").fit(ring).coordinates_ == "layout"
     known = HNE(metric="precomputed").fit(squareform(pdist(ring)))
     assert (known.coordinates_, known.n_neighbors_) == ("chart", 3)
+
+
+def test_a_chart_of_a_ring_depends_on_the_settings_alone(tmp_path):
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)[1:]
+    ring = np.column_stack([wave(k * angles) for k in range(1, 9) for wave in (np.cos, np.sin)])
+    default = embed(ring, checkpoint=tmp_path)
+    given = {"n_neighbors": default.settings.n_neighbors, "reg": default.settings.reg, "coordinates": "chart"}
+    np.testing.assert_array_equal(embed(ring, **given).Y, default.Y)
+    np.testing.assert_array_equal(embed(ring, **given, checkpoint=tmp_path).Y, default.Y)
+    np.testing.assert_array_equal(embed(ring, n_neighbors="auto", reg="auto", variant="ihne").Y, embed(ring, variant="ihne").Y)

@@ -149,6 +149,8 @@ def test_the_walk_refuses_before_anything_is_computed(monkeypatch):
         ((100, 3), {"n_components": 5}, InputError, "n_components"),
         ((1.5, 3), {}, InputTypeError, "n_samples"),
         ((100, 3), {"intrinsic_dimension": 0}, InputError, "intrinsic_dimension"),
+        ((100, 3), {"intrinsic_dimension": "3"}, InputTypeError, "intrinsic_dimension"),
+        ((100, 3), {"intrinsic_dimension": 3, "n_components": "auto"}, InputTypeError, "n_components"),
     ],
 )
 def test_bad_shapes_are_refused(shape, more, error, parameter):

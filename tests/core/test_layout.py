@@ -347,6 +347,14 @@ def test_few_samples_have_a_layout_and_one_or_equal_ones_have_none():
             embed(few, n_components=n_components, **LAYOUT)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("n", [50, 120])
+def test_samples_in_one_direction_have_a_layout_by_the_cosine(kind, n):
+    # Their directions, from which the start is computed, are all equal.
+    X = np.arange(1.0, n + 1)[:, None]
+    assert np.isfinite(embed(kind(X), n_components=1, metric="cosine", **LAYOUT).Y).all()
+
+
 @pytest.mark.parametrize("constant", [0.0, 7.0])
 def test_a_column_of_identical_values_changes_nothing(groups, fitted, constant):
     wide = np.column_stack([groups, np.full(300, constant)])

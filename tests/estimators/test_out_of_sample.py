@@ -99,14 +99,18 @@ def test_samples_are_placed_in_a_layout_one_by_one_to_the_bit(cloud, n_component
     np.testing.assert_array_equal(together[::-1], model.transform(new[::-1]))
 
 
-def test_new_samples_are_placed_where_only_the_largest_component_has_a_layout():
+# All pairs are summed for few samples, and repulsion is interpolated for many.
+@pytest.mark.parametrize("n", [50, 700])
+def test_new_samples_are_placed_where_only_the_largest_component_has_a_layout(n):
     rng = np.random.default_rng(0)
-    near, far = rng.normal(size=(50, 3)), rng.normal(size=(20, 3)) - 100
+    near, far = rng.normal(size=(n, 3)), rng.normal(size=(20, 3)) - 100
     model = HNE(5, coordinates="layout", pieces="largest").fit(np.vstack([near, far]))
     # With few neighbors a row has fewer weights than it has room for; rows of the smaller component come first.
     placed = model.transform(near[:10] + 0.01)
-    assert np.linalg.norm(placed - model.embedding_[:10], axis=1).max() < np.ptp(model.embedding_[:50, 0]) / 4
+    assert np.linalg.norm(placed - model.embedding_[:10], axis=1).max() < np.ptp(model.embedding_[:n, 0]) / 4
     assert np.isnan(model.transform(far[:10] + 0.01)).all()
+    both = model.transform(np.vstack([near[:1], far[:1]]) + 0.01)
+    np.testing.assert_array_equal(np.isnan(both[:, 0]), [False, True])
 
 
 @pytest.mark.parametrize("coordinates", ["chart", "layout"])

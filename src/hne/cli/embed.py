@@ -331,16 +331,19 @@ def _tuning_seconds(parameters: dict[str, Any], shape: tuple[int, int], d: int, 
     For a chart each k, and one of them with each other variant and reg; for a layout all settings.
     """
     from hne import forecast
-    from hne.tuning.auto import GRID, GRID_OF_LAYOUTS, MAX_SAMPLES, PATCH_SAMPLES
+    from hne.tuning.auto import GRIDS, MAX_SAMPLES, PATCH_SAMPLES
 
-    is_bent = filled is not None and filled > d
-    grid = GRID_OF_LAYOUTS if is_bent else GRID
+    coordinates = parameters["coordinates"]
+    if coordinates == AUTO:
+        coordinates = "layout" if filled is not None and filled > d else "chart"
+    grid = GRIDS[coordinates]
     n = PATCH_SAMPLES if shape[0] > MAX_SAMPLES else shape[0]
     ks = [k for k in grid["n_neighbors"] if k < n] if parameters["n_neighbors"] == AUTO else [k]
-    expected = (forecast(n, shape[1], k, n_components=d, intrinsic_dimension=filled) for k in ks)
+    by = {"n_components": d, "intrinsic_dimension": filled, "coordinates": coordinates}
+    expected = (forecast(n, shape[1], k, **by) for k in ks)
     seconds = [sum(one.seconds.values()) for one in expected]
     more = {name: len(grid[name]) if parameters[name] == AUTO else 1 for name in ("variant", "reg")}
-    if is_bent:
+    if coordinates == "layout":
         return sum(seconds) * more["variant"] * more["reg"]
     return sum(seconds) + (sum(more.values()) - 2) * max(seconds, default=0.0)
 

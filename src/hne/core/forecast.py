@@ -186,19 +186,20 @@ def forecast(
     """
     n = check_integer("n_samples", n_samples, 2, "Try n_samples=1000")
     D = check_integer("n_features", n_features, 1, "Try n_features=3")
-    if coordinates == AUTO:
-        coordinates = "layout" if (intrinsic_dimension or 0) > n_components else "chart"
-    default = min(LAYOUT_NEIGHBORS, n - 1) if coordinates == "layout" else chart_neighbors(n)
-    k = default if n_neighbors is None else n_neighbors
     solving = {"coordinates": coordinates, "eigen_solver": eigen_solver, "n_landmarks": n_landmarks}
-    for name, number in (("n_neighbors", k), ("n_components", n_components)):
+    for name, number in (("n_neighbors", n_neighbors), ("n_components", n_components)):
         if is_auto(number):
             remedy = "A forecast chooses nothing: pass a number"
             raise InputTypeError(parameter=name, rule="must be an integer", value=number, remedy=remedy)
+    if intrinsic_dimension is not None:
+        check_integer("intrinsic_dimension", intrinsic_dimension, 1, "Try intrinsic_dimension=2")
+    d = check_settings({"n_components": n_components}).n_components
+    if coordinates == AUTO:
+        solving["coordinates"] = "layout" if (intrinsic_dimension or 0) > d else "chart"
+    default = min(LAYOUT_NEIGHBORS, n - 1) if solving["coordinates"] == "layout" else chart_neighbors(n)
+    k = default if n_neighbors is None else n_neighbors
     settings = check_settings({"n_neighbors": k, "n_components": n_components, **solving})
-    d = settings.n_components
-    filled = d if intrinsic_dimension is None else intrinsic_dimension
-    filled = min(check_integer("intrinsic_dimension", filled, 1, "Try intrinsic_dimension=2"), D)
+    filled = min(d if intrinsic_dimension is None else intrinsic_dimension, D)
     if d > D:
         msg = f"n_components={d} needs at least {d} features, got n_features={D}. Lower n_components."
         raise InputError(msg, parameter="n_components", value=d)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hne.core.chart.chart import check_scale, draw_charts
 from hne.core.eigenpairs import PieceEmbeddings, embedded_pieces
 from hne.core.forecast import check_fits
 from hne.core.layout.layout import compute_layout
-from hne.core.neighbors.curve import find_curve
+from hne.core.neighbors.curve import CURVE_MAX_SAMPLES, find_curve
 from hne.core.neighbors.graph import neighbor_graph
 from hne.core.parameters import check_parameters, is_auto
 from hne.core.pieces.split import SplitGraph, check_connected, split_into_pieces, without_isolated
@@ -39,7 +40,17 @@ from hne.core.tangent.score import LocalGeometry, local_geometry
 from hne.core.trust.assess import assess
 from hne.core.trust.verdict import embedding_warnings, emit_warnings
 from hne.core.weights.layers import layer_weights, reconstruction_errors
-from hne.settings import AUTO, DEFAULTS, SEARCHED, STAGES, Settings, fill_curve_defaults, fill_defaults
+from hne.settings import (
+    AUTO,
+    DEFAULTS,
+    LAYOUT_NEIGHBORS,
+    NEAR_SURFACE,
+    SEARCHED,
+    STAGES,
+    Settings,
+    fill_curve_defaults,
+    fill_defaults,
+)
 
 # Fewer samples need no forecast: its own tenth of a second would be felt, and few machines are too small.
 FORECAST_MIN_SAMPLES = 50_000
@@ -108,16 +119,7 @@ def run_stages(
     n_threads = thread_count(settings.n_jobs)
     with limit_blas_threads(n_threads), show_progress(settings.verbose):
         unique, scaling, samples, settings = backend.canonicalize(given, settings)
-        flatness, is_open = NOT_MEASURED, settings.coordinates == AUTO
-        if unset or is_open or settings.coordinates == "chart":
-            flatness = backend.flat_share(samples, settings, n_threads)
-        settings = fill_defaults(settings, unset, flatness, samples.shape[0], known_distances(samples))
-        backend.check_fits(samples, settings)
-        with stage("neighbors") as done:
-            graph = done(backend.graph(samples, settings, unique, n_threads))
-        if is_open and settings.coordinates == "layout" and (curve := find_curve(graph)) is not None:
-            settings = fill_curve_defaults(settings, unset)
-            graph = curve.nearest(settings.n_neighbors)
+        settings, graph, flatness = search_graph(backend, samples, settings, unset, unique, n_threads)
         with stage("short circuits") as done:
             found = backend.short_circuits(samples, graph, settings)
             circuits = done(edited(found, ChosenEdges.of(settings, unique)))
@@ -139,6 +141,34 @@ def run_stages(
     result = Embedding(settings, unique, scaling, core, dtype, trust, tuning)
     check_scale(result)
     return result
+
+
+def search_graph(
+    backend: Backend, X: Samples, settings: Settings, unset: frozenset[str], unique: UniqueSamples, n_threads: int
+) -> tuple[Settings, NeighborGraph, float]:
+    """Choose the settings that are open and find the neighbors; return both and the tangent variance ratio.
+
+    The ratio is NaN where nothing depends on it. Curves are recognized in a graph of ten neighbors or more, so that
+    their charts depend on the settings alone, whether these were chosen or given.
+    """
+    flatness, is_open = NOT_MEASURED, settings.coordinates == AUTO
+    if unset or is_open or settings.coordinates == "chart":
+        flatness = backend.flat_share(X, settings, n_threads)
+    settings = fill_defaults(settings, unset, flatness, X.shape[0], known_distances(X))
+    backend.check_fits(X, settings)
+    may_be_curve = flatness < NEAR_SURFACE and (is_open or settings.coordinates == "chart")
+    wider = settings
+    if may_be_curve and X.shape[0] <= CURVE_MAX_SAMPLES and isinstance(settings.neighbors, str):
+        wider = fill_defaults(settings, ("n_neighbors",), flatness, X.shape[0], known_distances(X))
+        wider = replace(settings, n_neighbors=max(settings.n_neighbors, min(LAYOUT_NEIGHBORS, wider.n_neighbors)))
+    with stage("neighbors") as done:
+        graph = done(backend.graph(X, wider, unique, n_threads))
+    curve = find_curve(graph) if may_be_curve else None
+    if curve is not None and is_open:
+        settings = fill_curve_defaults(settings, unset)
+    if curve is not None or wider is not settings:
+        graph = graph.nearest(settings.n_neighbors) if curve is None else curve.nearest(settings.n_neighbors)
+    return settings, graph, flatness
 
 
 def _coordinates(

@@ -358,7 +358,7 @@ class Embedding(PicklesFields):
 
     @property
     def axis(self) -> str:
-        """What a coordinate is called: "chart coordinate", "layout coordinate" or "eigenvector"."""
+        """Name of a coordinate: "chart coordinate", "layout coordinate" or "eigenvector"."""
         return f"{self.settings.coordinates} coordinate" if self.settings.in_lengths else "eigenvector"
 
     @property

@@ -29,10 +29,9 @@ from hne.core.eigen.exchange import has_result, has_whole_problem, read_result, 
 from hne.core.eigen.slepc import find_launch, is_worth_ranks, rank_count, solve_folder
 from hne.core.eigenpairs import PieceEmbeddings
 from hne.core.neighbors.blocked import blocked_search
-from hne.core.neighbors.curve import find_curve
 from hne.core.parameters import check_parameters
 from hne.core.pieces.split import SplitGraph, check_connected
-from hne.core.pipeline import Backend, known_distances
+from hne.core.pipeline import Backend, search_graph
 from hne.core.records import FloatArray, IndexArray, Layout, NeighborGraph, Pieces, UniqueSamples, Weights
 from hne.core.samples.canonical import InputScaling, canonicalize, estimated_params
 from hne.core.samples.check import check_samples
@@ -52,7 +51,6 @@ from hne.scale.tasks import (
     weight_rows,
 )
 from hne.settings import (
-    AUTO,
     EIGENPAIRS,
     LAYOUT,
     NEIGHBORS,
@@ -60,8 +58,6 @@ from hne.settings import (
     STAGES,
     WEIGHTS,
     Settings,
-    fill_curve_defaults,
-    fill_defaults,
     parameters_of,
 )
 
@@ -304,7 +300,6 @@ class CachedBackend(Backend):
 def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpoint: Any) -> tuple[Path, bool]:
     """Run the stages up to the weights and write the eigenproblem for MPI: its folder, and whether it is solved."""
     settings, auto, unset = check_parameters(parameters)
-    is_open = settings.coordinates == AUTO
     _check_has_eigenproblem(settings)
     with open_backend(X, settings, auto, executor, checkpoint) as (samples, backend):
         assert isinstance(backend, CachedBackend)  # noqa: S101, there is a checkpoint
@@ -315,14 +310,7 @@ def export_problem(X: Any, parameters: Mapping[str, Any], executor: Any, checkpo
         n_threads = thread_count(settings.n_jobs)
         with limit_blas_threads(n_threads), show_progress(settings.verbose):
             unique, _, X, settings = backend.canonicalize(samples, settings)
-            if unset or is_open:
-                flatness = backend.flat_share(X, settings, n_threads)
-                settings = fill_defaults(settings, unset, flatness, X.shape[0], known_distances(X))
-            backend.check_fits(X, settings)
-            graph = run_stage("neighbors", backend.graph, X, settings, unique, n_threads)
-            if is_open and settings.coordinates == "layout" and (curve := find_curve(graph)) is not None:
-                settings = fill_curve_defaults(settings, unset)
-                graph = curve.nearest(settings.n_neighbors)
+            settings, graph, _ = search_graph(backend, X, settings, unset, unique, n_threads)
             _check_has_eigenproblem(settings)
             found = run_stage("short circuits", backend.short_circuits, X, graph, settings)
             circuits = edited(found, ChosenEdges.of(settings, unique))

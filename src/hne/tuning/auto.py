@@ -28,7 +28,7 @@ from hne.core.short_circuits.cut import ChosenEdges
 from hne.core.tangent.frames import flat_share, frame_neighbors, is_measurable
 from hne.core.tangent.score import LocalGeometry
 from hne.exceptions import InputTypeError, quoted, refuse
-from hne.settings import AUTO, CURVE_NEIGHBORS, LAYOUT_NEIGHBORS, VARIANTS, Settings, fill_defaults
+from hne.settings import AUTO, CURVE_NEIGHBORS, LAYOUT_NEIGHBORS, VARIANTS, Settings, chart_reg, fill_defaults
 from hne.tuning.trials import FAILED, NOT_REACHED, Candidate, Problem, Trial, Tuning, choose, in_order, run_trials
 
 # Values by name; None for those that are usual.
@@ -41,7 +41,11 @@ GRID: dict[str, tuple[Any, ...]] = {"variant": VARIANTS, "n_neighbors": (8, 10, 
 # Layouts, 4 settings: between 0.01 and 0.1 reg hardly matters, nor does the variant.
 GRID_OF_LAYOUTS: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (7, 10, 15, 20), "reg": (0.1,)}
 # Charts of curves and rings, across which more neighbors would reach: their defaults.
-GRID_OF_CURVES: dict[str, tuple[Any, ...]] = {"variant": ("ihne",), "n_neighbors": (CURVE_NEIGHBORS,), "reg": (1e-5,)}
+GRID_OF_CURVES: dict[str, tuple[Any, ...]] = {
+    "variant": ("ihne",),
+    "n_neighbors": (CURVE_NEIGHBORS,),
+    "reg": (chart_reg(CURVE_NEIGHBORS),),
+}
 # Without charts, 84 settings: with reg 1e-6 and 1e-7 beside them, the choice is no better.
 GRID_OF_EIGENVECTORS: dict[str, tuple[Any, ...]] = {
     "variant": VARIANTS,

@@ -30,15 +30,7 @@ from hne.core.tangent.frames import Dimension
 from hne.core.tangent.score import LocalGeometry, TangentScore
 from hne.core.weights.layers import layer_weights
 from hne.exceptions import HNEError
-from hne.settings import (
-    CHART_NEIGHBORS,
-    CHART_REG,
-    CHART_REG_NEIGHBORS,
-    CHART_REG_POWER,
-    VARIANTS,
-    Settings,
-    fill_defaults,
-)
+from hne.settings import CHART_NEIGHBORS, VARIANTS, Settings, chart_reg, fill_defaults
 
 # What became of a trial, the best first.
 OUTCOMES = MEASURED, STOPPED, FAILED, NOT_REACHED = "measured", "stopped early", "failed", "not reached"
@@ -303,8 +295,7 @@ def _thorough_rounds(
 
 def _off_ridge(candidate: Candidate) -> float:
     """How far reg is from what suits this k on most data, in powers of ten."""
-    usual = CHART_REG * (candidate.n_neighbors / CHART_REG_NEIGHBORS) ** CHART_REG_POWER
-    return abs(math.log10(candidate.reg / usual))
+    return abs(math.log10(candidate.reg / chart_reg(candidate.n_neighbors)))
 
 
 def _best_score(trials: Iterable[Trial]) -> float:

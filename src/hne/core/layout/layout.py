@@ -7,7 +7,7 @@ meaningful in it.
 1. Affinities: negative weights and the diagonal are dropped and rows divided by their sums; S = (gamma W + J) / (gamma
    + 1) and P = (S + S') / sum(S + S'), which is symmetric, nonnegative and sums to one.
 2. Start: the first d principal coordinates of X, with a standard deviation of one along the first. At that size the
-   arrangement of distant parts is carried over from PCA. t-SNE starts from 1e-4, and an unstable expansion makes it.
+   arrangement of distant parts is carried over from PCA. From 1e-4, t-SNE's habit, an unstable expansion determines it.
 3. Descent: gradient descent with momentum on KL(P || Q) + lambda (1 - r^2) / 2, where Q are the Student-t similarities
    of Y (van der Maaten and Hinton 2008) and r is the correlation of Y with the start. In the first half of the steps
    repulsion is halved, which contracts groups that the start has torn. There are no random numbers.
@@ -64,9 +64,9 @@ def compute_layout(X: Samples, weights: Weights, pieces: Pieces, settings: Setti
     with limit_blas_threads(1):
         start = starting_coordinates(X, settings)
         Y, kl_divergence = descend(P, start, n_threads)
-        unit = distance_scale(X, Y)
-        whole[rows] = orient(unit * Y)
-    return Layout(whole, kl_divergence, unit)
+        scale = distance_scale(X, Y)
+        whole[rows] = orient(scale * Y)
+    return Layout(whole, kl_divergence, scale)
 
 
 def compute_affinities(weights: Weights, gamma: float) -> SparseMatrix:
@@ -111,7 +111,8 @@ def descend(P: SparseMatrix, start: FloatArray, n_threads: int) -> tuple[FloatAr
     P.check_format(full_check=True)
     starts, columns = P.indptr.astype(np.int64), P.indices.astype(np.int32)
     Y, V, moved = start.copy(), np.zeros_like(start), np.empty_like(start)
-    start_square = float((start**2).sum())
+    # A start of equal samples has no arrangement to keep.
+    start_square = float((start**2).sum()) or 1.0
     rate = 4 * STEP_PER_SAMPLE * n
     with row_workers(n_threads) as run:
         for number in track("descent", range(STEPS), STEPS):
@@ -139,7 +140,8 @@ def distance_scale(X: Samples, Y: FloatArray) -> float:
     in_X, in_Y = lengths_of_pairs(X, one, other), lengths_of_pairs(Y, one, other)
     known = np.isfinite(in_X)
     square = float((in_Y[known] ** 2).sum())
-    return float((in_X * in_Y)[known].sum()) / square if square > 0 else 1.0
+    scale = float((in_X * in_Y)[known].sum()) / square if square > 0 else 0.0
+    return scale if scale > 0 else 1.0
 
 
 def orient(Y: FloatArray) -> FloatArray:
@@ -149,7 +151,7 @@ def orient(Y: FloatArray) -> FloatArray:
     return fix_signs(Y @ axes.T)
 
 
-def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int, n_threads: int) -> FloatArray:
+def place_samples(S: SparseMatrix, Y: FloatArray, scale: float, width: int, n_threads: int) -> FloatArray:
     """Place new samples in a layout Y (n, d), given their rows S (t, n) of at most `width` weights.
 
     A new sample minimizes its part of the loss, all fitted samples fixed: with the entries p of its row of affinities,
@@ -158,38 +160,40 @@ def place_samples(S: SparseMatrix, Y: FloatArray, unit: float, width: int, n_thr
 
     It starts at the one of the fitted samples in its row where the attractive part is smallest.
     """
-    t = S.shape[0]
-    placed = np.empty((t, Y.shape[1]))
-    fitted = Y[np.isfinite(Y[:, 0])] / unit
+    placed = np.full((S.shape[0], Y.shape[1]), np.nan)
+    is_fitted = np.isfinite(Y[:, 0])
+    # Where only the largest connected component is embedded, a sample near another one has no place.
+    rows = np.flatnonzero(is_fitted[S.indices[S.indptr[:-1]]])
+    fitted = Y[is_fitted] / scale
     low, high, n = fitted.min(axis=0), fitted.max(axis=0), len(fitted)
     step = max(1, BLOCK_BYTES // max(1, 8 * width * Y.shape[1]))
     with row_workers(n_threads) as run:
         repel = repulsion_field(fitted, run, n_threads)
         Z = float(repel(fitted)[1].sum()) - n
-        for first in range(0, t, step):
-            block = csr_array(S[first : first + step])
+        for few in (rows[first : first + step] for first in range(0, len(rows), step)):
+            block = csr_array(S[few])
             is_entry = np.arange(width) < np.diff(block.indptr)[:, None]
             # Behind its entries a row repeats its first with weight zero: no other sample is a candidate for the start.
             p, columns = np.zeros(is_entry.shape), np.empty(is_entry.shape, dtype=np.intp)
             columns[:] = block.indices[block.indptr[:-1], None]
             p[is_entry], columns[is_entry] = block.data, block.indices
             p /= p.sum(axis=1)[:, None]
-            others = Y[columns] / unit
+            others = Y[columns] / scale
             y = _best_start(p, others)
             V = np.zeros_like(y)
             for _ in range(PLACING_STEPS):
-                apart = y[:, None] - others
-                pull = p / (1 + (apart**2).sum(axis=2))
-                push = repel(y)[0] * (n / Z if Z > 0 else 0.0)
-                V = PLACING_MOMENTUM * V - ((pull[:, :, None] * apart).sum(axis=1) - push)
-                # Repulsion is known between the fitted samples.
+                differences = y[:, None] - others
+                attraction = p / (1 + (differences**2).sum(axis=2))
+                repulsion = repel(y)[0] * (n / Z if Z > 0 else 0.0)
+                V = PLACING_MOMENTUM * V - ((attraction[:, :, None] * differences).sum(axis=1) - repulsion)
+                # The field is defined only inside the bounding box of the fitted samples.
                 y = np.clip(y + V, low, high)
-            placed[first : first + step] = unit * y
+            placed[few] = scale * y
     return placed
 
 
 def _best_start(p: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the ones of the leading samples (t, m, d) where the attractive part of the loss is smallest, (t, d)."""
+    """Return for each row the leading sample at which the attractive part of the loss is smallest, as (t, d)."""
     rows = np.arange(len(p))
     leading = np.argsort(-p, axis=1, kind="stable")[:, :START_CANDIDATES]
     losses = [

@@ -26,7 +26,7 @@ SingleArray: TypeAlias = NDArray[np.float32]
 MapRows: TypeAlias = Callable[[Callable[[int, int], None], int, int], None]
 
 # Largest number of samples whose pairs are all summed, for d = 1, 2, 3; for more coordinates there is no grid. At 600
-# samples both ways take 0.5 ms per step for d = 2. For d = 3 they take 60 ms per step at 7 000 samples.
+# samples both methods take 0.5 ms per step for d = 2. For d = 3 they take 60 ms per step at 7 000 samples.
 MAX_EXACT_SAMPLES = (600, 600, 6_000)
 # Distance between two nodes of the grid; the kernel has width 1. On digits the layout differs from that of exact sums
 # by a Procrustes error of 0.0006; with 0.35 by 0.0001 in twice the time, with 1.0 by 0.011.

@@ -24,8 +24,8 @@ from hne.settings import Settings
 FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
 # Landmarks from which shortest paths are searched.
 LANDMARKS = 100
-# Largest number of samples of which an operator is made a dense matrix, of which all eigenvectors can be found; and the
-# largest number of iterations and the relative accuracy of the eigenvalues of other operators.
+# Largest number of samples for which an operator is formed as a dense matrix; for others, the largest number of
+# iterations and the relative accuracy of the eigenvalues.
 DENSE_MAX_SAMPLES, MAX_ITERATIONS, TOL = 100, 1000, 1e-6
 BLOCK_BYTES = 2**25
 
@@ -33,7 +33,7 @@ BLOCK_BYTES = 2**25
 def starting_coordinates(X: Samples, settings: Settings) -> FloatArray:
     """Compute the robust principal coordinates of X with a standard deviation of one along the first.
 
-    Of samples with a directional metric, rows have unit length first. Distances are mapped by classical scaling, which
+    With a directional metric, rows are first divided by their lengths. Distances are mapped by classical scaling, which
     gives the principal coordinates where they are Euclidean; where some are unknown, shortest paths take their place.
     """
     d = settings.n_components
@@ -152,10 +152,10 @@ def _leading_axes(gram: Callable[[FloatArray], FloatArray], n: int, count: int) 
     """Compute the leading eigenvectors of a symmetric operator, times the roots of their eigenvalues."""
     if n <= DENSE_MAX_SAMPLES or count >= n:
         matrix = np.array([gram(column) for column in np.eye(n)])
-        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=(n - count, n - 1))
+        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=(max(0, n - count), n - 1))
     else:
         operator = LinearOperator((n, n), matvec=lambda v: gram(np.asarray(v, dtype=np.float64).ravel()), dtype=float)
         v0 = np.random.RandomState(0).standard_normal(n)
         values, vectors = eigsh(operator, count, which="LA", v0=v0, maxiter=MAX_ITERATIONS, tol=TOL)
     axes: FloatArray = fix_signs(vectors[:, ::-1]) * np.sqrt(np.maximum(values[::-1], 0.0))
-    return axes
+    return np.pad(axes, ((0, 0), (0, count - axes.shape[1])))

@@ -217,7 +217,7 @@ def _stretches(W: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_threads: int) -> float:
-    """Compute the tangent variance ratio: the mean share of the variance of a neighborhood in so many directions.
+    """Compute the tangent variance ratio: the mean share of a neighborhood's variance in its first directions.
 
     It is that of the scale where it is largest. Isotropic noise (`hne.core.tangent.noise`), such as columns of noise
     beside a surface, counts as no variance. NaN where no neighborhood is known.
@@ -239,7 +239,7 @@ def flat_share(X: Samples, n_components: int, metric: Any, params: Any, n_thread
 
 
 def _largest_share(X: Samples, members: IndexArray, sizes: list[int], n_components: int) -> tuple[float, float]:
-    """Mean share of the variance in so many directions at the scale where it is largest; the largest standard error."""
+    """Return the mean share at the scale where it is largest, and the largest standard error of any scale."""
     shares = [_held(X, members[:, : size + 1], n_components) for size in sizes]
     best = max((share for share, _ in shares if not math.isnan(share)), default=math.nan)
     return best, max(error for _, error in shares)

@@ -12,6 +12,8 @@ from hne.core.samples.kinds import Samples, is_dense
 
 # Samples per feature from which on the range of the eigenvalues is sharp, and most samples of the covariance.
 SAMPLES_PER_FEATURE, MAX_SAMPLES_PER_FEATURE, MAX_SAMPLES = 2, 4, 2000
+# Most features whose covariance is decomposed: a tenth of a second.
+MAX_FEATURES = 500
 # Smallest eigenvalue as a share of the lower end of the range: rolls beside 5 to 100 columns of noise have 0.92 to 1.2,
 # of 42 real data sets one has more than 0.78 (1.4, principal components of cells, which are not near a surface).
 SMALLEST_EIGENVALUE = 0.85
@@ -20,15 +22,15 @@ SMALLEST_EIGENVALUE = 0.85
 def remove_noise(X: Samples, n_components: int, metric: object) -> FloatArray | None:
     """Project samples onto the principal axes above isotropic noise; None if there is no such noise.
 
-    Also None if no more than `n_components` axes are above it, for principal components then show all that is not
-    noise, or if half of the axes are.
+    Also None if no more than `n_components` axes are above it (principal components then show everything that is not
+    noise), or half of the axes and more.
     """
     if not is_dense(X) or metric != "euclidean":
         return None
     varies = np.ptp(X, axis=0) > 0
     X = X if varies.all() else X[:, varies]
     n, n_features = X.shape
-    if n_features <= n_components or n < SAMPLES_PER_FEATURE * n_features:
+    if not n_components < n_features <= min(MAX_FEATURES, n // SAMPLES_PER_FEATURE):
         return None
     most = max(MAX_SAMPLES, MAX_SAMPLES_PER_FEATURE * n_features)
     rows = X if n <= most else X[np.random.RandomState(0).choice(n, most, replace=False)]
