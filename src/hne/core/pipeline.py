@@ -162,13 +162,13 @@ def search_graph(
         wider = fill_defaults(settings, ("n_neighbors",), flatness, X.shape[0], known_distances(X))
         wider = replace(settings, n_neighbors=max(settings.n_neighbors, min(LAYOUT_NEIGHBORS, wider.n_neighbors)))
     with stage("neighbors") as done:
-        graph = done(backend.graph(X, wider, unique, n_threads))
-    curve = find_curve(graph) if may_be_curve else None
-    if curve is not None and is_open:
-        settings = fill_curve_defaults(settings, unset)
-    if curve is not None or wider is not settings:
-        graph = graph.nearest(settings.n_neighbors) if curve is None else curve.nearest(settings.n_neighbors)
-    return settings, graph, flatness
+        graph = backend.graph(X, wider, unique, n_threads)
+        curve = find_curve(graph) if may_be_curve else None
+        if curve is not None and is_open:
+            settings = fill_curve_defaults(settings, unset)
+        if curve is not None or wider is not settings:
+            graph = (graph if curve is None else curve).nearest(settings.n_neighbors)
+        return settings, done(graph), flatness
 
 
 def _coordinates(
