@@ -126,7 +126,8 @@ function drawAxes(context, view, style) {
   }
   context.stroke();
   const shorter = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
-  const named = (column) => (column.group === "coordinates" ? `${column.name} (units of X)` : shorter(column.name));
+  const isChart = (column) => column.group === "coordinates" && column.name.startsWith("chart");
+  const named = (column) => (isChart(column) ? `${column.name} (units of X)` : shorter(column.name));
   context.textBaseline = "top";
   label(context, `↑ ${named(view.columns[1])}`, 8, 8, style);
   context.textAlign = "right";
