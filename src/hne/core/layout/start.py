@@ -19,8 +19,8 @@ from hne.core.samples.kinds import Distances, Samples, row_lengths
 from hne.settings import Settings
 
 # Largest distance from the center, in medians of that distance, and steps in which the center is found. Digits with
-# an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.0003; with
-# plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
+# an outlier 3 to 100 000 standard deviations away get the layout that they get without it (Procrustes error 0.0003;
+# with plain principal coordinates 0.3 to 0.8). Twice the median does the same and keeps fewer large distances.
 FARTHEST_MEDIANS, CENTER_STEPS = 3.0, 5
 # Landmarks from which shortest paths are searched.
 LANDMARKS = 100
