@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hne.core.records import FloatArray
@@ -78,6 +78,9 @@ _PACKAGES = {"UMAP": "umap-learn", "PHATE": "phate", "PaCMAP": "pacmap"}
 
 
 def library_of(baseline: str) -> str:
-    """The package that a baseline is from, with its version."""
+    """Return the package that a baseline is from, with its version if it is installed."""
     package = _PACKAGES.get(baseline, "scikit-learn")
-    return f"{package} {version(package)}"
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package
