@@ -355,6 +355,11 @@ def test_samples_in_one_direction_have_a_layout_by_the_cosine(kind, n):
     assert np.isfinite(embed(kind(X), n_components=1, metric="cosine", **LAYOUT).Y).all()
 
 
+def test_samples_that_all_start_at_the_center_stay_there():
+    P = csr_array(np.array([[0, 0.5], [0.5, 0]], dtype=np.float32))
+    np.testing.assert_array_equal(descend(P, np.zeros((2, 1)), 1)[0], 0)
+
+
 @pytest.mark.parametrize("constant", [0.0, 7.0])
 def test_a_column_of_identical_values_changes_nothing(groups, fitted, constant):
     wide = np.column_stack([groups, np.full(300, constant)])

@@ -4,8 +4,8 @@ A chart is a map of more eigenvectors than coordinates that preserves distances.
 not among the first two eigenvectors; it is in the span of the bottom twenty. The map unfolds the surface: distances of
 near pairs are kept and the variance is largest. Where they cannot be kept (spheres, peaks), the chart is the one that
 preserves most neighborhoods: unfolded, with shortest-path distances along the graph kept, or the first eigenvectors,
-which open a punctured sphere. Samples far from any surface of d dimensions
-(curves and rings, or a chart that is asked for) are not unfolded: their shortest-path distances are kept.
+which open a punctured sphere. Samples far from any surface of d dimensions (curves and rings, or a chart that is asked
+for) are not unfolded: their shortest-path distances are kept.
 """
 
 import logging

@@ -153,7 +153,7 @@ def relax(Y: FloatArray, ways: Ways, steps: int) -> FloatArray:
 
 
 def draw_along_graph(vectors: FloatArray, ways: Ways, first_map: FloatArray) -> list[FloatArray]:
-    """Charts that keep shortest-path distances: near the span of the eigenvectors, and farther from it.
+    """Draw charts that keep shortest-path distances: near the span of the eigenvectors, and farther from it.
 
     `first_map` (d, d) gives the first eigenvectors the distances of near pairs.
     """
